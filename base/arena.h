@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena: memory that is given out in a row and taken back all at once. One thread at a time.
+ */
+#ifndef LAP_BASE_ARENA_H
+#define LAP_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct lap_arena_block;
+
+struct lap_arena {
+    unsigned char *next, *end;      /* the free part of the current block */
+    struct lap_arena_block *blocks; /* the current block first */
+    size_t used_bytes;              /* given out since the last reset, slack included */
+    size_t limit_bytes;             /* used_bytes never passes this; 0: no limit */
+};
+
+void lap_arena_init(struct lap_arena *arena, size_t limit_bytes);
+void lap_arena_finish(struct lap_arena *arena); /* also for a zeroed arena */
+
+/* Forgets everything that was given out; keeps one block for reuse. */
+void lap_arena_reset(struct lap_arena *arena);
+
+void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
+
+/* Uninitialised memory; align is a power of two <= 64. NULL when out of memory or past the limit. */
+static inline void *lap_arena_alloc(struct lap_arena *arena, size_t bytes, size_t align)
+{
+    size_t pad = (size_t)(-(__UINTPTR_TYPE__)arena->next) & (align - 1);
+    size_t room = (size_t)(arena->end - arena->next);
+    if (pad <= room && bytes <= room - pad && (arena->limit_bytes == 0 || bytes + pad <= arena->limit_bytes - arena->used_bytes)) {
+        unsigned char *at = arena->next + pad;
+        arena->next = at + bytes;
+        arena->used_bytes += bytes + pad;
+        return at;
+    }
+    return lap_arena_alloc_slow(arena, bytes, align);
+}
+
+/* The same, zeroed, for count * size bytes; NULL too when the product overflows. */
+void *lap_arena_zalloc(struct lap_arena *arena, size_t count, size_t size, size_t align);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object: the head of every record that stands for a Vulkan handle, on the capture side, and the tables in
+ * which encoders find it. A handle value of the program (uint64_t here), its index in the trace and a live
+ * handle of a replay are three different things; this header knows the first two.
+ */
+#ifndef LAP_BASE_OBJECT_H
+#define LAP_BASE_OBJECT_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct lap_object {
+    uint64_t index;  /* in the trace: dense per handle type, starts at 1, never reused */
+    uint64_t handle; /* the value that the program sees */
+    uint32_t type;   /* enum gen_handle_type */
+    uint32_t references; /* how often the driver has returned this value; see layer/object.h */
+};
+
+/* One map per handle type; several tables may share a map (instance-level types are shared by all devices). */
+struct lap_object_tables {
+    struct lap_map *const *maps; /* [handle type] */
+};
+
+/* The trace index of a handle; 0 for VK_NULL_HANDLE and for values that are not known. */
+static inline uint64_t lap_object_index(const struct lap_object_tables *tables, uint32_t type, uint64_t handle)
+{
+    const struct lap_object *object;
+    if (handle == 0)
+        return 0;
+    object = (const struct lap_object *)lap_map_get(tables->maps[type], handle);
+    return object ? object->index : 0;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memtrack: what the host wrote into device memory, and to which objects it belongs (docs/memory.md).
+ * Knows no trace format, no Vulkan headers and no layer: memory, objects and ranges are all it has.
+ *
+ * A tracker belongs to one device. All calls on one tracker may come from any thread; each takes the tracker's mutex.
+ * The program's own threads may write to mapped memory at any time, also while it is being compared.
+ *
+ * The life of a host write: store by the program -> scan (at lap_memtrack_collect, flush or unmap) finds the bytes that
+ * differ from the shadow copy -> the spans become pending for every object that is bound there -> collect emits the
+ * pending spans of the objects that the submitted work touches.
+ */
+#ifndef LAP_MEMTRACK_MEMTRACK_H
+#define LAP_MEMTRACK_MEMTRACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+struct lap_memtrack; /* one device */
+struct lap_mem;      /* one device memory allocation */
+struct lap_memobj;   /* one buffer or image (or plane of one) bound to memory */
+
+enum lap_watch_kind { LAP_WATCH_AUTO, LAP_WATCH_PAGEMAP, LAP_WATCH_MPROTECT, LAP_WATCH_COMPARE };
+
+struct lap_memtrack_options {
+    enum lap_watch_kind watch; /* LAP_WATCH_AUTO probes */
+    uint64_t non_coherent_atom_bytes;
+    uint32_t coalesce_gap_bytes; /* spans closer than this become one; 0: a default */
+    const struct lap_log *log;
+};
+
+enum lap_status lap_memtrack_create(const struct lap_memtrack_options *options, struct lap_memtrack **out) LAP_MUST_CHECK;
+void lap_memtrack_destroy(struct lap_memtrack **tracker); /* frees what is still in it too */
+
+/* "compare", "mprotect" or "pagemap", and why it was picked (both static or owned by the tracker). */
+const char *lap_memtrack_watch_name(const struct lap_memtrack *tracker);
+const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker);
+
+/* ---- memory ---- */
+
+enum lap_mem_flags {
+    LAP_MEM_HOST_VISIBLE = 1,
+    LAP_MEM_HOST_COHERENT = 2 /* without it only flushed ranges count as written */
+};
+
+enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out) LAP_MUST_CHECK;
+/* Objects that are still bound lose their memory. */
+void lap_mem_destroy(struct lap_mem **mem);
+
+/* The program mapped [offset, offset + bytes) and got `pointer` (which need not be page-aligned) for its first byte. What
+ * the memory holds at this moment is no host write: it becomes the baseline. */
+enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
+/* Before the driver unmaps: scans what was written and keeps it. */
+void lap_mem_unmap(struct lap_mem *mem);
+bool lap_mem_mapped(const struct lap_mem *mem);
+
+/* vkFlushMappedMemoryRanges: these bytes were written. vkInvalidateMappedMemoryRanges: what is there now came from the
+ * device. bytes may be UINT64_MAX (to the end of the mapping). */
+void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
+void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
+
+/* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. */
+void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes);
+
+/* ---- objects ---- */
+
+/* user is handed to lap_emit_fn. bytes is the object's created size (for images the size it needs at capture). */
+enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
+                                  struct lap_memobj **out) LAP_MUST_CHECK;
+void lap_memobj_destroy(struct lap_memobj **object);
+/* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it. An object may be
+ * bound in several pieces (sparse): object_offset and bytes say which part; one piece replaces what it covers. */
+enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
+                                uint64_t bytes) LAP_MUST_CHECK;
+void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64_t bytes);
+/* Memory, offset and presence of another live object in the same bytes. mem NULL when not bound (first piece is told). */
+struct lap_memobj_place { struct lap_mem *mem; uint64_t offset; bool aliased; };
+struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
+void *lap_memobj_user(const struct lap_memobj *object);
+
+/* ---- touched and written ranges ---- */
+
+/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. */
+struct lap_touched_range { struct lap_memobj *object; uint64_t offset, bytes; bool written; };
+struct lap_touched {
+    struct lap_touched_range *ranges;
+    size_t count, capacity;
+    bool everything; /* it can't be known: all exposed memory */
+};
+void lap_touched_init(struct lap_touched *touched);
+void lap_touched_finish(struct lap_touched *touched);
+void lap_touched_reset(struct lap_touched *touched);
+/* bytes UINT64_MAX: to the object's end. Ranges outside the object are clamped. False when out of memory. */
+bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written);
+bool lap_touched_append(struct lap_touched *touched, const struct lap_touched *more);
+
+/* Gets one run of bytes to send, in a copy that is valid during the call. Called under the tracker's mutex. */
+typedef enum lap_status (*lap_emit_fn)(void *context, void *object_user, uint64_t object_offset, const void *data, uint64_t bytes);
+
+struct lap_collect_stats { uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans; };
+
+/* At submit: scans exposed memory that the touched ranges (or, with touched NULL or ->everything, all objects) lie in and
+ * emits what is pending there. Objects with host_readable_layout false (optimal images) are never emitted. */
+enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
+                                     void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
+
+/* The program has learnt that the device finished writing these ranges (those with ->written): their bytes are no host
+ * writes. Bytes of the same pages that the host owns keep counting. Ranges in memory that is not mapped are remembered. */
+void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format: the constants of a .lapilli file. docs/format.md is normative; this header follows it.
+ */
+#ifndef LAP_TRACE_FORMAT_H
+#define LAP_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define LAP_FORMAT_MAGIC "LAPILLI\n"   /* 8 bytes at offset 0 */
+#define LAP_FORMAT_VERSION 1u
+#define LAP_CHUNK_MAGIC 0x4b43504cu    /* "LPCK" little-endian, first word of every chunk header */
+#define LAP_CHUNK_MAX_RAW (4u << 20)
+#define LAP_PACKET_MAX_INLINE (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
+
+enum lap_chunk_kind {
+    LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */
+    LAP_CHUNK_INFO = 2,       /* one JSON object: program, machine, device, layer options; later ones add keys */
+    LAP_CHUNK_PACKETS = 3,    /* packets of one stream */
+    LAP_CHUNK_BLOBS = 4,
+    LAP_CHUNK_FRAME = 5,      /* a frame mark: everything with a smaller ticket stands before it */
+    LAP_CHUNK_INDEX = 6,
+    LAP_CHUNK_END = 7         /* why recording ended; the index stands before it */
+};
+
+enum lap_chunk_codec { LAP_CODEC_NONE = 0, LAP_CODEC_LZ4 = 1, LAP_CODEC_ZSTD = 2 };
+
+enum lap_packet_flags {
+    LAP_PACKET_BARRIER = 1,   /* class barrier (docs/ordering.md); otherwise free */
+    LAP_PACKET_INFO = 2,      /* kept for people and tools, not replayed */
+    LAP_PACKET_FAILED = 4,    /* the call returned an error; not replayed */
+    LAP_PACKET_BLOB_BODY = 8, /* the body is the number of a LAP_BLOB_PACKET blob */
+    LAP_PACKET_ENTRY = 16     /* written before the call: the body has no return value */
+};
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader: opens a .lapilli file and gives its packets in ticket order. Knows no Vulkan; trusts no byte.
+ *
+ * The file is read with pread (never mapped: a file that shrinks must not kill us). Without an index the file is
+ * scanned once. A damaged or cut file is readable up to its last complete frame, or, where there is none, up to
+ * the last ticket from which on packets are missing; lap_reader_complete then says no and the reason is kept.
+ *
+ * One thread at a time per reader.
+ */
+#ifndef LAP_TRACE_READER_H
+#define LAP_TRACE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/format.h"
+#include "trace/wire.h"
+#include "trace/writer.h"
+
+struct lap_reader;
+
+struct lap_reader_options {
+    uint64_t memory_limit_bytes; /* for caches of chunks and blobs; 0: 512 MiB. One blob may always be held. */
+};
+
+/* LAP_ERROR_IO: can't be opened or read; LAP_ERROR_FORMAT: no trace, or another format version. */
+enum lap_status lap_reader_open(const char *path, const struct lap_reader_options *options,
+                                struct lap_reader **out_reader) LAP_MUST_CHECK;
+void lap_reader_close(struct lap_reader **reader);
+
+struct lap_packet {
+    uint32_t command; /* number in the file's dictionary */
+    uint32_t stream;
+    uint32_t flags; /* enum lap_packet_flags; LAP_PACKET_BLOB_BODY is already resolved */
+    uint64_t ticket, epoch;
+    uint64_t frame;      /* counted from 0 */
+    uint64_t thread_id;  /* of the recorded thread, as the program's kernel named it */
+    uint64_t file_offset; /* of the chunk that it is in */
+    const uint8_t *body;
+    size_t bytes;
+};
+
+/* The next packet by ticket; body valid until the next call. LAP_END after the last one that can be had.
+ * Errors: LAP_ERROR_FORMAT (a damaged chunk, named with its offset), LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet) LAP_MUST_CHECK;
+
+/* Goes back to the first packet. */
+enum lap_status lap_reader_rewind(struct lap_reader *reader) LAP_MUST_CHECK;
+
+/* The bytes of a blob; valid until the next lap_reader_next or lap_reader_rewind.
+ * LAP_ERROR_FORMAT when there is no such blob, it is damaged, or of another kind. */
+enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind kind, uint64_t id,
+                                const uint8_t **out_data, size_t *out_bytes) LAP_MUST_CHECK;
+
+/* The dictionary; NULL past the end. Names are checked: printable ASCII without space, at most 255 bytes. */
+const char *lap_reader_command_name(const struct lap_reader *reader, uint64_t number);
+const char *lap_reader_struct_name(const struct lap_reader *reader, uint64_t number);
+const char *lap_reader_handle_type_name(const struct lap_reader *reader, uint64_t number);
+uint32_t lap_reader_command_count(const struct lap_reader *reader);
+uint32_t lap_reader_struct_count(const struct lap_reader *reader);
+uint32_t lap_reader_handle_type_count(const struct lap_reader *reader);
+
+struct lap_reader_summary {
+    uint32_t format_version;
+    uint8_t uuid[16];
+    bool complete;        /* it has an end chunk and recording was not stopped */
+    bool indexed;         /* the index was there and good */
+    const char *stopped;  /* why recording ended early or the file is cut; NULL when complete */
+    uint64_t frames;      /* complete ones */
+    uint32_t streams;
+    uint64_t packets;     /* when indexed or scanned */
+    uint64_t blobs, blob_bytes;
+    uint64_t file_bytes, raw_bytes;
+    uint64_t counters[LAP_COUNTER_COUNT];
+    const char *info; /* the merged info object as JSON text; "{}" when there is none */
+};
+const struct lap_reader_summary *lap_reader_summary(const struct lap_reader *reader);
+
+#endif

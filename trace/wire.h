@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire: how numbers and bytes lie in a packet body (docs/format.md, "Values"). No Vulkan here.
+ *
+ * Integers are LEB128 (signed ones zigzag first), floats are their IEEE bits, little-endian; runs of bytes are
+ * a size and either the bytes or, from LAP_BLOB_MIN_BYTES on, the number of a blob.
+ *
+ * Both sides latch their first failure: an encoder that ran out of memory and a decoder that met bad input stay
+ * failed and every further call does nothing, so generated code checks once at the end.
+ */
+#ifndef LAP_TRACE_WIRE_H
+#define LAP_TRACE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/object.h"
+#include "base/status.h"
+
+#define LAP_BLOB_MIN_BYTES 4096u
+#define LAP_WIRE_MAX_VARINT 10u
+
+enum lap_blob_kind { LAP_BLOB_DATA = 0, LAP_BLOB_BLOCK = 1, LAP_BLOB_PACKET = 2 };
+
+/* ---- encoding ------------------------------------------------------------------------------------------- */
+
+struct lap_writer;
+
+struct lap_enc {
+    uint8_t *base, *p, *end; /* a heap buffer that grows; base..p is written */
+    bool failed;             /* out of memory, or the writer stopped: nothing more is written */
+    uint32_t unknown_structs; /* pNext structures that were left out because the registry has no such type */
+    const struct lap_object_tables *objects;
+    struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
+    uint32_t scratch[4];       /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
+};
+
+void lap_enc_init(struct lap_enc *enc, const struct lap_object_tables *objects, struct lap_writer *writer);
+void lap_enc_finish(struct lap_enc *enc);
+
+/* Empties the buffer, keeps its memory, clears failed. */
+void lap_enc_reset(struct lap_enc *enc);
+
+bool lap_enc_grow(struct lap_enc *enc, size_t bytes);
+
+/* Makes room for `bytes`; false (and latched) when that fails. */
+static inline bool lap_enc_reserve(struct lap_enc *enc, size_t bytes)
+{
+    if (__builtin_expect(!enc->failed && (size_t)(enc->end - enc->p) >= bytes, 1))
+        return true;
+    return lap_enc_grow(enc, bytes);
+}
+
+/* The put functions need room reserved by the caller. */
+static inline void lap_put_u64(struct lap_enc *enc, uint64_t value)
+{
+    uint8_t *p = enc->p;
+    while (value >= 0x80) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    enc->p = p;
+}
+
+static inline void lap_put_i64(struct lap_enc *enc, int64_t value)
+{
+    lap_put_u64(enc, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+}
+
+static inline void lap_put_u8(struct lap_enc *enc, uint8_t value) { *enc->p++ = value; }
+
+static inline void lap_put_fixed32(struct lap_enc *enc, uint32_t value)
+{
+    uint8_t *p = enc->p;
+    p[0] = (uint8_t)value, p[1] = (uint8_t)(value >> 8), p[2] = (uint8_t)(value >> 16), p[3] = (uint8_t)(value >> 24);
+    enc->p = p + 4;
+}
+
+static inline void lap_put_fixed64(struct lap_enc *enc, uint64_t value)
+{
+    lap_put_fixed32(enc, (uint32_t)value);
+    lap_put_fixed32(enc, (uint32_t)(value >> 32));
+}
+
+static inline void lap_put_float(struct lap_enc *enc, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    lap_put_fixed32(enc, bits);
+}
+
+static inline void lap_put_double(struct lap_enc *enc, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    lap_put_fixed64(enc, bits);
+}
+
+static inline void lap_put_handle(struct lap_enc *enc, uint32_t type, uint64_t handle)
+{
+    lap_put_u64(enc, lap_object_index(enc->objects, type, handle));
+}
+
+/* These reserve for themselves. */
+void lap_enc_raw(struct lap_enc *enc, const void *data, size_t bytes);   /* bytes as they are */
+void lap_enc_bytes(struct lap_enc *enc, const void *data, size_t bytes); /* size << 1, bytes; or size << 1 | 1, blob */
+void lap_enc_string(struct lap_enc *enc, const char *text);              /* 0 for NULL, else length + 1 and the bytes */
+void lap_enc_u32_array(struct lap_enc *enc, const uint32_t *values, uint64_t count); /* count LEB128 values */
+void lap_enc_u64_array(struct lap_enc *enc, const uint64_t *values, uint64_t count);
+
+/* ---- decoding ------------------------------------------------------------------------------------------- */
+
+struct lap_dec;
+
+/* What a decoder asks its owner for. */
+struct lap_dec_source {
+    /* The bytes of a blob; valid until the owner moves on to the next packet. */
+    enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
+    /* The live handle for a trace index; NULL keeps indices. index is not 0. On failure sets *out to 0. */
+    enum lap_status (*handle)(void *user, uint32_t type, uint64_t index, uint64_t *out);
+    /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
+    uint32_t (*struct_id)(void *user, uint64_t number);
+    void *user;
+};
+
+struct lap_dec {
+    const uint8_t *base, *p, *end;
+    enum lap_status status; /* latched; the sentence is in lap_error_message() */
+    struct lap_arena *arena;
+    const struct lap_dec_source *source;
+    uint32_t depth;           /* nesting of structures, at most LAP_WIRE_MAX_DEPTH */
+    uint32_t unknown_structs; /* pNext structures that were skipped */
+};
+
+#define LAP_WIRE_MAX_DEPTH 32u
+
+void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
+                  const struct lap_dec_source *source);
+
+/* Latches an error with the offset in the body; keeps the first one. */
+void lap_dec_fail(struct lap_dec *dec, const char *what);
+
+uint64_t lap_get_u64_slow(struct lap_dec *dec);
+
+static inline uint64_t lap_get_u64(struct lap_dec *dec)
+{
+    if (__builtin_expect(dec->p < dec->end && *dec->p < 0x80, 1))
+        return *dec->p++;
+    return lap_get_u64_slow(dec);
+}
+
+uint32_t lap_get_u32(struct lap_dec *dec); /* fails when the value does not fit */
+static inline int64_t lap_get_i64(struct lap_dec *dec)
+{
+    uint64_t raw = lap_get_u64(dec);
+    return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+}
+uint8_t lap_get_u8(struct lap_dec *dec);
+uint32_t lap_get_fixed32(struct lap_dec *dec);
+uint64_t lap_get_fixed64(struct lap_dec *dec);
+float lap_get_float(struct lap_dec *dec);
+double lap_get_double(struct lap_dec *dec);
+
+/* A handle's live value (or its index when the source maps nothing). */
+uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type);
+
+/* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
+ * them, so a hostile count never allocates. Zeroed. NULL on failure and for count 0. */
+void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align);
+
+void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
+/* What lap_enc_bytes wrote: memory in the arena or the blob itself, *out_bytes its size. */
+const void *lap_dec_bytes(struct lap_dec *dec, size_t *out_bytes);
+/* The same where the size is known from another member: fails unless sizes agree. */
+const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes);
+const char *lap_dec_string(struct lap_dec *dec); /* NULL, or NUL-terminated in the arena */
+void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */
+const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count);
+const uint64_t *lap_dec_u64_array(struct lap_dec *dec, uint64_t count);
+bool lap_dec_enter(struct lap_dec *dec); /* depth + 1; false and latched past the limit */
+static inline void lap_dec_leave(struct lap_dec *dec) { dec->depth--; }
+
+#endif

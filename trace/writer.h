@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: makes a .lapilli file out of many threads' packets. Knows no Vulkan.
+ *
+ * Every thread has a stream of its own; a packet is written under that stream's lock, which nobody else takes but the
+ * thread that ends a frame, so the recording path shares nothing but the ticket counter. Lock order: streams list,
+ * stream, blobs, file.
+ *
+ * When the file can't be written or memory is short the writer stops: it keeps the reason, says it once to the log,
+ * and everything afterwards returns at once. The file then still replays up to its last complete frame.
+ */
+#ifndef LAP_TRACE_WRITER_H
+#define LAP_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "trace/format.h"
+#include "trace/wire.h"
+
+struct lap_writer;
+struct lap_stream;
+
+struct lap_name_list {
+    const char *const *names; /* [number]; a number's name never changes within a file; entry 0 may be "" */
+    uint32_t count;
+};
+
+struct lap_writer_options {
+    struct lap_name_list commands, structs, handle_types;
+    enum lap_chunk_codec codec; /* LAP_CODEC_LZ4 or LAP_CODEC_NONE */
+    const struct lap_log *log;  /* outlives the writer; may be NULL */
+};
+
+/* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600) and writes header and dictionary.
+ * LAP_ERROR_IO when it can't be created (the sentence has path and reason); *out_writer is then NULL. */
+enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
+                                  struct lap_writer **out_writer) LAP_MUST_CHECK;
+
+/* Writes what streams still hold, the index and the end chunk, closes the file. No thread may record any more. */
+void lap_writer_destroy(struct lap_writer **writer);
+
+/* In the child after fork(): forgets the file without touching it. */
+void lap_writer_abandon(struct lap_writer *writer);
+
+/* Stops recording for good; reason is kept in the end chunk ("stopped" in lapilli info). The first reason stays. */
+void lap_writer_stop(struct lap_writer *writer, const char *reason);
+bool lap_writer_stopped(const struct lap_writer *writer);
+
+/* A new stream, owned by the writer; used by one thread at a time. NULL when stopped or out of memory. */
+struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_id);
+
+/* The thread is gone: the stream may be handed to another thread later. What it holds is still written. */
+void lap_stream_release(struct lap_stream *stream);
+
+/* Starts a packet: locks the stream, takes a ticket, returns the encoder for the body (objects set to `objects`),
+ * or NULL when recording has stopped (then there is no packet to end). flags: enum lap_packet_flags.
+ * Nothing that blocks, and no second packet on this stream, until lap_packet_end. */
+struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, uint32_t flags,
+                                 const struct lap_object_tables *objects, uint64_t *out_ticket);
+void lap_packet_end(struct lap_stream *stream);
+
+/* Stores bytes once: the same bytes of the same kind give the same number again. Copies. Returns 0 and latches on failure.
+ * *out_new (may be NULL): whether they were new. Numbers start at 1. */
+uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes, bool *out_new);
+
+/* Ends a frame: writes all streams' packets and a frame mark. Call with no packet open on the calling thread. */
+void lap_writer_frame(struct lap_writer *writer);
+
+/* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. */
+void lap_writer_info(struct lap_writer *writer, const char *json);
+
+/* Counters that the index keeps and lapilli info shows; any thread. */
+enum lap_counter {
+    LAP_COUNTER_CALLS,           /* packets of program calls */
+    LAP_COUNTER_COMMANDS,        /* calls inside command buffers */
+    LAP_COUNTER_BLOCKS_RECORDED,
+    LAP_COUNTER_BLOCKS_STORED,
+    LAP_COUNTER_UPDATES,
+    LAP_COUNTER_UPDATE_BYTES,
+    LAP_COUNTER_UNKNOWN_STRUCTS,
+    LAP_COUNTER_COUNT
+};
+void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
+
+const char *lap_writer_path(const struct lap_writer *writer);
+uint64_t lap_writer_frames(const struct lap_writer *writer);
+uint64_t lap_writer_bytes(const struct lap_writer *writer); /* in the file so far */
+
+#endif
