@@ -137,6 +137,7 @@ struct lap_dec {
 };
 
 #define LAP_WIRE_MAX_DEPTH 32u
+#define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
 void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
                   const struct lap_dec_source *source);
@@ -169,7 +170,8 @@ double lap_get_double(struct lap_dec *dec);
 uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type);
 
 /* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
- * them, so a hostile count never allocates. Zeroed. NULL on failure and for count 0. */
+ * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). Zeroed. NULL on
+ * failure and for count 0. */
 void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align);
 
 void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
@@ -181,7 +183,7 @@ const char *lap_dec_string(struct lap_dec *dec); /* NULL, or NUL-terminated in t
 void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */
 const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count);
 const uint64_t *lap_dec_u64_array(struct lap_dec *dec, uint64_t count);
-bool lap_dec_enter(struct lap_dec *dec); /* depth + 1; false and latched past the limit */
+bool lap_dec_enter(struct lap_dec *dec); /* depth + 1, always; false, and latched, past the limit */
 static inline void lap_dec_leave(struct lap_dec *dec) { dec->depth--; }
 
 #endif

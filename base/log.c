@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whole lines of up to this size go out in one write(2), so that lines of several threads never mix. */
+#define LINE_BYTES 2048
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+void lap_log(const struct lap_log *log, enum lap_log_level level, const char *format, ...)
+{
+    if (!log || log->fd < 0 || level > log->level)
+        return;
+
+    int saved_errno = errno;
+    char line[LINE_BYTES];
+    const char *name = level == LAP_LOG_INFO ? "" : level_names[level];
+    int head = snprintf(line, sizeof(line) - 1, "%s%s%s", log->prefix ? log->prefix : "", name, name[0] ? ": " : "");
+    if (head < 0)
+        head = 0;
+    size_t used = strnlen(line, sizeof(line) - 1);
+
+    va_list arguments;
+    va_start(arguments, format);
+    errno = saved_errno; /* for %m */
+    if (vsnprintf(line + used, sizeof(line) - 1 - used, format, arguments) < 0)
+        line[used] = 0;
+    va_end(arguments);
+
+    used += strlen(line + used);
+    line[used++] = '\n';
+    const char *at = line;
+    while (used) {
+        ssize_t written = write(log->fd, at, used);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            break; /* there is nobody to tell */
+        at += written;
+        used -= (size_t)written;
+    }
+    errno = saved_errno;
+}
+
+int lap_log_parse_level(const char *text, enum lap_log_level *out)
+{
+    for (int i = 0; i < (int)(sizeof(level_names) / sizeof(level_names[0])); i++) {
+        if (text && strcmp(text, level_names[i]) == 0) {
+            *out = (enum lap_log_level)i;
+            return 1;
+        }
+    }
+    return 0;
+}
