@@ -11,11 +11,18 @@
 
 #include "base/map.h"
 
+/* A driver may return the same handle value for two creations (it counts references). The replay has two objects then: uses
+ * go to the first one, and destroys take the newest one first. */
+struct lap_object_alias {
+    uint64_t index;
+    struct lap_object_alias *older;
+};
+
 struct lap_object {
     uint64_t index;  /* in the trace: dense per handle type, starts at 1, never reused */
     uint64_t handle; /* the value that the program sees */
     uint32_t type;   /* enum gen_handle_type */
-    uint32_t references; /* how often the driver has returned this value; see layer/object.h */
+    struct lap_object_alias *aliases; /* later creations that gave the same value, newest first */
 };
 
 /* One map per handle type; several tables may share a map (instance-level types are shared by all devices). */
@@ -31,6 +38,16 @@ static inline uint64_t lap_object_index(const struct lap_object_tables *tables, 
         return 0;
     object = (const struct lap_object *)lap_map_get(tables->maps[type], handle);
     return object ? object->index : 0;
+}
+
+/* The index of the newest creation that gave this handle: what a creation has just made, or a destroy ends. */
+static inline uint64_t lap_object_newest_index(const struct lap_object_tables *tables, uint32_t type, uint64_t handle)
+{
+    const struct lap_object *object;
+    if (handle == 0)
+        return 0;
+    object = (const struct lap_object *)lap_map_get(tables->maps[type], handle);
+    return !object ? 0 : object->aliases ? object->aliases->index : object->index;
 }
 
 #endif

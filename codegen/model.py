@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Joins registry and overrides: classifies every member and parameter into the few shapes that the emitters know."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from overrides import Disposition, OverrideError, Overrides
+from registry import Command, Member, Registry, Struct
+
+# Wire classes of scalars: (C type that is put, most bytes, least bytes).
+WIRES = {
+    "u8": ("uint8_t", 1, 1),
+    "u32": ("uint32_t", 5, 1),
+    "u64": ("uint64_t", 10, 1),
+    "size": ("uint64_t", 10, 1),
+    "i32": ("int32_t", 5, 1),
+    "i64": ("int64_t", 10, 1),
+    "f32": ("float", 4, 4),
+    "f64": ("double", 8, 8),
+}
+
+
+@dataclass
+class Field:
+    """A member or parameter with what it is on the wire.
+
+    element: scalar | handle | struct | union | char | opaque | object
+    shape: value | array (fixed dims) | pointer | pointers (pointer to pointers) | string | strings | bytes | pnext |
+           stype | skip
+    """
+
+    member: Member
+    element: str
+    shape: str
+    wire: str = ""  # of scalars
+    count: str = ""  # of pointers: C with {member} in braces; "1" for a single one
+    inner_count: str = ""
+    condition: str = ""
+    output: bool = False
+    created: bool = False  # a handle that the call returns
+    destroyed: bool = False
+    selector: str = ""  # of unions by value: C with {member}
+
+    @property
+    def name(self) -> str:
+        return self.member.name
+
+    @property
+    def type(self) -> str:
+        return self.member.type
+
+    @property
+    def ctype(self) -> str:
+        """The declared C type without name and array sizes."""
+        text = re.sub(r"\[.*$", "", self.member.declaration).strip()
+        text = re.sub(r":\s*\d+$", "", text).strip()
+        return re.sub(rf"\b{self.member.name}$", "", text).strip()
+
+    @property
+    def length(self) -> str:
+        """Number of elements of a fixed array, as C."""
+        return " * ".join(self.member.dims)
+
+
+@dataclass
+class StructPlan:
+    struct: Struct
+    fields: list[Field]
+    number: int = 0
+    raw: bool = False  # a union stored as its bytes
+    only: str = ""  # a union of which one member stands for all
+
+    @property
+    def name(self) -> str:
+        return self.struct.name
+
+
+@dataclass
+class CommandPlan:
+    command: Command
+    disposition: Disposition
+    fields: list[Field]
+    number: int = 0
+    packet: bool = False  # one of our own packets
+
+    @property
+    def name(self) -> str:
+        return self.command.name
+
+    @property
+    def in_block(self) -> bool:
+        return not self.packet and (self.disposition.block or self.name.startswith("vkCmd"))
+
+    @property
+    def stores_result(self) -> bool:
+        return self.command.returns != "void" and self.disposition.when == "return" and not self.in_block
+
+    @property
+    def body_fields(self) -> list[Field]:
+        """What is in the body: in a block, the command buffer is known."""
+        return self.fields[1:] if self.in_block else self.fields
+
+
+@dataclass
+class Model:
+    registry: Registry
+    overrides: Overrides
+    structs: list[StructPlan]  # structs and unions, in number order
+    commands: list[CommandPlan]  # our packets first, then vkCmd*, then the others
+    handles: list[str]
+    struct_of: dict[str, StructPlan] = field(default_factory=dict)
+
+    def min_wire(self, name: str, seen: tuple[str, ...] = ()) -> int:
+        """The fewest bytes that a struct takes on the wire; at least 1."""
+        plan = self.struct_of[name]
+        if plan.raw or plan.only or plan.struct.union or name in seen:
+            return 1
+        total = 0
+        for f in plan.fields:
+            if f.shape == "value" and f.element == "scalar":
+                total += WIRES[f.wire][2]
+            elif f.shape == "value" and f.element in ("struct", "union"):
+                total += self.min_wire(f.type, seen + (name,))
+            elif f.shape not in ("stype", "skip"):
+                total += 1
+        return max(total, 1)
+
+
+def scalar_wire(model_registry: Registry, overrides: Overrides, name: str) -> str | None:
+    """The wire class of a type that is a number; None for any other type."""
+    if name in overrides.external:
+        return overrides.external[name]
+    if name in model_registry.flags:
+        return "u64" if model_registry.flags[name].bits64 else "u32"
+    if name in model_registry.enums:
+        return "u64" if model_registry.enums[name].bits64 else "u32"
+    base = model_registry.basetypes.get(name)
+    if base:
+        return scalar_wire(model_registry, overrides, base)
+    return None
+
+
+class _Classifier:
+    def __init__(self, registry: Registry, overrides: Overrides):
+        self.registry, self.overrides = registry, overrides
+
+    def field(self, owner: str, member: Member, siblings: list[Member], is_param: bool) -> Field:
+        override = self.overrides.members.get((owner, member.name), {})
+        f = self._shape(owner, member, siblings, override, is_param)
+        f.condition = override.get("when", "")
+        f.output = is_param and member.pointer > 0 and not member.const and f.element != "opaque" and f.shape != "skip"
+        f.created = f.output and f.element == "handle"
+        return f
+
+    def _shape(self, owner: str, m: Member, siblings: list[Member], override: dict, is_param: bool) -> Field:
+        registry = self.registry
+        if override.get("as") == "skip" or m.type == "VkAllocationCallbacks" or m.type in registry.funcpointers:
+            return Field(m, "opaque", "skip")
+        if override.get("as") == "opaque":
+            return Field(m, "opaque", "value")
+        if override.get("as") == "object":
+            return Field(m, "object", "value", selector="{objectType}")
+        if "bytes" in override:
+            return Field(m, "scalar", "bytes", count=override["bytes"])
+        if not is_param and m.name == "sType" and m.type == "VkStructureType":
+            return Field(m, "scalar", "stype")
+        if not is_param and m.name == "pNext":
+            return Field(m, "struct", "pnext")
+        if m.is_string:
+            if m.pointer == 1:
+                return Field(m, "char", "string")
+            return Field(m, "char", "strings", count=self._count(owner, m.lengths[0], siblings))
+        if m.type in registry.structs:
+            element = "union" if registry.structs[m.type].union else "struct"
+        elif m.type in registry.handles:
+            element = "handle"
+        elif m.type == "char":
+            element = "char"
+        elif scalar_wire(registry, self.overrides, m.type):
+            element = "scalar"
+        else:
+            element = "opaque"
+        wire = scalar_wire(registry, self.overrides, m.type) or ""
+        if m.pointer == 0:
+            if m.dims:
+                return Field(m, element, "array", wire)
+            return Field(m, element, "value", wire, selector=f"{{{m.selector}}}" if m.selector else "")
+        if m.type == "void" and m.pointer == 1 and m.lengths:
+            return Field(m, "scalar", "bytes", count=self._count(owner, m.lengths[0], siblings))
+        if element == "opaque" or m.type == "char":
+            return Field(m, "opaque", "value")
+        if m.pointer == 2:
+            if not m.lengths or element not in ("struct", "scalar"):
+                return Field(m, "opaque", "value")
+            inner = override.get("inner_count") or (self._count(owner, m.lengths[1], siblings) if len(m.lengths) > 1 else "")
+            if not inner:
+                raise OverrideError(f"{owner}.{m.name} points to pointers; overrides.toml must give inner_count")
+            return Field(m, element, "pointers", wire, self._count(owner, m.lengths[0], siblings), inner)
+        count = self._count(owner, m.lengths[0], siblings) if m.lengths else "1"
+        if wire == "u8":
+            return Field(m, element, "bytes", wire, count)
+        return Field(m, element, "pointer", wire, count)
+
+    def _count(self, owner: str, text: str, siblings: list[Member]) -> str:
+        by_name = {s.name: s for s in siblings}
+
+        def replace(match: re.Match) -> str:
+            name = match.group(0)
+            if name not in by_name:
+                return name
+            return f"(*{{{name}}})" if by_name[name].pointer and not text[match.end():].startswith("->") else f"{{{name}}}"
+
+        result = re.sub(r"(?<![>\w])[A-Za-z_]\w*", replace, text)
+        if "{" not in result and not re.fullmatch(r"[\d\s*+/A-Z_()]+", result):
+            raise OverrideError(f"{owner}: the length {text!r} names no member")
+        return result
+
+
+def _check_order(owner: str, fields: list[Field]) -> None:
+    """A count must come before what it counts: decoders go once through the members."""
+    seen: set[str] = set()
+    for f in fields:
+        for name in re.findall(r"{(\w+)}", f.count + f.inner_count + f.selector):
+            if name not in seen and name != "objectType":
+                raise OverrideError(f"{owner}.{f.name} is counted or selected by {name}, which comes later")
+        seen.add(f.name)
+
+
+def build(registry: Registry, overrides: Overrides) -> Model:
+    """The model that all emitters work from. Raises OverrideError for what has no shape."""
+    classify = _Classifier(registry, overrides)
+    structs = []
+    for struct in registry.structs.values():
+        if struct.name in ("VkAllocationCallbacks", "VkBaseInStructure", "VkBaseOutStructure"):
+            continue
+        fields = [classify.field(struct.name, m, struct.members, False) for m in struct.members]
+        plan = StructPlan(struct, fields)
+        treatment = overrides.unions.get(struct.name, "")
+        plan.raw, plan.only = treatment == "raw", treatment if treatment != "raw" else ""
+        if struct.union and not treatment and not all(m.selection for m in struct.members):
+            raise OverrideError(f"union {struct.name} has no selector; overrides.toml must say how it is stored")
+        if not struct.union:
+            _check_order(struct.name, fields)
+        structs.append(plan)
+    structs.sort(key=lambda p: p.name)
+    for number, plan in enumerate(structs, 1):
+        plan.number = number
+
+    commands = [CommandPlan(c, d, [classify.field(c.name, m, c.params, True) for m in c.params], packet=True)
+                for c, d in overrides.packets]
+    plain = [CommandPlan(c, overrides.dispositions[c.name], [classify.field(c.name, m, c.params, True) for m in c.params])
+             for c in registry.commands.values()]
+    plain.sort(key=lambda p: not p.in_block)
+    commands += plain
+    for number, plan in enumerate(commands, 1):
+        plan.number = number
+        _check_order(plan.name, plan.fields)
+        if plan.disposition.destroys:
+            ended = [f for f in plan.fields if f.element == "handle"][-1]
+            ended.destroyed = True
+        if plan.disposition.when == "entry" and any(f.output for f in plan.fields):
+            raise OverrideError(f"{plan.name} is written at entry but has outputs")
+    model = Model(registry, overrides, structs, commands, sorted(registry.handles))
+    model.struct_of = {p.name: p for p in structs}
+    return model

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Reads overrides.toml, checks it against the registry, and answers what is done with each command and member."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from registry import Command, Member, Registry
+
+CLASSES = ("free", "barrier")
+WHENS = ("return", "entry")
+REPLAYS = ("gen", "hand", "info", "surface")
+
+
+class OverrideError(Exception):
+    """An entry without a reason, or one that names nothing; the text has file and line."""
+
+
+@dataclass
+class Disposition:
+    """What is done with one command."""
+
+    order: str = "free"
+    when: str = "return"
+    replay: str = "gen"
+    capture: str = "gen"
+    hooks: set[str] = field(default_factory=set)
+    record: bool = True
+    outputs: bool = True
+    destroys: bool = False  # its last handle parameter ends
+    block: bool = False  # part of a block although its name does not begin with vkCmd
+    reason: str = ""
+
+
+@dataclass
+class Overrides:
+    path: str
+    dispositions: dict[str, Disposition]
+    packets: list[tuple[Command, Disposition]]
+    members: dict[tuple[str, str], dict]
+    enters: dict[str, str]
+    unions: dict[str, str]
+    external: dict[str, str]
+    hidden_extensions: dict[str, str]  # name -> reason
+    hidden_features: list[tuple[str, str, str]]  # struct, member, reason
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+class _Checker:
+    def __init__(self, path: Path, registry: Registry):
+        self.path, self.registry = path, registry
+        self.lines = path.read_text(encoding="utf-8").splitlines()
+
+    def fail(self, needle: str, what: str) -> None:
+        line = next((n for n, text in enumerate(self.lines, 1) if f'"{needle}"' in text), 1)
+        raise OverrideError(f"{self.path}:{line}: {what}")
+
+    def reason(self, entry: dict, needle: str) -> str:
+        if not entry.get("reason"):
+            self.fail(needle, f"the entry for {needle} has no reason")
+        return entry["reason"]
+
+    def absent(self, entry: dict, needle: str, what: str) -> bool:
+        """True when the registry is too old for the entry; raises when it names nothing."""
+        if "since" in entry and _version(self.registry.header_version) < _version(entry["since"]):
+            return True
+        self.fail(needle, what)
+        return True
+
+
+def parse_packet_param(text: str) -> Member:
+    """`const void* pData [dataSize]` -> Member."""
+    found = re.fullmatch(r"(const )?(\w+)(\*?) (\w+)(?: \[(\w+)\])?", text)
+    if not found:
+        raise OverrideError(f"a packet parameter reads {text!r}")
+    const, kind, star, name, length = found.groups()
+    return Member(name, kind, bool(const), len(star), lengths=[length] if length else [],
+                  declaration=f"{const or ''}{kind}{star} {name}")
+
+
+def load(path: str | Path, registry: Registry) -> Overrides:
+    path = Path(path)
+    check = _Checker(path, registry)
+    try:
+        data = tomllib.loads("\n".join(check.lines))
+    except tomllib.TOMLDecodeError as error:
+        raise OverrideError(f"{path}: {error}") from error
+
+    result = Overrides(str(path), {}, [], {}, {}, {}, dict(data.get("external", {})), {}, [])
+    for entry in data.get("packet", []):
+        disposition = Disposition(order=entry.get("class", "free"), capture="hand", reason=check.reason(entry, entry["name"]),
+                                  replay="info" if entry.get("info") else "hand")
+        params = [parse_packet_param(p) for p in entry["params"]]
+        result.packets.append((Command(entry["name"], "void", params), disposition))
+
+    _load_dispositions(data, check, registry, result)
+    for entry in data.get("member", []):
+        owner, name = entry["of"], entry["name"]
+        check.reason(entry, name)
+        members = registry.structs[owner].members if owner in registry.structs else (
+            registry.commands[owner].params if owner in registry.commands else [])
+        if not any(m.name == name for m in members):
+            check.absent(entry, owner, f"{owner}.{name} is not in the registry")
+            continue
+        result.members[owner, name] = entry
+    for entry in data.get("enter", []):
+        check.reason(entry, entry["of"])
+        if entry["of"] not in registry.structs:
+            check.absent(entry, entry["of"], f"there is no struct {entry['of']}")
+            continue
+        result.enters[entry["of"]] = entry["call"]
+    for entry in data.get("union", []):
+        check.reason(entry, entry["name"])
+        if entry["name"] not in registry.structs or not registry.structs[entry["name"]].union:
+            check.absent(entry, entry["name"], f"there is no union {entry['name']}")
+            continue
+        result.unions[entry["name"]] = entry["as"]
+    for entry in data.get("hidden", []):
+        for pattern in entry["extensions"]:
+            reason = check.reason(entry, pattern)
+            for name in registry.extensions:
+                if fnmatchcase(name, pattern):
+                    result.hidden_extensions[name] = reason
+    for entry in data.get("hidden_feature", []):
+        struct = registry.structs.get(entry["struct"])
+        reason = check.reason(entry, entry["struct"])
+        for member in entry["members"]:
+            if struct is None or not any(m.name == member for m in struct.members):
+                check.absent(entry, entry["struct"], f"{entry['struct']}.{member} is not in the registry")
+                continue
+            result.hidden_features.append((entry["struct"], member, reason))
+    return result
+
+
+def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: Overrides) -> None:
+    rules = data.get("rule", [])
+    used: set[int] = set()
+    for name in registry.commands:
+        disposition = Disposition()
+        matched = False
+        for number, rule in enumerate(rules):
+            if not fnmatchcase(name, rule["match"]):
+                continue
+            matched = True
+            used.add(number)
+            disposition.order = rule.get("class", disposition.order)
+            disposition.when = rule.get("when", disposition.when)
+            disposition.replay = rule.get("replay", disposition.replay)
+            disposition.destroys = rule.get("destroys", disposition.destroys)
+            disposition.reason = check.reason(rule, rule["match"])
+        if not matched:
+            raise OverrideError(f"{check.path}: no rule says what is done with {name}")
+        result.dispositions[name] = disposition
+    for number, rule in enumerate(rules):
+        if number not in used:
+            check.absent(rule, rule["match"], f"the rule for {rule['match']} matches no command")
+    for entry in data.get("command", []):
+        for name in entry["names"]:
+            reason = check.reason(entry, name)
+            if name not in registry.commands:
+                # Promoted commands move to their new name in later registries; the alias still names them.
+                if registry.resolve(name) in registry.commands:
+                    name = registry.resolve(name)
+                else:
+                    check.absent(entry, name, f"there is no command {name}")
+                    continue
+            disposition = result.dispositions[name]
+            disposition.reason = reason
+            disposition.capture = entry.get("capture", disposition.capture)
+            disposition.replay = entry.get("replay", disposition.replay)
+            disposition.order = entry.get("class", disposition.order)
+            disposition.record = entry.get("record", disposition.record)
+            disposition.outputs = entry.get("outputs", disposition.outputs)
+            disposition.block = entry.get("block", disposition.block)
+            disposition.hooks |= set(entry.get("hooks", []))
+    for name, disposition in result.dispositions.items():
+        for value, allowed in ((disposition.order, CLASSES), (disposition.when, WHENS), (disposition.replay, REPLAYS)):
+            if value not in allowed:
+                check.fail(name, f"{name}: {value!r} is none of {', '.join(allowed)}")
