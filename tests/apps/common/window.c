@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "target.h"
+
+/* Waits until the server has answered everything before, then drops what it told us meanwhile. */
+static void settle(struct app_window *window)
+{
+    xcb_get_input_focus_reply_t *reply =
+        xcb_get_input_focus_reply(window->connection, xcb_get_input_focus(window->connection), NULL);
+    free(reply);
+    for (xcb_generic_event_t *event; (event = xcb_poll_for_event(window->connection));)
+        free(event);
+}
+
+void app_window_open(const struct app *app, struct app_window *window, uint32_t width, uint32_t height)
+{
+    *window = (struct app_window){0};
+    window->connection = xcb_connect(NULL, NULL);
+    if (!window->connection || xcb_connection_has_error(window->connection))
+        app_skip(app, "no X display");
+    xcb_screen_t *screen = xcb_setup_roots_iterator(xcb_get_setup(window->connection)).data;
+    window->window = xcb_generate_id(window->connection);
+    /* No window manager may give it another size: pictures are compared from run to run. */
+    const uint32_t values[] = {screen->black_pixel, 1};
+    xcb_create_window(window->connection, XCB_COPY_FROM_PARENT, window->window, screen->root, 0, 0, (uint16_t)width,
+                      (uint16_t)height, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual,
+                      XCB_CW_BACK_PIXEL | XCB_CW_OVERRIDE_REDIRECT, values);
+    app_window_show(window, true);
+
+    VkXcbSurfaceCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR};
+    create.connection = window->connection;
+    create.window = window->window;
+    CHECK_VK(vkCreateXcbSurfaceKHR(app->instance, &create, NULL, &window->surface));
+    VkBool32 supported = VK_FALSE;
+    CHECK_VK(vkGetPhysicalDeviceSurfaceSupportKHR(app->physical, app->queue_family, window->surface, &supported));
+    if (!supported)
+        app_skip(app, "the queue can't present to this window");
+}
+
+void app_window_resize(struct app_window *window, uint32_t width, uint32_t height)
+{
+    const uint32_t values[] = {width, height};
+    xcb_configure_window(window->connection, window->window, XCB_CONFIG_WINDOW_WIDTH | XCB_CONFIG_WINDOW_HEIGHT,
+                         values);
+    settle(window);
+}
+
+void app_window_show(struct app_window *window, bool show)
+{
+    if (show)
+        xcb_map_window(window->connection, window->window);
+    else
+        xcb_unmap_window(window->connection, window->window);
+    settle(window);
+}
+
+void app_window_close(const struct app *app, struct app_window *window)
+{
+    vkDestroySurfaceKHR(app->instance, window->surface, NULL);
+    xcb_destroy_window(window->connection, window->window);
+    xcb_disconnect(window->connection);
+    *window = (struct app_window){0};
+}
+
+static VkSurfaceFormatKHR choose_format(const struct app *app, VkSurfaceKHR surface)
+{
+    uint32_t count = 0;
+    CHECK_VK(vkGetPhysicalDeviceSurfaceFormatsKHR(app->physical, surface, &count, NULL));
+    VkSurfaceFormatKHR *formats = calloc(count + 1, sizeof(*formats));
+    CHECK(formats && count);
+    CHECK_VK(vkGetPhysicalDeviceSurfaceFormatsKHR(app->physical, surface, &count, formats));
+    for (uint32_t i = 0; i < count; i++) {
+        if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM || formats[i].format == VK_FORMAT_R8G8B8A8_UNORM) {
+            VkSurfaceFormatKHR found = formats[i];
+            free(formats);
+            return found;
+        }
+    }
+    app_skip(app, "the window has no 8-bit UNORM format");
+}
+
+static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+static void drop_images(const struct app *app, struct app_swapchain *swapchain)
+{
+    for (uint32_t i = 0; i < swapchain->count; i++) {
+        vkDestroyImageView(app->device, swapchain->views[i], NULL);
+        vkDestroySemaphore(app->device, swapchain->drawn[i], NULL);
+    }
+}
+
+bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
+                          VkPresentModeKHR mode, uint32_t width, uint32_t height)
+{
+    VkSurfaceCapabilitiesKHR caps;
+    CHECK_VK(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(app->physical, surface, &caps));
+    VkExtent2D extent = caps.currentExtent;
+    if (extent.width == UINT32_MAX) {
+        extent.width = clamp(width, caps.minImageExtent.width, caps.maxImageExtent.width);
+        extent.height = clamp(height, caps.minImageExtent.height, caps.maxImageExtent.height);
+    }
+    if (!extent.width || !extent.height)
+        return false;
+    VkSurfaceFormatKHR format = choose_format(app, surface);
+    struct app_swapchain old = *swapchain;
+
+    VkSwapchainCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR};
+    create.surface = surface;
+    create.minImageCount = caps.minImageCount + 1;
+    if (caps.maxImageCount && create.minImageCount > caps.maxImageCount)
+        create.minImageCount = caps.maxImageCount;
+    create.imageFormat = format.format;
+    create.imageColorSpace = format.colorSpace;
+    create.imageExtent = extent;
+    create.imageArrayLayers = 1;
+    const VkImageUsageFlags transfer = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    create.imageUsage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | (caps.supportedUsageFlags & transfer);
+    create.imageSharingMode = VK_SHARING_MODE_EXCLUSIVE;
+    create.preTransform = caps.currentTransform;
+    create.compositeAlpha = (VkCompositeAlphaFlagBitsKHR)(caps.supportedCompositeAlpha & -caps.supportedCompositeAlpha);
+    if (caps.supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR)
+        create.compositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR;
+    create.presentMode = mode;
+    create.clipped = VK_FALSE; /* read-back wants every pixel */
+    create.oldSwapchain = old.swapchain;
+    *swapchain = (struct app_swapchain){.format = format.format, .extent = extent};
+    swapchain->readable = create.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    CHECK_VK(vkCreateSwapchainKHR(app->device, &create, NULL, &swapchain->swapchain));
+    app_swapchain_destroy(app, &old);
+
+    CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, NULL));
+    CHECK(swapchain->count >= create.minImageCount && swapchain->count <= APP_MAX_IMAGES);
+    CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, swapchain->images));
+    for (uint32_t i = 0; i < swapchain->count; i++) {
+        VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
+        view.image = swapchain->images[i];
+        view.viewType = VK_IMAGE_VIEW_TYPE_2D;
+        view.format = format.format;
+        view.subresourceRange = (VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+        CHECK_VK(vkCreateImageView(app->device, &view, NULL, &swapchain->views[i]));
+        VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+        CHECK_VK(vkCreateSemaphore(app->device, &semaphore, NULL, &swapchain->drawn[i]));
+    }
+    return true;
+}
+
+void app_swapchain_destroy(const struct app *app, struct app_swapchain *swapchain)
+{
+    if (!swapchain->swapchain)
+        return;
+    drop_images(app, swapchain);
+    vkDestroySwapchainKHR(app->device, swapchain->swapchain, NULL);
+    *swapchain = (struct app_swapchain){0};
+}
