@@ -166,7 +166,7 @@ class _Classifier:
             return Field(m, "scalar", "bytes", count=override["bytes"])
         if not is_param and m.name == "sType" and m.type == "VkStructureType":
             return Field(m, "scalar", "stype")
-        if not is_param and m.name == "pNext":
+        if (not is_param and m.name == "pNext") or m.type in ("VkBaseInStructure", "VkBaseOutStructure"):
             return Field(m, "struct", "pnext")
         if m.is_string:
             if m.pointer == 1:

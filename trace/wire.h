@@ -105,6 +105,12 @@ static inline void lap_put_handle(struct lap_enc *enc, uint32_t type, uint64_t h
     lap_put_u64(enc, lap_object_index(enc->objects, type, handle));
 }
 
+/* For the handle that a call has just created, or that it destroys. */
+static inline void lap_put_newest_handle(struct lap_enc *enc, uint32_t type, uint64_t handle)
+{
+    lap_put_u64(enc, lap_object_newest_index(enc->objects, type, handle));
+}
+
 /* These reserve for themselves. */
 void lap_enc_raw(struct lap_enc *enc, const void *data, size_t bytes);   /* bytes as they are */
 void lap_enc_bytes(struct lap_enc *enc, const void *data, size_t bytes); /* size << 1, bytes; or size << 1 | 1, blob */

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""Decoders: packet bodies back into the C structs that the driver takes, in an arena, every size checked.
+
+Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
+call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
+file must never reach a driver.
+"""
+
+from __future__ import annotations
+
+from model import WIRES, CommandPlan, Field, Model, StructPlan
+from text import Text, dispatch_handle, expand, finish_header, header
+
+GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(dec)", "size": "lap_get_u64(dec)",
+       "i32": "(int32_t)lap_get_i64(dec)", "i64": "lap_get_i64(dec)", "f32": "lap_get_float(dec)", "f64": "lap_get_double(dec)"}
+
+
+class _Body:
+    def __init__(self, model: Model, text: Text):
+        self.model, self.text = model, text
+
+    def ref(self, name: str) -> str:
+        return f"s->{name}"
+
+    def element(self, f: Field) -> str | None:
+        """An expression for one element; None when a function fills it."""
+        if f.element == "scalar":
+            return f"({f.type}){GET[f.wire]}"
+        if f.element == "handle":
+            return f"gen_{f.type}({'lap_get_u64(dec)' if f.created else f'lap_get_handle(dec, GEN_HANDLE_{f.type})'})"
+        return None
+
+    def fill(self, f: Field, address: str) -> str:
+        plan = self.model.struct_of[f.type]
+        if plan.struct.union and not plan.raw and not plan.only:
+            return f"gen_decode_{f.type}(dec, {address}, (uint64_t){expand(f.selector, self.ref)});"
+        return f"gen_decode_{f.type}(dec, {address});"
+
+    def minimum(self, f: Field) -> int:
+        if f.element == "scalar":
+            return WIRES[f.wire][2]
+        if f.element in ("struct", "union"):
+            return self.model.min_wire(f.type)
+        return 1
+
+    def field(self, f: Field) -> None:
+        value, text = self.ref(f.name), self.text
+        if f.shape in ("stype", "skip"):
+            return
+        if f.shape == "pnext":
+            text(f"{value} = (void *)(uintptr_t)gen_decode_pnext(dec);")
+        elif f.shape == "value":
+            expression = self.element(f)
+            if expression:
+                text(f"{value} = {expression};")
+            elif f.element == "opaque":
+                text(f"{value} = ({f.ctype})(uintptr_t)gen_decode_address(dec);")
+            elif f.element == "object":
+                text(f"{value} = lap_get_handle(dec, gen_handle_type_of({expand(f.selector, self.ref)}));")
+            else:
+                text(self.fill(f, f"&{value}"))
+        elif f.shape == "array":
+            self._array(f, value)
+        elif f.shape == "string":
+            text(f"{value} = lap_dec_string(dec);")
+        else:
+            self._pointer(f, value)
+
+    def _array(self, f: Field, value: str) -> None:
+        text = self.text
+        if f.element == "char":
+            text(f"lap_dec_string_into(dec, {value}, {f.length});")
+        elif f.element == "scalar" and f.wire == "u8":
+            text(f"lap_dec_raw(dec, {value}, {f.length});")
+        else:
+            expression = self.element(f)
+            flat = f"(({f.type} *){value})[i]"
+            text(f"for (size_t i = 0; i < (size_t)({f.length}); i++)")
+            text("    " + (f"{flat} = {expression};" if expression else self.fill(f, f"&{flat}")))
+
+    def _pointer(self, f: Field, value: str) -> None:
+        text = self.text
+        count = expand(f.count, self.ref)
+        text("if (lap_get_u8(dec)) {")
+        if f.shape == "bytes":
+            text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_bytes_exact(dec, (uint64_t)({count}));")
+        elif f.shape == "strings":
+            text(f"const char **rows = lap_dec_array(dec, {count}, sizeof(char *), 1, sizeof(char *));")
+            text(f"for (size_t i = 0; rows && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
+            text("    rows[i] = lap_dec_string(dec);")
+            text(f"{value} = rows;")
+        elif f.shape == "pointers":
+            text(f"{f.type} **rows = lap_dec_array(dec, {count}, sizeof(void *), 1, sizeof(void *));")
+            text(f"for (size_t i = 0; rows && i < (size_t)({count}) && dec->status == LAP_OK; i++) {{")
+            text(f"size_t row_count = (size_t)({expand(f.inner_count, self.ref)});")
+            text(f"{f.type} *row = lap_dec_array(dec, row_count, sizeof *row, {self.minimum(f)}, 8);")
+            text("for (size_t j = 0; row && j < row_count && dec->status == LAP_OK; j++)")
+            expression = self.element(f)
+            text("    " + (f"row[j] = {expression};" if expression else self.fill(f, "&row[j]")))
+            text("rows[i] = row;")
+            text("}")
+            text(f"{value} = (const {f.type} *const *)rows;")
+        elif f.element == "scalar" and f.wire == "u32" and count != "1":
+            text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u32_array(dec, (uint64_t)({count}));")
+        elif f.element == "scalar" and f.wire == "u64" and count != "1":
+            text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
+        else:
+            text(f"{f.type} *items = lap_dec_array(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
+            expression = self.element(f)
+            text(f"for (size_t i = 0; items && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
+            text("    " + (f"items[i] = {expression};" if expression else self.fill(f, "&items[i]")))
+            text(f"{value} = items;")
+        text("}")
+
+
+def emit(model: Model) -> dict[str, str]:
+    h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/wire.h"])
+    h("const void *gen_decode_pnext(struct lap_dec *dec);")
+    h("uint64_t gen_decode_address(struct lap_dec *dec);")
+    for s in model.structs:
+        h.guard(s.struct.guard)
+        h(_prototype(s) + ";")
+    h.guard(None)
+    h()
+    h("/* A command's parameters and result; in a block the command buffer is left to the caller. */")
+    for p in model.commands:
+        h.guard(p.command.guard)
+        h(f"struct gen_args_{p.name} {{")
+        for f in p.fields:
+            h(_args_member(f) + ";")
+        if p.command.returns != "void":
+            h(f"{p.command.returns} result;")
+        h("};")
+    h.guard(None)
+    h()
+    h("/* Decodes the body of any command into its args struct, zeroed first. Failures are latched in dec. */")
+    h("typedef void (*gen_decode_fn)(struct lap_dec *dec, void *args);")
+    h("extern const gen_decode_fn gen_decode_table[GEN_COMMAND_COUNT]; /* NULL for commands of other platforms */")
+    h("extern const uint16_t gen_args_bytes[GEN_COMMAND_COUNT];")
+    h("#define GEN_ARGS_MAX_BYTES 256")
+
+    structs = Text(model, "emit_decode.py", ["gen_decode.h"])
+    for s in model.structs:
+        if s.struct.stype:
+            structs.guard(s.struct.guard)
+            structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
+    structs.guard(None)
+    _emit_chain(model, structs)
+    for s in model.structs:
+        structs.guard(s.struct.guard)
+        _emit_struct(model, structs, s)
+    commands = Text(model, "emit_decode.py", ["gen_decode.h"])
+    for p in model.commands:
+        commands.guard(p.command.guard)
+        _emit_command(model, commands, p)
+    commands.guard(None)
+    commands("const gen_decode_fn gen_decode_table[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        commands.guard(p.command.guard)
+        commands(f"[GEN_{p.name}] = decode_{p.name},")
+    commands.guard(None)
+    commands("};")
+    commands("const uint16_t gen_args_bytes[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        commands.guard(p.command.guard)
+        commands(f"[GEN_{p.name}] = sizeof(struct gen_args_{p.name}),")
+    commands.guard(None)
+    commands("};")
+    return {"gen_decode.h": finish_header(h), "gen_decode_structs.c": structs.render(), "gen_decode_commands.c": commands.render()}
+
+
+def _args_member(f: Field) -> str:
+    return f.member.declaration if not f.member.dims else f.member.declaration.replace("const ", "", 1)
+
+
+def _prototype(s: StructPlan) -> str:
+    selector = ", uint64_t selector" if s.struct.union and not s.raw and not s.only else ""
+    return f"void gen_decode_{s.name}(struct lap_dec *dec, {s.name} *s{selector})"
+
+
+def _emit_chain(model: Model, c: Text) -> None:
+    c("uint64_t gen_decode_address(struct lap_dec *dec)")
+    c("{")
+    c("uint64_t address = lap_get_u64(dec);")
+    c("return dec->source->handle ? 0 : address;")
+    c("}")
+    c("const void *gen_decode_pnext(struct lap_dec *dec)")
+    c("{")
+    c("VkBaseOutStructure *first = NULL, *last = NULL;")
+    c("uint64_t number;")
+    c("if (!lap_dec_enter(dec))")
+    c("    return NULL;")
+    c("while (dec->status == LAP_OK && (number = lap_get_u64(dec)) != 0) {")
+    c("uint32_t size = lap_get_fixed32(dec);")
+    c("VkBaseOutStructure *s = NULL;")
+    c("if (dec->status != LAP_OK)")
+    c("    break;")
+    c("if (size > (size_t)(dec->end - dec->p)) {")
+    c('lap_dec_fail(dec, "a pNext structure is larger than what is left");')
+    c("break;")
+    c("}")
+    c("const uint8_t *after = dec->p + size;")
+    c("switch (dec->source->struct_id(dec->source->user, number)) {")
+    for s in model.structs:
+        if not s.struct.stype or not s.struct.extends:
+            continue
+        c.guard(s.struct.guard)
+        c(f"case GEN_STRUCT_{s.name}:")
+        c(f"    s = lap_arena_zalloc(dec->arena, 1, sizeof({s.name}), 8);")
+        c("    if (!s)")
+        c("        break;")
+        c(f"    s->sType = {s.struct.stype};")
+        c(f"    decode_members_{s.name}(dec, ({s.name} *)s);")
+        c("    break;")
+    c.guard(None)
+    c("default:")
+    c("    dec->unknown_structs++;")
+    c("    dec->p = after;")
+    c("    continue;")
+    c("}")
+    c("if (!s) {")
+    c('lap_dec_fail(dec, "out of memory or past the limit for one packet");')
+    c("break;")
+    c("}")
+    c("if (dec->status == LAP_OK && dec->p != after) {")
+    c('lap_dec_fail(dec, "a pNext structure has another size than its members");')
+    c("break;")
+    c("}")
+    c("if (last)")
+    c("    last->pNext = s;")
+    c("else")
+    c("    first = s;")
+    c("last = s;")
+    c("}")
+    c("lap_dec_leave(dec);")
+    c("return first;")
+    c("}")
+
+
+def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
+    body = _Body(model, c)
+    if s.struct.union:
+        c(_prototype(s))
+        c("{")
+        if s.raw:
+            c("lap_dec_raw(dec, s, sizeof *s);")
+        elif s.only:
+            body.field(next(f for f in s.fields if f.name == s.only))
+        else:
+            c("memset(s, 0, sizeof *s);")
+            c("switch (selector) {")
+            for f in s.fields:
+                for value in f.member.selection:
+                    c(f"case {value}:")
+                c("{")
+                body.field(f)
+                c("break;")
+                c("}")
+            c("default:")
+            c("    break;")
+            c("}")
+        c("}")
+        return
+    chained = bool(s.struct.stype)
+    c(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s)" if chained else _prototype(s))
+    c("{")
+    if not chained:
+        c("if (!lap_dec_enter(dec))")
+        c("    return;")
+    for f in s.fields:
+        if not (chained and f.shape == "pnext"):
+            body.field(f)
+    if not chained:
+        c("lap_dec_leave(dec);")
+    c("}")
+    if chained:
+        c(_prototype(s))
+        c("{")
+        c("if (!lap_dec_enter(dec))")
+        c("    return;")
+        c(f"s->sType = {s.struct.stype};")
+        c("s->pNext = (void *)(uintptr_t)gen_decode_pnext(dec);")
+        c(f"decode_members_{s.name}(dec, s);")
+        c("lap_dec_leave(dec);")
+        c("}")
+
+
+def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
+    c(f"static void decode_{p.name}(struct lap_dec *dec, void *args)")
+    c("{")
+    c(f"struct gen_args_{p.name} *s = args;")
+    c("memset(s, 0, sizeof *s);")
+    body = _Body(model, c)
+    for f in p.body_fields:
+        body.field(f)
+    if p.stores_result:
+        if p.command.returns == "VkResult":
+            c("s->result = (VkResult)lap_get_i64(dec);")
+        else:
+            c(f"s->result = ({p.command.returns})(uintptr_t)lap_get_u64(dec);")
+    c("}")

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: MIT
+"""Encoders: one function for each struct and command, straight code without tables. See trace/wire.h for the primitives."""
+
+from __future__ import annotations
+
+from model import WIRES, CommandPlan, Field, Model, StructPlan
+from text import Text, expand, finish_header, header, parameters
+
+PUT = {"u8": "lap_put_u8(enc, {})", "u32": "lap_put_u64(enc, (uint32_t){})", "u64": "lap_put_u64(enc, (uint64_t){})",
+       "size": "lap_put_u64(enc, (uint64_t){})", "i32": "lap_put_i64(enc, (int64_t){})", "i64": "lap_put_i64(enc, {})",
+       "f32": "lap_put_float(enc, {})", "f64": "lap_put_double(enc, {})"}
+
+
+class _Body:
+    """Emits the fields of one struct or command, with one reservation for each run of fields of bounded size."""
+
+    def __init__(self, model: Model, text: Text, prefix: str, has_result: bool = False):
+        self.model, self.text, self.prefix = model, text, prefix
+        self.run: list[tuple[int, str]] = []
+        self.has_result = has_result
+
+    def ref(self, name: str) -> str:
+        return self.prefix + name
+
+    def put(self, most: int, code: str) -> None:
+        self.run.append((most, code))
+
+    def flush(self) -> None:
+        if not self.run:
+            return
+        self.text(f"if (!lap_enc_reserve(enc, {sum(n for n, _ in self.run)}))")
+        self.text("    return;")
+        for _, code in self.run:
+            self.text(code)
+        self.run = []
+
+    def handle(self, f: Field, value: str) -> str:
+        how = "lap_put_newest_handle" if f.created or f.destroyed else "lap_put_handle"
+        return f"{how}(enc, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}));"
+
+    def element(self, f: Field, value: str) -> tuple[int, str] | None:
+        """Bytes at most and code for one bounded element; None when it calls a function that reserves."""
+        if f.element == "scalar":
+            return WIRES[f.wire][1], PUT[f.wire].format(value) + ";"
+        if f.element == "handle":
+            return 10, self.handle(f, value)
+        return None
+
+    def struct_call(self, f: Field, address: str) -> str:
+        plan = self.model.struct_of[f.type]
+        if plan.struct.union and not plan.raw and not plan.only:
+            return f"gen_encode_{f.type}(enc, {address}, (uint64_t){expand(f.selector, self.ref)});"
+        return f"gen_encode_{f.type}(enc, {address});"
+
+    def field(self, f: Field) -> None:
+        value = self.ref(f.name)
+        if f.shape in ("stype", "skip"):
+            return
+        if f.shape == "pnext":
+            self.flush()
+            self.text(f"gen_encode_pnext(enc, {value});")
+        elif f.shape == "value":
+            self._value(f, value)
+        elif f.shape == "array":
+            self._array(f, value)
+        elif f.shape == "string":
+            self.flush()
+            self.text(f"lap_enc_string(enc, {self._conditional(f, value)});")
+        else:
+            self._pointer(f, value)
+
+    def _value(self, f: Field, value: str) -> None:
+        bounded = self.element(f, value)
+        if bounded:
+            self.put(*bounded)
+        elif f.element == "opaque":
+            self.put(10, f"lap_put_u64(enc, (uint64_t)(uintptr_t){value});")
+        elif f.element == "object":
+            self.put(10, f"lap_put_handle(enc, gen_handle_type_of({expand(f.selector, self.ref)}), {value});")
+        else:
+            self.flush()
+            self.text(self.struct_call(f, f"&{value}"))
+
+    def _array(self, f: Field, value: str) -> None:
+        self.flush()
+        if f.element == "char":
+            self.text(f"gen_encode_chars(enc, {value}, {f.length});")
+        elif f.element == "scalar" and f.wire == "u8":
+            self.text(f"lap_enc_raw(enc, {value}, {f.length});")
+        else:
+            flat = f"((const {f.type} *){value})[i]"
+            self._loop(f, f.length, flat)
+
+    def _loop(self, f: Field, count: str, value: str) -> None:
+        bounded = self.element(f, value)
+        if bounded:
+            self.text(f"if (!lap_enc_reserve(enc, {bounded[0]} * (size_t)({count})))")
+            self.text("    return;")
+        self.text(f"for (size_t i = 0; i < (size_t)({count}); i++)")
+        self.text("    " + (bounded[1] if bounded else self.struct_call(f, f"&{value}")))
+
+    def _conditional(self, f: Field, value: str) -> str:
+        if f.condition:
+            return f"({expand(f.condition, self.ref)}) ? {value} : NULL"
+        return value
+
+    def present(self, f: Field, value: str) -> str:
+        parts = [f"{value} != NULL"]
+        if f.condition:
+            parts.append(f"({expand(f.condition, self.ref)})")
+        if f.output and self.has_result:
+            parts.append("gen_result_ok")
+        return " && ".join(parts)
+
+    def _pointer(self, f: Field, value: str) -> None:
+        """A presence byte and the elements."""
+        self.flush()
+        text = self.text
+        count = expand(f.count, self.ref)
+        text(f"if ({self.present(f, value)}) {{")
+        text("if (!lap_enc_reserve(enc, 1))")
+        text("    return;")
+        text("lap_put_u8(enc, 1);")
+        if f.shape == "bytes":
+            text(f"lap_enc_bytes(enc, {value}, (size_t)({count}));")
+        elif f.shape == "strings":
+            text(f"for (size_t i = 0; i < (size_t)({count}); i++)")
+            text(f"    lap_enc_string(enc, {value}[i]);")
+        elif f.shape == "pointers":
+            text(f"for (size_t i = 0; i < (size_t)({count}); i++) {{")
+            text(f"const {f.type} *row = {value}[i];")
+            text(f"size_t row_count = (size_t)({expand(f.inner_count, self.ref)});")
+            text("for (size_t j = 0; j < row_count; j++) {")
+            bounded = self.element(f, "row[j]")
+            if bounded:
+                text(f"if (!lap_enc_reserve(enc, {bounded[0]}))")
+                text("    return;")
+            text(bounded[1] if bounded else self.struct_call(f, "&row[j]"))
+            text("}")
+            text("}")
+        elif count == "1":
+            bounded = self.element(f, f"*{value}")
+            if bounded:
+                text(f"if (!lap_enc_reserve(enc, {bounded[0]}))")
+                text("    return;")
+            text(bounded[1] if bounded else self.struct_call(f, value))
+        elif f.element == "scalar" and f.wire == "u32":
+            text(f"lap_enc_u32_array(enc, (const uint32_t *){value}, (uint64_t)({count}));")
+        elif f.element == "scalar" and f.wire == "u64":
+            text(f"lap_enc_u64_array(enc, (const uint64_t *){value}, (uint64_t)({count}));")
+        else:
+            self._loop(f, count, f"{value}[i]")
+        text("} else {")
+        text("if (!lap_enc_reserve(enc, 1))")
+        text("    return;")
+        text("lap_put_u8(enc, 0);")
+        text("}")
+
+
+def emit(model: Model) -> dict[str, str]:
+    h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/wire.h"])
+    h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
+    h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
+    h("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity);")
+    for s in model.structs:
+        h.guard(s.struct.guard)
+        h(_struct_prototype(s) + ";")
+    h.guard(None)
+    h("/* Commands: the body of a packet or, for those in a block, what follows the command's number. */")
+    for p in model.commands:
+        h.guard(p.command.guard)
+        h(_command_prototype(p) + ";")
+
+    structs = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
+    _emit_chain(model, structs)
+    for s in model.structs:
+        structs.guard(s.struct.guard)
+        _emit_struct(model, structs, s)
+    commands = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
+    for p in model.commands:
+        commands.guard(p.command.guard)
+        _emit_command(model, commands, p)
+    return {"gen_encode.h": finish_header(h), "gen_encode_structs.c": structs.render(), "gen_encode_commands.c": commands.render()}
+
+
+def _struct_prototype(s: StructPlan) -> str:
+    selector = ", uint64_t selector" if s.struct.union and not s.raw and not s.only else ""
+    return f"void gen_encode_{s.name}(struct lap_enc *enc, const {s.name} *s{selector})"
+
+
+def _command_prototype(p: CommandPlan) -> str:
+    params = ", ".join(f.member.declaration for f in p.body_fields)
+    result = f", {p.command.returns} result" if p.stores_result else ""
+    return f"void gen_encode_{p.name}(struct lap_enc *enc{', ' + params if params else ''}{result})"
+
+
+def _emit_chain(model: Model, c: Text) -> None:
+    for s in model.structs:
+        if s.struct.stype:
+            c.guard(s.struct.guard)
+            c(f"static void encode_members_{s.name}(struct lap_enc *enc, const {s.name} *s);")
+    c.guard(None)
+    c("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity)")
+    c("{")
+    c("size_t length = strnlen(text, capacity ? capacity - 1 : 0);")
+    c("if (!lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT))")
+    c("    return;")
+    c("lap_put_u64(enc, length + 1);")
+    c("lap_enc_raw(enc, text, length);")
+    c("}")
+    c("void gen_encode_pnext(struct lap_enc *enc, const void *chain)")
+    c("{")
+    c("for (const VkBaseInStructure *s = chain; s; s = s->pNext) {")
+    c("size_t at;")
+    c("if (!lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT + 4))")
+    c("    return;")
+    c("switch ((uint32_t)s->sType) {")
+    for s in model.structs:
+        if not s.struct.stype or not s.struct.extends:
+            continue
+        c.guard(s.struct.guard)
+        c(f"case {s.struct.stype}:")
+        c(f"    lap_put_u64(enc, GEN_STRUCT_{s.name});")
+        c("    at = (size_t)(enc->p - enc->base);")
+        c("    lap_put_fixed32(enc, 0);")
+        c(f"    encode_members_{s.name}(enc, (const {s.name} *)s);")
+        c("    break;")
+    c.guard(None)
+    c("case VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO:")
+    c("case VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO:")
+    c("    continue;")
+    c("default:")
+    c("    enc->unknown_structs++;")
+    c("    continue;")
+    c("}")
+    c("if (enc->failed)")
+    c("    return;")
+    c("uint32_t size = (uint32_t)((size_t)(enc->p - enc->base) - at - 4);")
+    c("uint8_t *size_at = enc->base + at;")
+    c("size_at[0] = (uint8_t)size, size_at[1] = (uint8_t)(size >> 8), size_at[2] = (uint8_t)(size >> 16), "
+      "size_at[3] = (uint8_t)(size >> 24);")
+    c("}")
+    c("if (lap_enc_reserve(enc, 1))")
+    c("    lap_put_u64(enc, 0);")
+    c("}")
+
+
+def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
+    if s.struct.union:
+        _emit_union(model, c, s)
+        return
+    chained = bool(s.struct.stype)
+    if chained:
+        c(f"static void encode_members_{s.name}(struct lap_enc *enc, const {s.name} *s)")
+        c("{")
+    else:
+        c(_struct_prototype(s))
+        c("{")
+    if s.name in model.overrides.enters:
+        c(model.overrides.enters[s.name] + ";")
+    body = _Body(model, c, "s->")
+    for f in s.fields:
+        if not (chained and f.shape == "pnext"):
+            body.field(f)
+    body.flush()
+    c("}")
+    if chained:
+        c(_struct_prototype(s))
+        c("{")
+        c("gen_encode_pnext(enc, s->pNext);")
+        c(f"encode_members_{s.name}(enc, s);")
+        c("}")
+
+
+def _emit_union(model: Model, c: Text, s: StructPlan) -> None:
+    c(_struct_prototype(s))
+    c("{")
+    if s.raw:
+        c("lap_enc_raw(enc, s, sizeof *s);")
+    elif s.only:
+        body = _Body(model, c, "s->")
+        body.field(next(f for f in s.fields if f.name == s.only))
+        body.flush()
+    else:
+        c("switch (selector) {")
+        for f in s.fields:
+            for value in f.member.selection:
+                c(f"case {value}:")
+            c("{")
+            body = _Body(model, c, "s->")
+            body.field(f)
+            body.flush()
+            c("break;")
+            c("}")
+        c("default:")
+        c("    break;")
+        c("}")
+    c("}")
+
+
+def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
+    c(_command_prototype(p))
+    c("{")
+    has_result = p.stores_result and p.command.returns == "VkResult"
+    if has_result and any(f.output for f in p.fields):
+        c("const bool gen_result_ok = result >= 0;")
+        c("(void)gen_result_ok;")
+    body = _Body(model, c, "", has_result)
+    for f in p.body_fields:
+        if f.output and f.shape == "bytes" and not p.disposition.outputs:
+            body.put(1, "lap_put_u8(enc, 0);")
+        else:
+            body.field(f)
+    if p.stores_result:
+        if p.command.returns == "VkResult":
+            body.put(5, "lap_put_i64(enc, result);")
+        else:
+            body.put(10, "lap_put_u64(enc, (uint64_t)(uintptr_t)result);")
+    body.flush()
+    c("}")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Numbers of commands, structs and handle types, their names, and the mapping between them and Vulkan's enums."""
+
+from __future__ import annotations
+
+import re
+
+from model import Model
+from text import Text, dispatch_handle, finish_header, header
+
+
+def emit(model: Model) -> dict[str, str]:
+    h = header(model, "emit_ids.py", "GEN_IDS_H", ["<stdint.h>", "<vulkan/vulkan.h>"])
+    h("enum gen_command {")
+    h("GEN_COMMAND_NONE = 0,")
+    for c in model.commands:
+        h(f"GEN_{c.name} = {c.number},")
+    h(f"GEN_COMMAND_COUNT = {len(model.commands) + 1},")
+    h("};")
+    h("enum gen_struct {")
+    h("GEN_STRUCT_NONE = 0,")
+    for s in model.structs:
+        h(f"GEN_STRUCT_{s.name} = {s.number},")
+    h(f"GEN_STRUCT_COUNT = {len(model.structs) + 1},")
+    h("};")
+    h("enum gen_handle_type {")
+    h("GEN_HANDLE_NONE = 0,")
+    for number, name in enumerate(model.handles, 1):
+        h(f"GEN_HANDLE_{name} = {number},")
+    h(f"GEN_HANDLE_COUNT = {len(model.handles) + 1},")
+    h("};")
+    h()
+    h("/* Handles as numbers and back; dispatchable ones are pointers, the others 64 bits wide on every machine. */")
+    for name in model.handles:
+        h.guard(model.registry.handles[name].guard)
+        if model.registry.handles[name].dispatchable:
+            h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)(uintptr_t)handle; }}")
+            h(f"static inline {name} gen_{name}(uint64_t value) {{ return ({name})(uintptr_t)value; }}")
+        else:
+            h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)handle; }}")
+            h(f"static inline {name} gen_{name}(uint64_t value) {{ return ({name})value; }}")
+    h.guard(None)
+    h()
+    h("/* Names as they stand in the registry; [number]. */")
+    for what in ("command", "struct", "handle"):
+        h(f"extern const char *const gen_{what}_names[];")
+    h("/* The handle type that a command is dispatched on; GEN_HANDLE_NONE for global commands. */")
+    h("extern const uint8_t gen_command_dispatch[GEN_COMMAND_COUNT];")
+    h("/* Flags that every packet of the command carries (enum lap_packet_flags): barrier, info, entry. */")
+    h("extern const uint8_t gen_command_flags[GEN_COMMAND_COUNT];")
+    h("/* The extension or version that provides a command; VK_VERSION_1_0 and so on for core ones, NULL for our packets. */")
+    h("extern const char *const gen_command_providers[GEN_COMMAND_COUNT];")
+    h("extern const char *const gen_struct_providers[GEN_STRUCT_COUNT];")
+    h("enum gen_handle_type gen_handle_type_of(VkObjectType type);")
+    h("enum gen_handle_type gen_handle_type_of_debug_report(VkDebugReportObjectTypeEXT type);")
+    h("VkObjectType gen_object_type_of(enum gen_handle_type type);")
+    h("/* Numbers by name; 0 when there is none. */")
+    h("uint32_t gen_command_by_name(const char *name);")
+    h("uint32_t gen_struct_by_name(const char *name);")
+    h("uint32_t gen_handle_by_name(const char *name);")
+
+    c = Text(model, "emit_ids.py", ["gen_ids.h", "trace/format.h", "<string.h>", "<stdlib.h>"])
+    for what, names, count in (("command", [p.name for p in model.commands], "COMMAND"),
+                               ("struct", [p.name for p in model.structs], "STRUCT"), ("handle", model.handles, "HANDLE")):
+        c(f"const char *const gen_{what}_names[GEN_{count}_COUNT] = {{")
+        c('"",')
+        for name in names:
+            c(f'"{name}",')
+        c("};")
+    c("const uint8_t gen_command_dispatch[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        handle = dispatch_handle(model, p)
+        if handle:
+            c(f"[GEN_{p.name}] = GEN_HANDLE_{handle},")
+    c("};")
+    c("const uint8_t gen_command_flags[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        flags = [f"LAP_PACKET_{n}" for n, on in (("BARRIER", p.disposition.order == "barrier"), ("INFO", p.disposition.replay == "info"),
+                                                ("ENTRY", p.disposition.when == "entry" and not p.packet)) if on]
+        if flags:
+            c(f"[GEN_{p.name}] = {' | '.join(flags)},")
+    c("};")
+    c("const char *const gen_command_providers[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        if p.command.providers:
+            c(f'[GEN_{p.name}] = "{p.command.providers[0]}",')
+    c("};")
+    c("const char *const gen_struct_providers[GEN_STRUCT_COUNT] = {")
+    for p in model.structs:
+        if p.struct.providers:
+            c(f'[GEN_STRUCT_{p.name}] = "{p.struct.providers[0]}",')
+    c("};")
+    _object_types(model, c)
+    for what, count in (("command", "COMMAND"), ("struct", "STRUCT"), ("handle", "HANDLE")):
+        c(f"uint32_t gen_{what}_by_name(const char *name)")
+        c("{")
+        c(f"for (uint32_t i = 1; i < GEN_{count}_COUNT; i++)")
+        c(f"    if (strcmp(gen_{what}_names[i], name) == 0)")
+        c("        return i;")
+        c("return 0;")
+        c("}")
+    return {"gen_ids.h": finish_header(h), "gen_ids.c": c.render()}
+
+
+def _object_types(model: Model, c: Text) -> None:
+    known = {name for name, _ in model.registry.enums["VkObjectType"].values}
+    pairs = []
+    for name in model.handles:
+        value = model.registry.handles[name].object_type
+        value = model.registry.resolve(value) if value else None
+        if value in known:
+            pairs.append((name, value))
+    c("enum gen_handle_type gen_handle_type_of(VkObjectType type)")
+    c("{")
+    c("switch ((uint32_t)type) {")
+    for name, value in pairs:
+        c(f"case {value}: return GEN_HANDLE_{name};")
+    c("default: return GEN_HANDLE_NONE;")
+    c("}")
+    c("}")
+    c("VkObjectType gen_object_type_of(enum gen_handle_type type)")
+    c("{")
+    c("switch (type) {")
+    for name, value in pairs:
+        c(f"case GEN_HANDLE_{name}: return {value};")
+    c("default: return VK_OBJECT_TYPE_UNKNOWN;")
+    c("}")
+    c("}")
+    reports = {n for n, _ in model.registry.enums.get("VkDebugReportObjectTypeEXT").values} \
+        if "VkDebugReportObjectTypeEXT" in model.registry.enums else set()
+    c("enum gen_handle_type gen_handle_type_of_debug_report(VkDebugReportObjectTypeEXT type)")
+    c("{")
+    c("switch ((uint32_t)type) {")
+    for name, value in pairs:
+        report = re.sub("^VK_OBJECT_TYPE_(.*?)(_KHR|_EXT|_NV|_NVX|_INTEL|_FUCHSIA)?$",
+                        lambda m: f"VK_DEBUG_REPORT_OBJECT_TYPE_{m.group(1)}{m.group(2) or ''}_EXT", value).replace("_EXT_EXT", "_EXT")
+        if report in reports:
+            c(f"case {report}: return GEN_HANDLE_{name};")
+    c("default: return GEN_HANDLE_NONE;")
+    c("}")
+    c("}")

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conditions: which members of a structure a driver reads. vk.xml does not say it; overrides.toml names these functions.
+ * A pointer that the specification calls ignored may be anything, so a recorder must not follow it.
+ */
+#ifndef LAP_CODEGEN_CONDITIONS_H
+#define LAP_CODEGEN_CONDITIONS_H
+
+#include <stdbool.h>
+#include <vulkan/vulkan.h>
+
+#include "trace/wire.h"
+
+/* lap_enc.scratch: what reaches from a structure (or from the layer) into its members. */
+enum { COND_SCRATCH_SECONDARY = 0, COND_SCRATCH_PIPELINE = 1 };
+
+enum {
+    COND_VERTEX_INPUT = 1,
+    COND_INPUT_ASSEMBLY = 2,
+    COND_TESSELLATION = 4,
+    COND_PRE_RASTERIZATION = 8,
+    COND_RASTERIZATION = 16,
+    COND_FRAGMENT = 32,
+    COND_DEPTH_STENCIL = 64,
+    COND_COLOR_BLEND = 128,
+    COND_DYNAMIC_VIEWPORT = 256,
+    COND_DYNAMIC_SCISSOR = 512
+};
+
+/* VkWriteDescriptorSet, "Valid Usage": which array each type reads. */
+static inline bool cond_descriptor_is_image(VkDescriptorType type)
+{
+    switch (type) {
+    case VK_DESCRIPTOR_TYPE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+    case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+    case VK_DESCRIPTOR_TYPE_SAMPLE_WEIGHT_IMAGE_QCOM:
+    case VK_DESCRIPTOR_TYPE_BLOCK_MATCH_IMAGE_QCOM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static inline bool cond_descriptor_is_buffer(VkDescriptorType type)
+{
+    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+           type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+static inline bool cond_descriptor_is_texel_buffer(VkDescriptorType type)
+{
+    return type == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER || type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+}
+
+static inline bool cond_descriptor_has_sampler(VkDescriptorType type)
+{
+    return type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+}
+
+/* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and what it points to. */
+void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info);
+
+#endif
