@@ -12,6 +12,9 @@
 #define LAP_CHUNK_MAGIC 0x4b43504cu    /* "LPCK" little-endian, first word of every chunk header */
 #define LAP_CHUNK_MAX_RAW (4u << 20)
 #define LAP_PACKET_MAX_INLINE (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
+#define LAP_NAME_MAX_BYTES 255u        /* of a name in the dictionary */
+#define LAP_INFO_MAX_BYTES (1u << 20)  /* of one info object; all of them together: four times that */
+#define LAP_INFO_MAX_KEYS 4096u        /* at the top level, of all info objects together */
 
 enum lap_chunk_kind {
     LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */
@@ -30,7 +33,8 @@ enum lap_packet_flags {
     LAP_PACKET_INFO = 2,      /* kept for people and tools, not replayed */
     LAP_PACKET_FAILED = 4,    /* the call returned an error; not replayed */
     LAP_PACKET_BLOB_BODY = 8, /* the body is the number of a LAP_BLOB_PACKET blob */
-    LAP_PACKET_ENTRY = 16     /* written before the call: the body has no return value */
+    LAP_PACKET_ENTRY = 16,    /* written before the call: the body has no return value */
+    LAP_PACKET_ALL_FLAGS = 31 /* a reader refuses packets with others */
 };
 
 #endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blob_store: which blobs a file already has, and those on their way into it. Part of a writer.
+ *
+ * Numbers are given in the order in which blobs stand in the file. Any thread; a mutex of its own.
+ */
+#ifndef LAP_TRACE_BLOB_STORE_H
+#define LAP_TRACE_BLOB_STORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/output.h"
+#include "trace/wire.h"
+
+struct lap_blob_slot;
+
+struct lap_blob_store {
+    pthread_mutex_t mutex;
+    struct lap_output *output;
+    struct lap_blob_slot *slots; /* open addressing, by content hash */
+    size_t slot_count;           /* power of two, or 0 */
+    uint64_t count;              /* blobs so far: the last number */
+    _Atomic uint64_t bytes;      /* of the distinct blobs */
+    uint8_t *pending;            /* the payload of the next BLOBS chunk */
+    size_t pending_bytes;
+    uint32_t pending_count;
+};
+
+void lap_blob_store_init(struct lap_blob_store *store, struct lap_output *output);
+void lap_blob_store_finish(struct lap_blob_store *store); /* frees memory; takes no lock */
+
+/* The number of these bytes; *out_new tells whether they were stored by this call. */
+enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data, size_t bytes,
+                                   uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
+
+/* Sees to it that every blob that has a number is in the file. */
+enum lap_status lap_blob_store_flush(struct lap_blob_store *store) LAP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/chunk.h"
+
+#include <lz4.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "trace/bytes.h"
+
+/* No LZ4 block of n bytes holds more than this many times n, plus what its first token can: a header that says
+ * otherwise would only make us allocate. */
+#define LZ4_MAX_RATIO 255u
+#define LZ4_RATIO_SLACK 64u
+
+_Static_assert(LAP_COUNTER_COUNT <= LAP_TOTALS_MAX_COUNTERS, "the totals have room for every counter");
+_Static_assert(LAP_TOTALS_BYTES == 8 + 8 * LAP_TOTALS_MAX_COUNTERS + 8, "layout of the totals");
+_Static_assert(LAP_END_BYTES == 16 + LAP_TOTALS_BYTES + LAP_END_REASON_BYTES, "layout of the end chunk");
+
+void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP_FILE_HEADER_BYTES])
+{
+    memcpy(out, LAP_FORMAT_MAGIC, 8);
+    lap_store_u32(out + 8, header->version);
+    lap_store_u32(out + 12, header->flags);
+    memcpy(out + 16, header->uuid, 16);
+    lap_store_u64(out + 32, XXH3_64bits(out, 32));
+}
+
+enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES], struct lap_file_header *out)
+{
+    if (memcmp(in, LAP_FORMAT_MAGIC, 8) != 0)
+        return lap_fail(LAP_ERROR_FORMAT, "this is no trace (it does not begin with the magic bytes)");
+    out->version = lap_load_u32(in + 8);
+    out->flags = lap_load_u32(in + 12);
+    memcpy(out->uuid, in + 16, 16);
+    if (lap_load_u64(in + 32) != XXH3_64bits(in, 32))
+        return lap_fail(LAP_ERROR_FORMAT, "the file's header is damaged");
+    if (out->version != LAP_FORMAT_VERSION)
+        return lap_fail(LAP_ERROR_FORMAT, "format version %u, this program reads version %u", out->version,
+                        LAP_FORMAT_VERSION);
+    if (out->flags)
+        return lap_fail(LAP_ERROR_FORMAT, "the file's header has unknown flags (0x%x)", out->flags);
+    return LAP_OK;
+}
+
+void lap_chunk_header_store(const struct lap_chunk_header *header, uint8_t out[LAP_CHUNK_HEADER_BYTES])
+{
+    lap_store_u32(out, LAP_CHUNK_MAGIC);
+    out[4] = header->kind;
+    out[5] = header->codec;
+    out[6] = out[7] = 0;
+    lap_store_u32(out + 8, header->stream);
+    lap_store_u32(out + 12, header->raw_bytes);
+    lap_store_u32(out + 16, header->stored_bytes);
+    lap_store_u32(out + 20, header->count);
+    lap_store_u64(out + 24, header->first);
+    lap_store_u64(out + 32, header->last);
+    lap_store_u64(out + 40, header->epoch);
+    lap_store_u64(out + 48, header->frame);
+    lap_store_u64(out + 56, header->payload_hash);
+    lap_store_u64(out + 64, XXH3_64bits(out, 64));
+}
+
+enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], struct lap_chunk_header *out)
+{
+    if (lap_load_u32(in) != LAP_CHUNK_MAGIC)
+        return lap_fail(LAP_ERROR_FORMAT, "no chunk begins here");
+    if (lap_load_u64(in + 64) != XXH3_64bits(in, 64))
+        return lap_fail(LAP_ERROR_FORMAT, "the chunk's header is damaged");
+    out->kind = in[4];
+    out->codec = in[5];
+    out->stream = lap_load_u32(in + 8);
+    out->raw_bytes = lap_load_u32(in + 12);
+    out->stored_bytes = lap_load_u32(in + 16);
+    out->count = lap_load_u32(in + 20);
+    out->first = lap_load_u64(in + 24);
+    out->last = lap_load_u64(in + 32);
+    out->epoch = lap_load_u64(in + 40);
+    out->frame = lap_load_u64(in + 48);
+    out->payload_hash = lap_load_u64(in + 56);
+
+    if (out->kind < LAP_CHUNK_DICTIONARY || out->kind > LAP_CHUNK_END || in[6] || in[7])
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk of unknown kind (%u)", out->kind);
+    if (out->codec != LAP_CODEC_NONE && out->codec != LAP_CODEC_LZ4)
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk packed with a codec that this program lacks (%u)", out->codec);
+    if (out->raw_bytes > LAP_CHUNK_MAX_RAW)
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk of %u bytes, more than chunks may have", out->raw_bytes);
+    bool sizes_agree = out->codec == LAP_CODEC_NONE
+                           ? out->stored_bytes == out->raw_bytes
+                           : out->stored_bytes < out->raw_bytes &&
+                                 out->raw_bytes <= (uint64_t)out->stored_bytes * LZ4_MAX_RATIO + LZ4_RATIO_SLACK;
+    if (!sizes_agree)
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk whose sizes contradict each other (%u stored, %u unpacked)",
+                        out->stored_bytes, out->raw_bytes);
+    if (out->first > out->last)
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk whose numbers run backwards");
+    return LAP_OK;
+}
+
+size_t lap_chunk_scratch_bytes(size_t raw_bytes)
+{
+    return (size_t)LZ4_sizeofState() + 16 + raw_bytes;
+}
+
+const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, enum lap_chunk_codec codec, const uint8_t *raw,
+                              size_t raw_bytes, uint8_t *scratch)
+{
+    const uint8_t *stored = raw;
+    header->codec = LAP_CODEC_NONE;
+    header->raw_bytes = header->stored_bytes = (uint32_t)raw_bytes;
+    if (codec == LAP_CODEC_LZ4 && raw_bytes > 1) {
+        /* The state is not put on the stack: this runs on the threads of the recorded program. The output gets less room
+         * than the input has, so that what does not shrink is given up early. */
+        uint8_t *packed = scratch + (((size_t)LZ4_sizeofState() + 15) & ~(size_t)15);
+        int packed_bytes = LZ4_compress_fast_extState(scratch, (const char *)raw, (char *)packed, (int)raw_bytes,
+                                                      (int)raw_bytes - 1, 1);
+        if (packed_bytes > 0) {
+            header->codec = LAP_CODEC_LZ4;
+            header->stored_bytes = (uint32_t)packed_bytes;
+            stored = packed;
+        }
+    }
+    header->payload_hash = XXH3_64bits(stored, header->stored_bytes);
+    return stored;
+}
+
+enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uint8_t *stored)
+{
+    if (XXH3_64bits(stored, header->stored_bytes) != header->payload_hash)
+        return lap_fail(LAP_ERROR_FORMAT, "the chunk's payload is damaged");
+    return LAP_OK;
+}
+
+enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const uint8_t *stored, uint8_t *raw)
+{
+    enum lap_status status = lap_chunk_check(header, stored);
+    if (status != LAP_OK)
+        return status;
+    if (header->codec == LAP_CODEC_NONE) {
+        if (header->raw_bytes)
+            memcpy(raw, stored, header->raw_bytes);
+        return LAP_OK;
+    }
+    if (LZ4_decompress_safe((const char *)stored, (char *)raw, (int)header->stored_bytes, (int)header->raw_bytes) !=
+        (int)header->raw_bytes)
+        return lap_fail(LAP_ERROR_FORMAT, "the chunk can't be unpacked");
+    return LAP_OK;
+}
+
+void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES])
+{
+    memset(out, 0, LAP_TOTALS_BYTES);
+    lap_store_u32(out, LAP_COUNTER_COUNT);
+    for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
+        lap_store_u64(out + 8 + 8 * i, totals->counters[i]);
+    lap_store_u64(out + 8 + 8 * LAP_TOTALS_MAX_COUNTERS, totals->blob_bytes);
+}
+
+void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
+{
+    uint32_t count = lap_load_u32(in);
+    memset(out, 0, sizeof(*out));
+    for (unsigned i = 0; i < LAP_COUNTER_COUNT && i < count; i++)
+        out->counters[i] = lap_load_u64(in + 8 + 8 * i);
+    out->blob_bytes = lap_load_u64(in + 8 + 8 * LAP_TOTALS_MAX_COUNTERS);
+}
+
+void lap_end_store(const struct lap_end *end, uint8_t out[LAP_END_BYTES])
+{
+    memset(out, 0, LAP_END_BYTES);
+    lap_store_u64(out, end->index_offset);
+    lap_store_u32(out + 8, end->index_chunks);
+    lap_totals_store(&end->totals, out + 16);
+    memcpy(out + 16 + LAP_TOTALS_BYTES, end->reason, strnlen(end->reason, LAP_END_REASON_BYTES - 1));
+}
+
+void lap_end_load(const uint8_t in[LAP_END_BYTES], struct lap_end *out)
+{
+    out->index_offset = lap_load_u64(in);
+    out->index_chunks = lap_load_u32(in + 8);
+    lap_totals_load(in + 16, &out->totals);
+    memcpy(out->reason, in + 16 + LAP_TOTALS_BYTES, LAP_END_REASON_BYTES);
+    out->reason[LAP_END_REASON_BYTES - 1] = 0;
+    /* It goes to somebody's terminal. */
+    for (char *c = out->reason; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
+struct lap_blob_hash lap_blob_hash_of(const void *data, size_t bytes)
+{
+    XXH128_hash_t hash = XXH3_128bits(data, bytes);
+    return (struct lap_blob_hash){hash.low64, hash.high64};
+}
+
+void lap_blob_entry_store(const struct lap_blob_entry *entry, uint8_t out[LAP_BLOB_ENTRY_BYTES])
+{
+    memset(out, 0, LAP_BLOB_ENTRY_BYTES);
+    out[0] = entry->kind;
+    lap_store_u32(out + 4, entry->part_bytes);
+    lap_store_u64(out + 8, entry->total_bytes);
+    lap_store_u64(out + 16, entry->part_offset);
+    lap_store_u64(out + 24, entry->hash.low);
+    lap_store_u64(out + 32, entry->hash.high);
+}
+
+enum lap_status lap_blob_entry_load(const uint8_t *payload, size_t payload_bytes, size_t offset,
+                                    struct lap_blob_entry *out)
+{
+    if (offset > payload_bytes || payload_bytes - offset < LAP_BLOB_ENTRY_BYTES)
+        return lap_fail(LAP_ERROR_FORMAT, "a chunk of blobs ends in the middle of an entry");
+    const uint8_t *in = payload + offset;
+    out->kind = in[0];
+    out->part_bytes = lap_load_u32(in + 4);
+    out->total_bytes = lap_load_u64(in + 8);
+    out->part_offset = lap_load_u64(in + 16);
+    out->hash.low = lap_load_u64(in + 24);
+    out->hash.high = lap_load_u64(in + 32);
+    if (out->part_bytes > payload_bytes - offset - LAP_BLOB_ENTRY_BYTES)
+        return lap_fail(LAP_ERROR_FORMAT, "a blob is larger than its chunk");
+    if (out->kind > LAP_BLOB_PACKET || out->total_bytes < out->part_bytes ||
+        out->part_offset > out->total_bytes - out->part_bytes)
+        return lap_fail(LAP_ERROR_FORMAT, "a blob's entry contradicts itself");
+    return LAP_OK;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/dictionary.h"
+#include "trace/writer_internal.h"
+
+/* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count. */
+#define EPOCH_LAG (INT64_C(1) << 20)
+
+static struct lap_totals current_totals(struct lap_writer *writer)
+{
+    struct lap_totals totals;
+    for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
+        totals.counters[i] = atomic_load_explicit(&writer->counters[i], memory_order_relaxed);
+    totals.blob_bytes = writer->blobs.bytes;
+    return totals;
+}
+
+enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
+                                  struct lap_writer **out_writer)
+{
+    *out_writer = NULL;
+    if (options->codec != LAP_CODEC_LZ4 && options->codec != LAP_CODEC_NONE)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a trace can't be recorded with codec %d", (int)options->codec);
+
+    uint8_t *names = NULL;
+    size_t names_bytes = 0;
+    enum lap_status status = lap_dictionary_encode(options, &names, &names_bytes);
+    if (status != LAP_OK)
+        return status;
+
+    struct lap_writer *writer = aligned_alloc(LAP_CACHE_LINE, sizeof(*writer));
+    if (!writer) {
+        free(names);
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    memset(writer, 0, sizeof(*writer));
+    writer->log = options->log;
+    status = lap_output_create(&writer->output, path, options->codec);
+    if (status != LAP_OK) {
+        free(names);
+        free(writer);
+        return status;
+    }
+    pthread_mutex_init(&writer->list_mutex, NULL);
+    lap_blob_store_init(&writer->blobs, &writer->output);
+
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
+    status = lap_output_chunk(&writer->output, &header, names, names_bytes);
+    free(names);
+    if (status != LAP_OK) {
+        (void)unlink(path);
+        writer->stopped = true;
+        lap_writer_destroy(&writer);
+        return status;
+    }
+    *out_writer = writer;
+    return LAP_OK;
+}
+
+void lap_writer_destroy(struct lap_writer **writer_at)
+{
+    struct lap_writer *writer = *writer_at;
+    if (!writer)
+        return;
+    *writer_at = NULL;
+
+    if (!lap_writer_stopped(writer)) {
+        bool good = true;
+        pthread_mutex_lock(&writer->list_mutex);
+        for (struct lap_stream *stream = writer->streams; good && stream; stream = stream->next) {
+            pthread_mutex_lock(&stream->mutex);
+            good = lap_stream_seal(stream);
+            pthread_mutex_unlock(&stream->mutex);
+        }
+        pthread_mutex_unlock(&writer->list_mutex);
+        enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
+        if (status == LAP_OK) {
+            struct lap_totals totals = current_totals(writer);
+            (void)lap_output_finish(&writer->output, &totals, "");
+        } else {
+            lap_writer_fail(writer, status);
+        }
+    }
+
+    struct lap_stream *stream = writer->streams;
+    while (stream) {
+        struct lap_stream *next = stream->next;
+        lap_enc_finish(&stream->enc);
+        free(stream);
+        stream = next;
+    }
+    lap_blob_store_finish(&writer->blobs);
+    lap_output_release(&writer->output);
+    free(writer);
+}
+
+void lap_writer_abandon(struct lap_writer *writer)
+{
+    atomic_store(&writer->stopped, true);
+    lap_output_abandon(&writer->output);
+}
+
+/* Closes the file, unless a failed write has done so, and says why: once, by whoever comes first. */
+static void stop(struct lap_writer *writer, const char *reason)
+{
+    struct lap_totals totals = current_totals(writer);
+    (void)lap_output_finish(&writer->output, &totals, reason);
+    atomic_store(&writer->stopped, true);
+    if (!atomic_exchange(&writer->said, true))
+        lap_log(writer->log, LAP_LOG_ERROR, "recording has stopped: %s; %s has %" PRIu64 " complete frames", reason,
+                writer->output.path, (uint64_t)writer->output.frames);
+}
+
+void lap_writer_stop(struct lap_writer *writer, const char *reason)
+{
+    if (!lap_writer_stopped(writer))
+        stop(writer, reason && reason[0] ? reason : "stopped on request");
+}
+
+void lap_writer_fail(struct lap_writer *writer, enum lap_status status)
+{
+    if (status == LAP_ERROR_STOPPED) {
+        atomic_store(&writer->stopped, true); /* the thread that closed the file says why */
+        return;
+    }
+    char reason[LAP_END_REASON_BYTES] = "";
+    memcpy(reason, lap_error_message(), strnlen(lap_error_message(), sizeof(reason) - 1));
+    stop(writer, reason);
+}
+
+bool lap_writer_stopped(const struct lap_writer *writer)
+{
+    return atomic_load_explicit(&writer->stopped, memory_order_acquire);
+}
+
+uint64_t lap_writer_full_epoch(struct lap_writer *writer, uint64_t clock)
+{
+    uint64_t known = atomic_load_explicit(&writer->epoch, memory_order_relaxed);
+    uint32_t difference = ((uint32_t)(clock >> LAP_TICKET_BITS) - (uint32_t)known) & 0xffffff;
+    int64_t ahead = difference & 0x800000 ? (int64_t)difference - 0x1000000 : (int64_t)difference;
+    uint64_t epoch = known + (uint64_t)ahead;
+    if (ahead > EPOCH_LAG)
+        /* Whoever is late leaves it to those that are further ahead. */
+        atomic_compare_exchange_strong_explicit(&writer->epoch, &known, epoch, memory_order_relaxed,
+                                                memory_order_relaxed);
+    return epoch;
+}
+
+uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes, bool *out_new)
+{
+    uint64_t id = 0;
+    bool is_new = false;
+    if (out_new)
+        *out_new = false;
+    if (lap_writer_stopped(writer))
+        return 0;
+    enum lap_status status = lap_blob_store_add(&writer->blobs, kind, data, bytes, &id, &is_new);
+    if (status != LAP_OK) {
+        lap_writer_fail(writer, status);
+        return 0;
+    }
+    if (out_new)
+        *out_new = is_new;
+    return id;
+}
+
+void lap_writer_frame(struct lap_writer *writer)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    pthread_mutex_lock(&writer->list_mutex);
+    /* Every packet with a ticket up to here was begun under the lock of a stream that is in the list. */
+    uint64_t clock = atomic_load_explicit(&writer->clock, memory_order_acquire);
+    enum lap_status status = lap_blob_store_flush(&writer->blobs);
+    bool good = status == LAP_OK;
+    for (struct lap_stream *stream = writer->streams; good && stream; stream = stream->next) {
+        pthread_mutex_lock(&stream->mutex);
+        good = lap_stream_seal(stream);
+        pthread_mutex_unlock(&stream->mutex);
+    }
+    if (good) {
+        struct lap_totals totals = current_totals(writer);
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK,
+                                          .epoch = lap_writer_full_epoch(writer, clock)};
+        status = lap_output_frame(&writer->output, &header, &totals);
+    }
+    if (status != LAP_OK)
+        lap_writer_fail(writer, status);
+    pthread_mutex_unlock(&writer->list_mutex);
+}
+
+void lap_writer_info(struct lap_writer *writer, const char *json)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    size_t bytes = strlen(json);
+    cJSON *object = bytes <= LAP_INFO_MAX_BYTES ? cJSON_ParseWithLength(json, bytes) : NULL;
+    bool good = cJSON_IsObject(object);
+    cJSON_Delete(object);
+    if (!good) {
+        lap_log(writer->log, LAP_LOG_WARNING, "information that is no JSON object, or too long, is left out of the trace");
+        return;
+    }
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
+    enum lap_status status = lap_output_chunk(&writer->output, &header, (const uint8_t *)json, bytes);
+    if (status != LAP_OK)
+        lap_writer_fail(writer, status);
+}
+
+void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add)
+{
+    atomic_fetch_add_explicit(&writer->counters[counter], add, memory_order_relaxed);
+}
+
+const char *lap_writer_path(const struct lap_writer *writer)
+{
+    return writer->output.path;
+}
+
+uint64_t lap_writer_frames(const struct lap_writer *writer)
+{
+    return writer->output.frames;
+}
+
+uint64_t lap_writer_bytes(const struct lap_writer *writer)
+{
+    return writer->output.bytes;
+}
