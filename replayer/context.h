@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context: what one replay knows. Hand-written replay functions live by topic (instance.c, memory.c, swapchain.c, ...);
+ * generated ones (gen_replay.c) call the driver straight. Both get the context, the device and the decoded arguments.
+ *
+ * Three kinds of numbers: an index in the trace (uint64_t, dense per handle type), a live handle of the replay's driver
+ * (as uint64_t in tables), and the recorded program's handle values, which a trace does not have.
+ *
+ * One thread.
+ */
+#ifndef LAP_REPLAYER_CONTEXT_H
+#define LAP_REPLAYER_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "gen_decode.h"
+#include "gen_dispatch.h"
+#include "trace/reader.h"
+
+struct replay_planner; /* memory.h: where objects lie */
+struct replay_swapchain;
+struct replay_check;
+
+enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
+
+struct replay_frame_range { uint64_t first, last; }; /* frames counted from 1, both included */
+
+struct replay_options {
+    const char *file;
+    bool verify, force, quiet;
+    enum replay_present present;
+    const char *gpu; /* an index, a part of a name, or NULL */
+    struct replay_frame_range *screenshots;
+    uint32_t screenshot_count;
+    const char *screenshot_dir; /* "." by default */
+    const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
+    uint64_t last_frame;        /* stop after this frame; 0: all */
+};
+
+struct replay_instance {
+    VkInstance live;
+    uint64_t index;
+    struct gen_instance_dispatch vk;
+    VkPhysicalDevice gpu; /* the chosen one; all recorded physical devices map to it */
+    VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceMemoryProperties memory;
+    uint32_t api_version; /* what the instance was created for */
+    bool has_xcb, has_wayland, has_headless;
+    struct replay_instance *next;
+};
+
+struct replay_queue {
+    VkQueue live;
+    uint32_t family, number;
+    VkQueueFlags flags;
+};
+
+struct replay_device {
+    VkDevice live;
+    uint64_t index;
+    struct replay_instance *instance;
+    VkPhysicalDevice gpu;
+    struct gen_device_dispatch vk;
+    struct replay_planner *planner; /* created with the device by replay_planner_create */
+    struct replay_queue *queues;
+    uint32_t queue_count;
+    struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
+    VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
+    bool has_swapchain;              /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    struct replay_device *next;
+};
+
+/* One live object. */
+struct replay_object {
+    uint64_t live;   /* 0: dead or not yet made */
+    uint64_t parent; /* index of the pool or swapchain that it ends with; 0: none */
+    void *owner;     /* struct replay_instance * or struct replay_device *, by the command that it came from */
+    void *record;    /* topic's own data (struct replay_buffer *, ...); freed by the topic's destroy function */
+};
+
+struct replay_table {
+    struct replay_object *objects; /* [index]; [0] is null */
+    uint64_t count, capacity;
+};
+
+struct replay {
+    struct replay_options options;
+    const struct lap_log *log;
+    struct lap_reader *reader;
+    struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
+    struct lap_packet packet;          /* the current one, for messages */
+    const char *block_command;         /* name of the current command in a block, or NULL */
+    struct lap_arena arena;            /* arguments of the current packet or block command */
+    struct lap_dec_source source;
+    struct replay_table tables[GEN_HANDLE_COUNT];
+    void *loader; /* dlopen("libvulkan.so.1") */
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr;
+    struct replay_instance *instances;
+    struct replay_device *devices;
+    struct replay_check *check; /* verify.h; NULL without --verify */
+    uint64_t frames;            /* presented so far */
+    uint64_t skipped_structs;   /* pNext structures that this build does not know */
+};
+
+/* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage): TEXT". Returns LAP_ERROR_REPLAY. */
+enum lap_status replay_fail(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
+/* LAP_OK for results >= 0; else a failure that names the result (and the call). */
+enum lap_status replay_result(struct replay *r, VkResult result) LAP_MUST_CHECK;
+/* The name of a VkResult. */
+const char *replay_result_name(VkResult result);
+
+/* ---- handles.c ---- */
+/* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond the
+ * table's end), or is alive already. */
+enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live, void *owner,
+                                  struct replay_object **out_object) LAP_MUST_CHECK;
+/* NULL when there is no such live object. Pointers are valid until the next replay_object_add of the type. */
+struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index);
+/* By live handle, for hand-written functions that only have decoded arguments (a linear probe of a map kept by handles.c);
+ * where a driver returned one live handle for two creations, any of them. */
+uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
+void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
+
+/* The device or instance that a live dispatchable handle (VkDevice, VkQueue, VkCommandBuffer, ...) belongs to is passed to
+ * every replay function, so none has to look it up:
+ *   enum lap_status replay_X(struct replay *r, struct replay_device *dev, struct gen_args_X *args);      device level
+ *   enum lap_status replay_X(struct replay *r, struct replay_instance *instance, struct gen_args_X *args); instance level
+ * (X without "vk"; instance is NULL for vkCreateInstance). Handles in args are live, except those that the call creates:
+ * there the array holds trace indices. */
+
+#endif
