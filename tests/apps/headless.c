@@ -108,7 +108,8 @@ static void linear_create(const struct app *app, struct linear *linear, VkImageU
     const VkImageSubresource color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
     vkGetImageSubresourceLayout(app->device, linear->image, &color, &linear->layout);
     CHECK(linear->layout.rowPitch >= LINEAR_WIDTH * 4);
-    CHECK(linear->layout.offset + linear->layout.rowPitch * (LINEAR_HEIGHT - 1) + LINEAR_WIDTH * 4 <= requirements.size);
+    const VkDeviceSize last_row = linear->layout.offset + linear->layout.rowPitch * (LINEAR_HEIGHT - 1);
+    CHECK(last_row + LINEAR_WIDTH * 4 <= requirements.size);
     void *mapped = NULL;
     CHECK_VK(vkMapMemory(app->device, linear->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
     linear->rows = (uint8_t *)mapped + linear->layout.offset;
