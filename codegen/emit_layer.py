@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""The layer's entry points: call down, keep records, write the packet. What needs more is hand-written (capture = "hand")
+or has hooks, by overrides.toml."""
+
+from __future__ import annotations
+
+from model import CommandPlan, Field, Model
+from text import Text, arguments, dispatch_handle, expand, finish_header, header, is_instance_level, parameters
+
+
+def emit(model: Model) -> dict[str, str]:
+    plans = [p for p in model.commands if not p.packet]
+    h = header(model, "emit_layer.py", "GEN_LAYER_H", ["layer/layer.h"])
+    h("/* Entry points, generated or hand-written. */")
+    for p in plans:
+        h.guard(p.command.guard)
+        h(f"VKAPI_ATTR {p.command.returns} VKAPI_CALL capture_{p.command.short}({parameters(p)});")
+    h.guard(None)
+    h("/* Hooks, hand-written. before: at entry, when the records still exist. after: when the call succeeded. */")
+    for p in plans:
+        h.guard(p.command.guard)
+        for hook in sorted(p.disposition.hooks):
+            h(_hook_prototype(model, p, hook) + ";")
+    h.guard(None)
+    h()
+    h("struct gen_entry {")
+    h("const char *name;")
+    h("PFN_vkVoidFunction function;")
+    h("uint32_t dispatch_offset; /* of the next function's pointer in the instance's or device's table */")
+    h("bool device_level;")
+    h("};")
+    h("/* All names, aliases too, sorted by strcmp. */")
+    h("extern const struct gen_entry gen_entries[];")
+    h("extern const uint32_t gen_entry_count;")
+    h("/* Extensions that are not shown to programs, sorted, and the instance and device extensions of this registry. */")
+    h("extern const char *const gen_hidden_extensions[];")
+    h("extern const uint32_t gen_hidden_extension_count;")
+    h("extern const char *const gen_known_extensions[];")
+    h("extern const uint32_t gen_known_extension_count;")
+    h("/* Clears the features that are not shown, in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
+    h("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain);")
+
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "<stddef.h>"])
+    _emit_globals(model, c)
+    for p in plans:
+        if p.disposition.capture == "gen":
+            c.guard(p.command.guard)
+            _emit_entry(model, c, p)
+    c.guard(None)
+    _emit_table(model, c, plans)
+    _emit_hidden(model, c)
+    return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render()}
+
+
+def _owner(model: Model, p: CommandPlan) -> tuple[str, str]:
+    if p.in_block:
+        return "struct layer_cmdbuf *", "cb"
+    if is_instance_level(model, p):
+        return "struct layer_instance *", "instance_record"
+    return "struct layer_device *", "dev"
+
+
+def _hook_prototype(model: Model, p: CommandPlan, hook: str) -> str:
+    kind, name = _owner(model, p)
+    result = f", {p.command.returns} result" if hook == "after" and p.command.returns != "void" else ""
+    return f"void hook_{hook}_{p.command.short}({kind}{name}, {parameters(p)}{result})"
+
+
+def _emit_globals(model: Model, c: Text) -> None:
+    def is_global(name: str) -> bool:
+        seen = name
+        while seen:
+            handle = model.registry.handles.get(seen)
+            if handle is None:
+                return False
+            if handle.dispatchable and seen == name:
+                return True
+            if seen == "VkDevice":
+                return False
+            if seen == "VkInstance":
+                return True
+            seen = handle.parent
+        return False
+
+    c("const bool gen_handle_global[GEN_HANDLE_COUNT] = {")
+    for name in model.handles:
+        if is_global(name):
+            c(f"[GEN_HANDLE_{name}] = true,")
+    c("};")
+
+
+def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
+    short, returns = p.command.short, p.command.returns
+    c(f"VKAPI_ATTR {returns} VKAPI_CALL capture_{short}({parameters(p)})")
+    c("{")
+    if p.in_block:
+        _emit_block_command(c, p)
+        c("}")
+        return
+    handle = dispatch_handle(model, p)
+    kind, owner = _owner(model, p)
+    c(f"{kind}{owner} = layer_{'instance' if owner == 'instance_record' else 'device'}_of_{handle}({p.fields[0].name});")
+    tables = "&layer.tables" if owner == "instance_record" else f"&{owner}->tables"
+    device = "NULL" if owner == "instance_record" else owner
+    call = f"{owner}->vk.{short}({arguments(p)})"
+    entry = p.disposition.when == "entry"
+    if "before" in p.disposition.hooks:
+        c(f"hook_before_{short}({owner}, {arguments(p)});")
+    if entry:
+        c(f"struct lap_enc *enc = layer_packet_begin({tables}, GEN_{p.name}, 0);")
+        if returns == "VkResult":
+            c("uint64_t ticket = enc ? layer_packet_ticket() : 0;")
+        c("if (enc) {")
+        c(f"gen_encode_{p.name}(enc, {arguments(p)});")
+        c("layer_packet_end();")
+        c("}")
+        for f in p.fields:
+            if f.destroyed:
+                _emit_remove(c, f, device)
+        c((f"{returns} result = " if returns != "void" else "") + call + ";")
+        if returns == "VkResult":
+            c("if (result != VK_SUCCESS && ticket)")
+            c(f"    layer_packet_result({tables}, ticket, result);")
+    else:
+        c((f"{returns} result = " if returns != "void" else "") + call + ";")
+        success = "result >= 0" if returns == "VkResult" else "true"
+        created = [f for f in p.fields if f.created]
+        if created:
+            c(f"if ({success}) {{")
+            for f in created:
+                _emit_add(c, f, device)
+            c("}")
+        failed = "result < 0 ? LAP_PACKET_FAILED : 0" if returns == "VkResult" else "0"
+        c(f"struct lap_enc *enc = layer_packet_begin({tables}, GEN_{p.name}, {failed});")
+        c("if (enc) {")
+        c(f"gen_encode_{p.name}(enc, {arguments(p)}{', result' if p.stores_result else ''});")
+        c("layer_packet_end();")
+        c("}")
+    if "after" in p.disposition.hooks:
+        guard = "if (result >= 0)" if returns == "VkResult" else ""
+        if guard:
+            c(guard)
+        c(("    " if guard else "") + f"hook_after_{short}({owner}, {arguments(p)}{', result' if returns != 'void' else ''});")
+    if returns != "void":
+        c("return result;")
+    c("}")
+
+
+def _emit_block_command(c: Text, p: CommandPlan) -> None:
+    returns = p.command.returns
+    c(f"struct layer_cmdbuf *cb = layer_cmdbuf_of({p.fields[0].name});")
+    c(f"struct lap_enc *enc = layer_block_command(cb, GEN_{p.name});")
+    names = ", ".join(f.name for f in p.body_fields)
+    c("if (enc)")
+    c(f"    gen_encode_{p.name}(enc{', ' + names if names else ''});")
+    call = f"cb->device->vk.{p.command.short}({arguments(p)});"
+    if "after" not in p.disposition.hooks:
+        c(("return " if returns != "void" else "") + call)
+        return
+    c((f"{returns} result = " if returns != "void" else "") + call)
+    c(f"hook_after_{p.command.short}(cb, {arguments(p)}{', result' if returns != 'void' else ''});")
+    if returns != "void":
+        c("return result;")
+
+
+def _emit_add(c: Text, f: Field, device: str) -> None:
+    count = expand(f.count, lambda name: name)
+    value = f"gen_u64_{f.type}({f.name}[i])"
+    c(f"for (size_t i = 0; {f.name} && i < (size_t)({count}); i++)")
+    c(f"    if ({value})")
+    c(f"        layer_object_add(gen_handle_global[GEN_HANDLE_{f.type}] ? NULL : {device}, GEN_HANDLE_{f.type}, {value});")
+
+
+def _emit_remove(c: Text, f: Field, device: str) -> None:
+    holder = f"gen_handle_global[GEN_HANDLE_{f.type}] ? NULL : {device}"
+    if f.shape == "value":
+        c(f"layer_object_remove({holder}, GEN_HANDLE_{f.type}, gen_u64_{f.type}({f.name}));")
+        return
+    count = expand(f.count, lambda name: name)
+    c(f"for (size_t i = 0; {f.name} && i < (size_t)({count}); i++)")
+    c(f"    layer_object_remove({holder}, GEN_HANDLE_{f.type}, gen_u64_{f.type}({f.name}[i]));")
+
+
+def _emit_table(model: Model, c: Text, plans: list[CommandPlan]) -> None:
+    rows = []
+    for p in plans:
+        device_level = not is_instance_level(model, p)
+        table = "gen_device_dispatch" if device_level else "gen_instance_dispatch"
+        for name in [p.name] + p.command.aliases:
+            rows.append((name, p, table, device_level))
+    rows.sort(key=lambda row: row[0])
+    c("const struct gen_entry gen_entries[] = {")
+    for name, p, table, device_level in rows:
+        c.guard(p.command.guard)
+        c(f'{{"{name}", (PFN_vkVoidFunction)capture_{p.command.short}, offsetof(struct {table}, {p.command.short}), '
+          f'{"true" if device_level else "false"}}},')
+    c.guard(None)
+    c("};")
+    c("const uint32_t gen_entry_count = sizeof gen_entries / sizeof gen_entries[0];")
+
+
+def _emit_hidden(model: Model, c: Text) -> None:
+    for name, values in (("hidden", sorted(model.overrides.hidden_extensions)), ("known", sorted(model.registry.extensions))):
+        c(f"const char *const gen_{name}_extensions[] = {{")
+        for value in values:
+            c(f'"{value}",')
+        c("};")
+        c(f"const uint32_t gen_{name}_extension_count = sizeof gen_{name}_extensions / sizeof gen_{name}_extensions[0];")
+    c("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain)")
+    c("{")
+    by_struct: dict[str, list[str]] = {}
+    for struct, member, _ in model.overrides.hidden_features:
+        by_struct.setdefault(struct, []).append(member)
+    c("if (features) {")
+    for member in by_struct.get("VkPhysicalDeviceFeatures", []):
+        c(f"features->{member} = VK_FALSE;")
+    c("}")
+    c("for (VkBaseOutStructure *s = chain; s; s = s->pNext) {")
+    c("switch ((uint32_t)s->sType) {")
+    for struct, members in by_struct.items():
+        if struct == "VkPhysicalDeviceFeatures":
+            continue
+        c(f"case {model.registry.structs[struct].stype}:")
+        for member in members:
+            c(f"    (({struct} *)s)->{member} = VK_FALSE;")
+        c("    break;")
+    c("default:")
+    c("    break;")
+    c("}")
+    c("}")
+    c("}")

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layer: the records behind the program's handles and the one table that holds them.
+ *
+ * Records are found by handle in lock-free maps (base/map.h): one map per handle type for instance-level and dispatchable
+ * handles (layer.tables), and one per device for the others (device->tables). A record lives from the creating call's return
+ * to the destroying call's entry; the specification's external synchronisation of destruction keeps it valid while a call uses
+ * it. Handles are never wrapped: what the program holds is what the driver gave.
+ *
+ * The program must never fail because of us: when memory is short or the file can't be written, recording stops
+ * (layer_stop) and every entry point goes on as a pass-through.
+ */
+#ifndef LAP_LAYER_LAYER_H
+#define LAP_LAYER_LAYER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vulkan.h>
+#include <vulkan/vk_layer.h>
+
+#include "base/log.h"
+#include "base/object.h"
+#include "gen_dispatch.h"
+#include "gen_encode.h"
+#include "gen_ids.h"
+#include "layer/options.h"
+#include "memtrack/memtrack.h"
+#include "memtrack/types.h"
+#include "trace/writer.h"
+
+struct layer_device;
+struct lap_readback; /* codegen/support/readback.h */
+
+struct layer_physical_device {
+    struct lap_object object;
+    struct layer_instance *instance;
+    VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
+    struct lap_types types;
+};
+
+struct layer_instance {
+    struct lap_object object;
+    VkInstance handle;
+    PFN_vkGetInstanceProcAddr next_get_proc_addr;
+    struct gen_instance_dispatch vk;
+    uint32_t api_version;
+};
+
+struct layer_queue {
+    struct lap_object object;
+    VkQueue handle;
+    struct layer_device *device;
+    uint32_t family, number;
+    VkQueueFlags flags; /* of its family */
+    struct layer_submission *submissions; /* submit.c: not yet known to be finished, oldest first; under device->submit_mutex */
+};
+
+struct layer_device {
+    struct lap_object object;
+    VkDevice handle;
+    struct layer_instance *instance;
+    struct layer_physical_device *physical_device;
+    PFN_vkGetDeviceProcAddr next_get_proc_addr;
+    PFN_vkSetDeviceLoaderData set_loader_data;
+    struct gen_device_dispatch vk;
+    struct lap_object_tables tables;
+    struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
+    struct lap_map own_maps[GEN_HANDLE_COUNT];
+    struct lap_memtrack *memtrack;
+    bool bindless;                 /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
+    pthread_mutex_t submit_mutex;  /* submissions of all queues, fences and semaphores that they signal */
+    struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
+    pthread_mutex_t verify_mutex;
+};
+
+struct layer_memory {
+    struct lap_object object;
+    struct lap_mem *mem;
+    VkDeviceSize bytes;
+    uint32_t shown_type, real_type;
+    VkMemoryPropertyFlags shown_flags, real_flags;
+};
+
+/* Buffers and images: what memory tracking needs. */
+struct layer_buffer {
+    struct lap_object object;
+    struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
+    VkDeviceSize bytes;
+    VkBufferUsageFlags usage;
+};
+
+struct layer_image {
+    struct lap_object object;
+    struct lap_memobj *memobj;
+    VkImageCreateInfo info;      /* pNext and pQueueFamilyIndices cleared */
+    VkDeviceSize bytes;          /* from its memory requirements when bound */
+    VkSwapchainKHR swapchain;    /* of presentable images */
+    uint32_t swapchain_index;
+};
+
+struct layer_buffer_view {
+    struct lap_object object;
+    struct layer_buffer *buffer;
+    VkDeviceSize offset, bytes;
+};
+
+struct layer_image_view {
+    struct lap_object object;
+    struct layer_image *image;
+};
+
+struct layer_descriptor_binding {
+    uint32_t binding, count, first; /* first: place of element 0 in layer_descriptor_set.slots */
+    VkDescriptorType type;
+};
+
+struct layer_set_layout {
+    struct lap_object object;
+    struct layer_descriptor_binding *bindings; /* sorted by binding number */
+    uint32_t binding_count, slot_count;
+    bool update_after_bind, push;
+    atomic_uint references; /* sets, pipeline layouts and templates keep a layout that the program has destroyed */
+};
+
+struct layer_pipeline_layout {
+    struct lap_object object;
+    struct layer_set_layout_data **sets;
+    uint32_t set_count;
+};
+
+struct layer_template {
+    struct lap_object object;
+    VkDescriptorUpdateTemplateType kind;
+    VkDescriptorUpdateTemplateEntry *entries;
+    uint32_t entry_count, set;
+    VkPipelineBindPoint bind_point;
+    VkPipelineLayout pipeline_layout;
+};
+
+struct layer_descriptor_pool {
+    struct lap_object object;
+    struct layer_descriptor_set *sets; /* linked through next_in_pool */
+};
+
+struct layer_command_pool {
+    struct lap_object object;
+    struct layer_cmdbuf *buffers; /* linked through next_in_pool */
+};
+
+enum layer_cmdbuf_state { LAYER_CMDBUF_INITIAL, LAYER_CMDBUF_RECORDING, LAYER_CMDBUF_EXECUTABLE };
+
+struct layer_cmdbuf {
+    struct lap_object object;
+    VkCommandBuffer handle;
+    struct layer_device *device;
+    struct layer_command_pool *pool;
+    struct layer_cmdbuf *next_in_pool, **previous_in_pool;
+    struct lap_enc enc; /* the block: see layer/command_buffer.c */
+    uint64_t command_count;
+    enum layer_cmdbuf_state state;
+    bool secondary;
+    struct lap_touched touched;      /* ranges that the commands name directly */
+    struct layer_cmdbuf_sets *sets;  /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
+    uint32_t sets_count, sets_capacity;
+};
+
+struct layer_fence {
+    struct lap_object object;
+};
+
+struct layer_surface {
+    struct lap_object object;
+};
+
+struct layer_swapchain {
+    struct lap_object object;
+    VkSwapchainCreateInfoKHR info; /* pointers cleared */
+    VkImage *images;
+    uint32_t image_count;
+    bool readable; /* images can be copied from */
+};
+
+/* Everything that is not behind a handle. */
+struct layer_state {
+    struct lap_map maps[GEN_HANDLE_COUNT]; /* dispatchable and instance-level handles */
+    struct lap_map *map_pointers[GEN_HANDLE_COUNT];
+    struct lap_object_tables tables;
+    atomic_uint_fast64_t next_index[GEN_HANDLE_COUNT];
+    pthread_mutex_t object_mutex[GEN_HANDLE_COUNT]; /* creation and destruction of records of one type */
+    pthread_mutex_t recording_mutex;                /* opening and closing of the file */
+    struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
+    struct layer_options options;
+    struct lap_log log;
+    atomic_uint_fast64_t frames; /* presented */
+    atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
+    pthread_key_t thread_key;
+};
+
+extern struct layer_state layer;
+
+/* ---- object.c ---- */
+
+/* Adds the record of a handle that a call has just returned, or an alias when the driver returned a value that is known.
+ * device is NULL for instance-level and dispatchable handles. The record is zeroed behind its head; its size follows from the
+ * type. NULL when out of memory (recording then stops). */
+struct lap_object *layer_object_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
+
+/* At the entry of a destroying call, after its packet was written: drops the newest alias or frees the record. */
+void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
+
+static inline void *layer_object_get(const struct lap_object_tables *tables, enum gen_handle_type type, uint64_t handle)
+{
+    return handle ? lap_map_get(tables->maps[type], handle) : NULL;
+}
+
+#define LAYER_GET(device, vk_type, handle) layer_object_get(&(device)->tables, GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle))
+#define LAYER_ADD(device, vk_type, handle) ((void *)layer_object_add((device), GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle)))
+
+/* True when records of this type live in layer.maps (gen_layer.c). */
+extern const bool gen_handle_global[GEN_HANDLE_COUNT];
+
+/* The records of dispatchable handles; never NULL for handles that the program got through this layer. */
+struct layer_instance *layer_instance_of_VkInstance(VkInstance handle);
+struct layer_instance *layer_instance_of_VkPhysicalDevice(VkPhysicalDevice handle);
+struct layer_physical_device *layer_physical_device_of(VkPhysicalDevice handle);
+struct layer_device *layer_device_of_VkDevice(VkDevice handle);
+struct layer_device *layer_device_of_VkQueue(VkQueue handle);
+struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle);
+struct layer_queue *layer_queue_of(VkQueue handle);
+struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle);
+
+/* ---- recording.c ---- */
+
+/* Starts a packet on the calling thread's stream and returns the encoder for its body; NULL when nothing is recorded.
+ * Flags of the command's class are added. Write nothing else and call nobody until layer_packet_end. */
+struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags);
+void layer_packet_end(void);
+/* Ticket of the packet that layer_packet_begin last started on this thread. */
+uint64_t layer_packet_ticket(void);
+/* For packets written at entry: says the call's result when it was not VK_SUCCESS. */
+void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result);
+
+/* Ends a frame: all streams hand over what they hold. */
+void layer_frame_end(void);
+bool layer_is_recording(void);
+void layer_stop(const char *reason);
+/* At vkCreateInstance: opens the file unless it is open; at process exit: closes it. */
+void layer_recording_start(void);
+void layer_recording_finish(void);
+
+/* ---- command_buffer.c ---- */
+
+/* Starts a command in the block of a command buffer that is being recorded; NULL when nothing is recorded. */
+static inline struct lap_enc *layer_block_command(struct layer_cmdbuf *cb, enum gen_command command)
+{
+    if (cb->state != LAYER_CMDBUF_RECORDING || !lap_enc_reserve(&cb->enc, LAP_WIRE_MAX_VARINT))
+        return NULL;
+    lap_put_u64(&cb->enc, command);
+    cb->command_count++;
+    return &cb->enc;
+}
+void layer_cmdbuf_reset(struct layer_cmdbuf *cb); /* back to the initial state; keeps memory */
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: what a user can set for the layer. One table (options.c) gives name, environment variable, settings key, default
+ * and help; it is resolved once, at the first vkCreateInstance, in the order environment, vk_layer_settings.txt, default.
+ * In a setuid or setgid program nothing is honoured and the layer is off.
+ */
+#ifndef LAP_LAYER_OPTIONS_H
+#define LAP_LAYER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "memtrack/memtrack.h"
+#include "trace/format.h"
+
+struct layer_frame_list {
+    uint64_t *frames; /* sorted, counted from 1 */
+    uint32_t count;
+};
+
+struct layer_options {
+    bool armed;       /* recording was asked for */
+    char *file;       /* pattern: %p pid, %e program, %t time, %n number, %% */
+    char *report;     /* a file to which the path of each trace is appended, or NULL */
+    bool verify;
+    bool real_memory_types;
+    enum lap_watch_kind write_watch;
+    enum lap_chunk_codec codec;
+    enum lap_log_level log_level;
+    struct layer_frame_list screenshots;
+    char *screenshot_dir;
+};
+
+/* Resolves all options. Bad values are reported to the log and replaced by the default. */
+void layer_options_resolve(struct layer_options *options, const struct lap_log *log);
+void layer_options_finish(struct layer_options *options);
+
+/* Expands the file pattern; attempt > 1 adds or changes the number. Caller frees; NULL when out of memory. */
+char *layer_options_path(const struct layer_options *options, unsigned attempt);
+
+#endif
