@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dictionary: from the numbers of a file's dictionary to the numbers of this build, by name.
+ *
+ * A file may have been written by a build from another registry: a promoted command or structure is found under its
+ * other name, and what this build lacks has number 0. Read-only once made; any thread.
+ */
+#ifndef LAP_CODEGEN_DICTIONARY_H
+#define LAP_CODEGEN_DICTIONARY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/reader.h"
+#include "trace/wire.h"
+
+struct lap_dictionary {
+    /* [number in the file]: enum gen_command, gen_struct, gen_handle_type; 0 for what this build lacks. */
+    uint32_t *commands, *structs, *handle_types;
+    uint32_t command_count, struct_count, handle_type_count;
+    struct lap_reader *reader; /* whose names these are; not owned */
+};
+
+/* LAP_ERROR_MEMORY leaves *dictionary zeroed. The reader outlives it. */
+enum lap_status lap_dictionary_init(struct lap_dictionary *dictionary, struct lap_reader *reader) LAP_MUST_CHECK;
+void lap_dictionary_release(struct lap_dictionary *dictionary); /* also for a zeroed one */
+
+/* The number here of a number in the file; 0 for numbers past the end and for names that this build lacks. */
+static inline uint32_t lap_dictionary_command(const struct lap_dictionary *dictionary, uint64_t number)
+{
+    return number < dictionary->command_count ? dictionary->commands[number] : 0;
+}
+
+static inline uint32_t lap_dictionary_struct(const struct lap_dictionary *dictionary, uint64_t number)
+{
+    return number < dictionary->struct_count ? dictionary->structs[number] : 0;
+}
+
+static inline uint32_t lap_dictionary_handle_type(const struct lap_dictionary *dictionary, uint64_t number)
+{
+    return number < dictionary->handle_type_count ? dictionary->handle_types[number] : 0;
+}
+
+/* lap_dec_source.struct_id for sources whose user is a struct lap_dictionary. */
+uint32_t lap_dictionary_struct_id(void *user, uint64_t number);
+
+/* A source that leaves handles as trace indices and takes blobs from the dictionary's reader. Points to *dictionary. */
+struct lap_dec_source lap_dictionary_source(struct lap_dictionary *dictionary);
+
+#endif
