@@ -44,7 +44,12 @@ const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker);
 
 enum lap_mem_flags {
     LAP_MEM_HOST_VISIBLE = 1,
-    LAP_MEM_HOST_COHERENT = 2 /* without it only flushed ranges count as written */
+    LAP_MEM_HOST_COHERENT = 2, /* without it only flushed ranges count as written */
+    /* Newly allocated and not imported: what it holds before anybody wrote is undefined, often what an earlier owner of
+     * the pages left. A program that stores the very same values can't be noticed by comparing, so bytes that are not
+     * zero when they are mapped for the first time count as written by the host, unless the device wrote them. Don't set
+     * it for imported memory. */
+    LAP_MEM_FRESH = 4
 };
 
 enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out) LAP_MUST_CHECK;
@@ -52,7 +57,8 @@ enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uin
 void lap_mem_destroy(struct lap_mem **mem);
 
 /* The program mapped [offset, offset + bytes) and got `pointer` (which need not be page-aligned) for its first byte. What
- * the memory holds at this moment is no host write: it becomes the baseline. */
+ * the memory holds at this moment is no host write: it becomes the baseline (but see LAP_MEM_FRESH). bytes may be
+ * UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY, which every collect then repeats. */
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
 /* Before the driver unmaps: scans what was written and keeps it. */
 void lap_mem_unmap(struct lap_mem *mem);
@@ -97,14 +103,20 @@ void lap_touched_reset(struct lap_touched *touched);
 /* bytes UINT64_MAX: to the object's end. Ranges outside the object are clamped. False when out of memory. */
 bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written);
 bool lap_touched_append(struct lap_touched *touched, const struct lap_touched *more);
+/* Sorts by object (in the order of creation), read before written, and merges. Changes nothing about what is touched. */
+void lap_touched_seal(struct lap_touched *touched);
 
 /* Gets one run of bytes to send, in a copy that is valid during the call. Called under the tracker's mutex. */
 typedef enum lap_status (*lap_emit_fn)(void *context, void *object_user, uint64_t object_offset, const void *data, uint64_t bytes);
 
+/* What flushes and unmaps scanned since the last collect is counted with the next one. */
 struct lap_collect_stats { uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans; };
 
 /* At submit: scans exposed memory that the touched ranges (or, with touched NULL or ->everything, all objects) lie in and
- * emits what is pending there. Objects with host_readable_layout false (optimal images) are never emitted. */
+ * emits what is pending there, at most 1 MiB a call. Objects with host_readable_layout false (optimal images) are never
+ * emitted. Where a touched range is ->written, what is pending for other objects in the same bytes is emitted too.
+ * When emit returns anything but LAP_OK, collect stops and returns that; what was not emitted stays pending.
+ * stats may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
                                      void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* What happens at submit, and when the device is known to have finished. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memtrack/internal.h"
+
+struct collect {
+    struct lap_memtrack *tracker;
+    lap_emit_fn emit;
+    void *emit_context;
+    struct lap_collect_stats *stats;
+    enum lap_status status; /* the first failure of emit */
+};
+
+/* ---- scanning ---- */
+
+static bool exposed(const struct lap_mem *mem)
+{
+    return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT);
+}
+
+/* Touched ranges overlap in objects, and objects overlap in memory: a set, so that no byte is read twice. */
+static struct lap_mem *touched_to_scan(struct lap_memtrack *tracker, const struct lap_touched *touched)
+{
+    struct lap_mem *first = NULL;
+    for (size_t i = 0; i < touched->count; i++) {
+        const struct lap_touched_range *range = &touched->ranges[i];
+        uint64_t at = range->offset, end = range->offset + range->bytes;
+        struct lap_tree_node *node;
+        while (range->object->readable && (node = lap_tree_first(range->object->pieces, at, end))) {
+            const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+            struct lap_mem *mem = piece->mem;
+            if (exposed(mem)) {
+                uint64_t to_mem = piece->in_mem.begin - node->begin;
+                uint64_t from = (at > node->begin ? at : node->begin) + to_mem;
+                uint64_t to = (end < node->end ? end : node->end) + to_mem;
+                from = from > mem->map_begin ? from : mem->map_begin;
+                to = to < mem->map_end ? to : mem->map_end;
+                if (from < to && lap_interval_empty(&mem->todo)) {
+                    mem->next_todo = first;
+                    first = mem;
+                }
+                if (!lap_interval_add(&mem->todo, from, to))
+                    lap_memtrack_break(tracker);
+            }
+            at = node->end;
+        }
+    }
+    return first;
+}
+
+struct merge_pieces {
+    struct lap_mem *mem;
+    uint64_t begin, end;
+    struct lap_collect_stats *stats;
+};
+
+static void scan_merged(struct merge_pieces *merge)
+{
+    const struct lap_mem *mem = merge->mem;
+    uint64_t begin = merge->begin > mem->map_begin ? merge->begin : mem->map_begin;
+    uint64_t end = merge->end < mem->map_end ? merge->end : mem->map_end;
+    lap_mem_scan(merge->mem, begin, end, merge->stats);
+}
+
+/* Pieces come by ascending begin. */
+static void merge_piece(void *context, struct lap_tree_node *node)
+{
+    struct merge_pieces *merge = context;
+    if (!LAP_PIECE_OF_MEM(node)->object->readable)
+        return;
+    if (node->begin > merge->end) {
+        scan_merged(merge);
+        merge->begin = node->begin;
+        merge->end = node->end;
+    } else if (node->end > merge->end) {
+        merge->end = node->end;
+    }
+}
+
+/* Only where objects are: the rest is found when an object is bound there, or at unmap. */
+static void scan_objects(struct lap_mem *mem, struct lap_collect_stats *stats)
+{
+    struct merge_pieces merge = {.mem = mem, .stats = stats};
+    lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, merge_piece, &merge);
+    scan_merged(&merge);
+}
+
+static void scan(struct collect *collect, const struct lap_touched *touched)
+{
+    struct lap_memtrack *tracker = collect->tracker;
+    struct lap_mem *mem;
+    if (!touched || touched->everything) {
+        for (mem = tracker->mems; mem; mem = mem->next)
+            if (exposed(mem))
+                scan_objects(mem, collect->stats);
+        return;
+    }
+    for (mem = touched_to_scan(tracker, touched); mem; mem = mem->next_todo) {
+        uint64_t begin, end, from = 0;
+        while (lap_interval_next(&mem->todo, from, &begin, &end)) {
+            lap_mem_scan(mem, begin, end, collect->stats);
+            from = end;
+        }
+        lap_interval_clear(&mem->todo);
+    }
+}
+
+/* ---- emitting ---- */
+
+/* Where [begin, end) of the object's data lies in one run, cut to what can be had in one run. */
+static const unsigned char *emit_data(struct lap_memtrack *tracker, const struct lap_piece *piece, uint64_t begin, uint64_t *end)
+{
+    uint64_t at = begin - piece->in_object.begin + piece->in_mem.begin, left = LAP_SHADOW_PAGE - at % LAP_SHADOW_PAGE;
+    const struct lap_shadow *shadow = &piece->mem->shadow;
+    if (*end > piece->in_object.end)
+        *end = piece->in_object.end;
+    if (*end - begin > LAP_EMIT_BYTES)
+        *end = begin + LAP_EMIT_BYTES;
+    if (*end - begin > left) {
+        if (!tracker->chunk)
+            tracker->chunk = malloc(LAP_EMIT_BYTES);
+        if (tracker->chunk) {
+            lap_shadow_read(shadow, at, tracker->chunk, (size_t)(*end - begin));
+            return tracker->chunk;
+        }
+        *end = begin + left; /* page by page works without it */
+    }
+    return lap_shadow_page(shadow, at / LAP_SHADOW_PAGE) + at % LAP_SHADOW_PAGE;
+}
+
+static void emit_range(struct collect *collect, struct lap_memobj *object, uint64_t begin, uint64_t end)
+{
+    uint64_t from, to;
+    while (collect->status == LAP_OK && lap_interval_first_in(&object->pending, begin, end, &from, &to)) {
+        /* Pending is bound: unbinding drops it. */
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(lap_tree_first(object->pieces, from, to));
+        const unsigned char *data = emit_data(collect->tracker, piece, from, &to);
+        if (!lap_interval_reserve(&object->pending)) { /* or it would be sent again and again */
+            lap_memtrack_break(collect->tracker);
+            return;
+        }
+        collect->status = collect->emit(collect->emit_context, object->user, from, data, to - from);
+        if (collect->status != LAP_OK)
+            return;
+        lap_memobj_drop_pending(object, from, to);
+        collect->stats->emitted_bytes += to - from;
+        collect->stats->spans++;
+        begin = to;
+    }
+}
+
+struct emit_alias {
+    struct collect *collect;
+    uint64_t begin, end;
+};
+
+static void emit_piece(void *context, struct lap_tree_node *node)
+{
+    struct emit_alias *alias = context;
+    const struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
+    uint64_t begin = alias->begin > node->begin ? alias->begin : node->begin;
+    uint64_t end = alias->end < node->end ? alias->end : node->end;
+    uint64_t to_object = piece->in_object.begin - node->begin;
+    if (!lap_interval_empty(&piece->object->pending))
+        emit_range(alias->collect, piece->object, begin + to_object, end + to_object);
+}
+
+/* The device is about to write a range of an object. What is pending there for other objects in the same bytes must go
+ * out now: sent later, it would undo what the device wrote. */
+static void emit_before_device(struct collect *collect, const struct lap_touched_range *range)
+{
+    uint64_t at = range->offset, end = range->offset + range->bytes;
+    struct lap_tree_node *node;
+    while (collect->status == LAP_OK && (node = lap_tree_first(range->object->pieces, at, end))) {
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        uint64_t to_mem = piece->in_mem.begin - node->begin;
+        struct emit_alias alias = {collect, (at > node->begin ? at : node->begin) + to_mem,
+                                   (end < node->end ? end : node->end) + to_mem};
+        if (lap_interval_intersects(&piece->mem->written, alias.begin, alias.end))
+            lap_tree_visit(piece->mem->pieces, alias.begin, alias.end, emit_piece, &alias);
+        at = node->end;
+    }
+}
+
+static void emit_touched(struct collect *collect, const struct lap_touched *touched)
+{
+    for (size_t i = 0; i < touched->count; i++) {
+        const struct lap_touched_range *range = &touched->ranges[i];
+        if (range->written)
+            emit_before_device(collect, range);
+        else if (!lap_interval_empty(&range->object->pending))
+            emit_range(collect, range->object, range->offset, range->offset + range->bytes);
+    }
+}
+
+static void emit_everything(struct collect *collect)
+{
+    struct lap_memobj *next;
+    for (struct lap_memobj *object = collect->tracker->pending_first; object; object = next) {
+        next = object->pending_next;
+        emit_range(collect, object, 0, object->bytes);
+    }
+}
+
+/* ---- device writes ---- */
+
+static void each_written_range(const struct lap_touched *touched, void (*visit)(struct lap_mem *mem, uint64_t begin, uint64_t end))
+{
+    for (size_t i = 0; i < touched->count; i++) {
+        const struct lap_touched_range *range = &touched->ranges[i];
+        uint64_t at = range->offset, end = range->offset + range->bytes;
+        struct lap_tree_node *node;
+        while (range->written && (node = lap_tree_first(range->object->pieces, at, end))) {
+            const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+            uint64_t to_mem = piece->in_mem.begin - node->begin;
+            if (piece->mem->flags & LAP_MEM_HOST_VISIBLE)
+                visit(piece->mem, (at > node->begin ? at : node->begin) + to_mem, (end < node->end ? end : node->end) + to_mem);
+            at = node->end;
+        }
+    }
+}
+
+/* From now on the device may have written here, though the program does not know yet. */
+static void expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (!lap_interval_add(&mem->device, begin, end))
+        lap_memtrack_break(mem->tracker);
+}
+
+/* ---- */
+
+enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
+                                     void *context, struct lap_collect_stats *stats)
+{
+    struct lap_collect_stats ignored;
+    struct collect collect = {.tracker = tracker, .emit = emit, .emit_context = context, .stats = stats ? stats : &ignored};
+    lap_memtrack_lock(tracker);
+    *collect.stats = tracker->since;
+    tracker->since = (struct lap_collect_stats){0};
+    if (tracker->failed == LAP_OK)
+        scan(&collect, touched);
+    if (tracker->failed == LAP_OK) {
+        if (!touched || touched->everything)
+            emit_everything(&collect);
+        else
+            emit_touched(&collect, touched);
+    }
+    if (touched && tracker->failed == LAP_OK && collect.status == LAP_OK)
+        each_written_range(touched, expect_device);
+    if (tracker->failed != LAP_OK)
+        collect.status = lap_fail(tracker->failed, "out of memory while tracking what the program writes");
+    lap_memtrack_unlock(tracker);
+    return collect.status;
+}
+
+void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched)
+{
+    if (!touched)
+        return;
+    lap_memtrack_lock(tracker);
+    each_written_range(touched, lap_mem_absorb_device);
+    lap_memtrack_unlock(tracker);
+}

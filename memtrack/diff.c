@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "memtrack/diff.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define BLOCK 64u
+
+/* The word whose lowest byte is the one at the lowest address. */
+static inline uint64_t load(const unsigned char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* Loads and ORs without branches: compilers turn this into vector code. */
+static inline uint64_t block_differs(const unsigned char *a, const unsigned char *b)
+{
+    uint64_t differs = 0;
+    for (unsigned i = 0; i < BLOCK; i += 8)
+        differs |= load(a + i) ^ load(b + i);
+    return differs;
+}
+
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes, size_t at)
+{
+    while (at + BLOCK <= bytes && !block_differs(a + at, b + at))
+        at += BLOCK;
+    for (; at + 8 <= bytes; at += 8) {
+        uint64_t differs = load(a + at) ^ load(b + at);
+        if (differs)
+            return at + (unsigned)__builtin_ctzll(differs) / 8;
+    }
+    while (at < bytes && a[at] == b[at])
+        at++;
+    return at;
+}
+
+static inline bool has_zero_byte(uint64_t word)
+{
+    return ((word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull) != 0;
+}
+
+/* The end of the span that begins with a difference at `at`: one past the last difference that is followed by at least
+ * `gap` equal bytes, or by the end. */
+static size_t span_end(const unsigned char *a, const unsigned char *b, size_t bytes, size_t at, size_t gap)
+{
+    size_t end = at + 1;
+    at = end;
+    while (at < bytes && at - end < gap) {
+        if (at + 8 <= bytes) {
+            uint64_t differs = load(a + at) ^ load(b + at);
+            if (differs == 0) {
+                at += 8;
+                continue;
+            }
+            /* Between two differing bytes of one word there are at most six equal ones. */
+            if (!has_zero_byte(differs) || (gap > 6 && at - end + (unsigned)__builtin_ctzll(differs) / 8 < gap)) {
+                end = at + 8 - (unsigned)__builtin_clzll(differs) / 8;
+                at += 8;
+                continue;
+            }
+        }
+        if (a[at] != b[at])
+            end = at + 1;
+        at++;
+    }
+    return end;
+}
+
+bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin, size_t *out_end)
+{
+    size_t begin = first_difference(a, b, bytes, from);
+    if (begin >= bytes)
+        return false;
+    *out_begin = begin;
+    *out_end = span_end(a, b, bytes, begin, gap ? gap : 1);
+    return true;
+}
+
+bool lap_diff_is_zero(const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (; bytes >= BLOCK; at += BLOCK, bytes -= BLOCK) {
+        uint64_t bits = 0;
+        for (unsigned i = 0; i < BLOCK; i += 8)
+            bits |= load(at + i);
+        if (bits)
+            return false;
+    }
+    for (; bytes; at++, bytes--)
+        if (*at)
+            return false;
+    return true;
+}

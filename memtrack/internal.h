@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal: what the files of memtrack share. Everything here is called with the tracker's mutex held, unless it says
+ * otherwise. Offsets are in the memory's space unless they are called object offsets; ranges are [begin, end).
+ *
+ * For a memory m with the written set W(m), and an object o with pending P(o), seen through o's pieces in m:
+ *     P(o) in m  is a subset of  W(m)  is a subset of  the bytes whose shadow is what the host wrote last
+ * See docs/memory.md.
+ */
+#ifndef LAP_MEMTRACK_INTERNAL_H
+#define LAP_MEMTRACK_INTERNAL_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "memtrack/interval.h"
+#include "memtrack/memtrack.h"
+#include "memtrack/shadow.h"
+#include "memtrack/tree.h"
+#include "memtrack/watch.h"
+
+#define LAP_EMIT_BYTES (1u << 20) /* the most that one call of lap_emit_fn gets */
+
+struct lap_memtrack {
+    pthread_mutex_t mutex;
+    const struct lap_watch_ops *watch;
+    void *watch_context;
+    const char *watch_reason;
+    const struct lap_log *log;
+    uint64_t atom_bytes;
+    uint32_t gap_bytes;
+    uint64_t next_order;      /* numbers objects and pieces in the order of their creation */
+    enum lap_status failed;   /* latched: something was not tracked, so nothing can be trusted from here on */
+    struct lap_mem *mems;
+    struct lap_memobj *objects;
+    struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */
+    struct lap_collect_stats since; /* what flushes and unmaps found since the last collect */
+    unsigned char *chunk;           /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
+    unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
+};
+
+struct lap_mem {
+    struct lap_memtrack *tracker;
+    struct lap_mem *previous, *next; /* in tracker->mems */
+    uint64_t bytes;
+    uint32_t flags;
+    struct lap_shadow shadow;
+    struct lap_interval written;    /* W: bytes that the host wrote last */
+    struct lap_interval device;     /* D: bytes that the device wrote, or was told to write, after the host did */
+    struct lap_interval seen;       /* bytes that were mapped at some time (LAP_MEM_FRESH only) */
+    struct lap_interval candidates; /* reported by the watch and not compared yet */
+    struct lap_interval todo;       /* to scan in the collect that is under way */
+    struct lap_mem *next_todo;
+    struct lap_tree_node *pieces; /* lap_piece.in_mem */
+    bool mapped;
+    unsigned char *pointer; /* of map_begin */
+    uint64_t map_begin, map_end;
+    const struct lap_watch_ops *watch; /* of this mapping */
+    void *region;
+};
+
+struct lap_memobj {
+    struct lap_memtrack *tracker;
+    struct lap_memobj *previous, *next; /* in tracker->objects */
+    struct lap_memobj *pending_previous, *pending_next;
+    void *user;
+    uint64_t bytes, order;
+    bool readable;
+    struct lap_interval pending;  /* P, object offsets */
+    struct lap_tree_node *pieces; /* lap_piece.in_object, disjoint */
+};
+
+/* A part of an object in a part of a memory. */
+struct lap_piece {
+    struct lap_tree_node in_mem, in_object;
+    struct lap_mem *mem;
+    struct lap_memobj *object;
+};
+
+#define LAP_PIECE_OF_MEM(node) ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_mem)))
+#define LAP_PIECE_OF_OBJECT(node) ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_object)))
+
+/* tracker.c. No lock is held. `ops` NULL: compare. */
+enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,
+                                            void *context, const char *reason, struct lap_memtrack **out) LAP_MUST_CHECK;
+/* Latches LAP_ERROR_MEMORY: from now on every collect fails. */
+void lap_memtrack_break(struct lap_memtrack *tracker);
+
+static inline void lap_memtrack_lock(const struct lap_memtrack *tracker)
+{
+    pthread_mutex_lock((pthread_mutex_t *)&tracker->mutex);
+}
+
+static inline void lap_memtrack_unlock(const struct lap_memtrack *tracker)
+{
+    pthread_mutex_unlock((pthread_mutex_t *)&tracker->mutex);
+}
+
+/* scan.c. All ranges lie inside the mapping. */
+void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
+/* What is there now is no host write; bytes that are as the host wrote them stay the host's. */
+void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* What is there now came from the device, all of it. The range may pass the mapping. */
+void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* What is there counts as written by host, whatever the watch says; the shadow is taken to be zero where it is not known. */
+void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
+
+/* object.c */
+void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
+void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
+void lap_piece_destroy(struct lap_piece *piece); /* takes it out of both trees; pending is the caller's business */
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memtrack/internal.h"
+
+enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out)
+{
+    struct lap_mem *mem = calloc(1, sizeof(*mem));
+    *out = NULL;
+    if (!mem)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a device memory");
+    mem->tracker = tracker;
+    mem->bytes = bytes;
+    mem->flags = flags;
+    lap_shadow_init(&mem->shadow, bytes);
+    lap_memtrack_lock(tracker);
+    mem->next = tracker->mems;
+    if (mem->next)
+        mem->next->previous = mem;
+    tracker->mems = mem;
+    lap_memtrack_unlock(tracker);
+    *out = mem;
+    return LAP_OK;
+}
+
+void lap_mem_destroy(struct lap_mem **mem)
+{
+    struct lap_mem *old = *mem;
+    struct lap_memtrack *tracker;
+    if (!old)
+        return;
+    tracker = old->tracker;
+    lap_memtrack_lock(tracker);
+    while (old->pieces) {
+        struct lap_piece *piece = LAP_PIECE_OF_MEM(old->pieces);
+        lap_memobj_drop_pending(piece->object, piece->in_object.begin, piece->in_object.end);
+        lap_piece_destroy(piece);
+    }
+    if (old->mapped) /* freeing unmaps; what was written is of no use to anybody any more */
+        old->watch->disarm(old->region);
+    if (old->previous)
+        old->previous->next = old->next;
+    else
+        tracker->mems = old->next;
+    if (old->next)
+        old->next->previous = old->previous;
+    lap_memtrack_unlock(tracker);
+    lap_shadow_finish(&old->shadow);
+    lap_interval_finish(&old->written);
+    lap_interval_finish(&old->device);
+    lap_interval_finish(&old->seen);
+    lap_interval_finish(&old->candidates);
+    lap_interval_finish(&old->todo);
+    free(old);
+    *mem = NULL;
+}
+
+/* The bytes of a fresh allocation that are mapped for the first time hold what some earlier user of the pages left. A
+ * program that stores just these values can't be noticed by comparing, so they count as stored, except for what the
+ * device wrote. Zeroes need not be sent: a replay's objects begin as zeroes. */
+static void first_sight(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    uint64_t from, to;
+    while (lap_interval_first_hole(&mem->device, begin, end, &from, &to)) {
+        lap_mem_baseline(mem, begin, from);
+        lap_mem_compare(mem, from, to, &mem->tracker->since);
+        begin = to;
+    }
+    lap_mem_baseline(mem, begin, end);
+}
+
+static void take_baseline(struct lap_mem *mem)
+{
+    uint64_t begin = mem->map_begin, from, to;
+    if (mem->flags & LAP_MEM_FRESH) {
+        while (lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
+            lap_mem_baseline(mem, begin, from);
+            first_sight(mem, from, to);
+            begin = to;
+        }
+        if (!lap_interval_add(&mem->seen, mem->map_begin, mem->map_end))
+            lap_memtrack_break(mem->tracker);
+    }
+    lap_mem_baseline(mem, begin, mem->map_end);
+}
+
+enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    enum lap_status status = LAP_OK;
+    if (!pointer || !(mem->flags & LAP_MEM_HOST_VISIBLE) || offset >= mem->bytes || bytes == 0)
+        return lap_fail(LAP_ERROR_ARGUMENT, "this range of this memory can't be mapped");
+    if (bytes > mem->bytes - offset)
+        bytes = mem->bytes - offset;
+    lap_memtrack_lock(tracker);
+    if (mem->mapped) {
+        status = lap_fail(LAP_ERROR_ARGUMENT, "the memory is mapped already");
+        goto out;
+    }
+    mem->mapped = true;
+    mem->pointer = pointer;
+    mem->map_begin = offset;
+    mem->map_end = offset + bytes;
+    mem->watch = tracker->watch;
+    mem->region = NULL;
+    /* Watched first, read second: a write in between is in the baseline and reported. The program has not got its
+     * pointer yet, but memory that was imported has other users. */
+    if (mem->watch->arm(tracker->watch_context, pointer, (size_t)bytes, &mem->region) < 0) {
+        mem->watch = &lap_watch_compare;
+        mem->region = NULL;
+    }
+    take_baseline(mem);
+    if (tracker->failed != LAP_OK) {
+        mem->watch->disarm(mem->region);
+        mem->mapped = false;
+        status = lap_fail(tracker->failed, "out of memory for the baseline of mapped memory");
+    }
+out:
+    lap_memtrack_unlock(tracker);
+    return status;
+}
+
+/* Between maps only what the host wrote has to be known: everything else is compared with nothing but the next
+ * baseline, for which any old value does. */
+static void forget_unwritten(struct lap_mem *mem)
+{
+    uint64_t begin = mem->map_begin, from, to;
+    while (lap_interval_first_hole(&mem->written, begin, mem->map_end, &from, &to)) {
+        /* A page may also hold bytes outside the mapping that the host wrote through an earlier one. */
+        uint64_t first = from / LAP_SHADOW_PAGE, end = (to + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
+        if (first < end && lap_interval_intersects(&mem->written, first * LAP_SHADOW_PAGE, (first + 1) * LAP_SHADOW_PAGE))
+            first++;
+        if (first < end && lap_interval_intersects(&mem->written, (end - 1) * LAP_SHADOW_PAGE, end * LAP_SHADOW_PAGE))
+            end--;
+        lap_shadow_drop(&mem->shadow, first, end);
+        begin = to;
+    }
+}
+
+void lap_mem_unmap(struct lap_mem *mem)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    lap_memtrack_lock(tracker);
+    if (mem->mapped) {
+        if (mem->flags & LAP_MEM_HOST_COHERENT)
+            lap_mem_scan(mem, mem->map_begin, mem->map_end, &tracker->since);
+        mem->watch->disarm(mem->region);
+        mem->mapped = false;
+        lap_interval_clear(&mem->candidates);
+        forget_unwritten(mem);
+    }
+    lap_memtrack_unlock(tracker);
+}
+
+bool lap_mem_mapped(const struct lap_mem *mem)
+{
+    bool mapped;
+    lap_memtrack_lock(mem->tracker);
+    mapped = mem->mapped;
+    lap_memtrack_unlock(mem->tracker);
+    return mapped;
+}
+
+/* The part of [offset, offset + bytes) that is mapped; false when none is. */
+static bool clip_to_mapping(const struct lap_mem *mem, uint64_t offset, uint64_t bytes, uint64_t *out_begin, uint64_t *out_end)
+{
+    uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    if (!mem->mapped)
+        return false;
+    *out_begin = offset > mem->map_begin ? offset : mem->map_begin;
+    *out_end = end < mem->map_end ? end : mem->map_end;
+    return *out_begin < *out_end;
+}
+
+void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    uint64_t atom = tracker->atom_bytes, end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    if (mem->flags & LAP_MEM_HOST_COHERENT) /* says nothing new: all that is mapped counts */
+        return;
+    /* Caches flush whole atoms, whatever the program named. */
+    offset -= offset % atom;
+    if (end % atom != 0)
+        end = end > UINT64_MAX - atom ? UINT64_MAX : end + (atom - end % atom);
+    lap_memtrack_lock(tracker);
+    if (clip_to_mapping(mem, offset, end - offset, &offset, &end))
+        lap_mem_scan(mem, offset, end, &tracker->since);
+    lap_memtrack_unlock(tracker);
+}
+
+void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
+{
+    uint64_t end;
+    /* On coherent memory programs call it out of habit, also over bytes that they have just written. */
+    if (mem->flags & LAP_MEM_HOST_COHERENT)
+        return;
+    lap_memtrack_lock(mem->tracker);
+    if (clip_to_mapping(mem, offset, bytes, &offset, &end))
+        lap_mem_baseline(mem, offset, end);
+    lap_memtrack_unlock(mem->tracker);
+}
+
+void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes)
+{
+    void *pointer = NULL;
+    lap_memtrack_lock(mem->tracker);
+    if (mem->mapped && offset >= mem->map_begin && offset <= mem->map_end && bytes <= mem->map_end - offset)
+        pointer = mem->pointer + (offset - mem->map_begin);
+    lap_memtrack_unlock(mem->tracker);
+    return pointer;
+}

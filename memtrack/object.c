@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "memtrack/internal.h"
+
+enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
+                                  struct lap_memobj **out)
+{
+    struct lap_memobj *object = calloc(1, sizeof(*object));
+    *out = NULL;
+    if (!object)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a bound object");
+    object->tracker = tracker;
+    object->user = user;
+    object->bytes = bytes;
+    object->readable = host_readable_layout;
+    lap_memtrack_lock(tracker);
+    object->order = tracker->next_order++;
+    object->next = tracker->objects;
+    if (object->next)
+        object->next->previous = object;
+    tracker->objects = object;
+    lap_memtrack_unlock(tracker);
+    *out = object;
+    return LAP_OK;
+}
+
+/* ---- pending; an object is on the tracker's list if and only if it has some ---- */
+
+static void list_pending(struct lap_memobj *object)
+{
+    struct lap_memtrack *tracker = object->tracker;
+    object->pending_previous = tracker->pending_last;
+    object->pending_next = NULL;
+    if (tracker->pending_last)
+        tracker->pending_last->pending_next = object;
+    else
+        tracker->pending_first = object;
+    tracker->pending_last = object;
+}
+
+static void unlist_pending(struct lap_memobj *object)
+{
+    struct lap_memtrack *tracker = object->tracker;
+    if (object->pending_previous)
+        object->pending_previous->pending_next = object->pending_next;
+    else
+        tracker->pending_first = object->pending_next;
+    if (object->pending_next)
+        object->pending_next->pending_previous = object->pending_previous;
+    else
+        tracker->pending_last = object->pending_previous;
+}
+
+void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end)
+{
+    bool was_empty = lap_interval_empty(&object->pending);
+    if (!object->readable)
+        return;
+    if (!lap_interval_add(&object->pending, begin, end))
+        lap_memtrack_break(object->tracker);
+    if (was_empty && !lap_interval_empty(&object->pending))
+        list_pending(object);
+}
+
+void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end)
+{
+    if (lap_interval_empty(&object->pending))
+        return;
+    if (!lap_interval_remove(&object->pending, begin, end))
+        lap_memtrack_break(object->tracker);
+    if (lap_interval_empty(&object->pending))
+        unlist_pending(object);
+}
+
+/* ---- pieces ---- */
+
+static void link_piece(struct lap_piece *piece)
+{
+    lap_tree_insert(&piece->mem->pieces, &piece->in_mem);
+    lap_tree_insert(&piece->object->pieces, &piece->in_object);
+}
+
+static void unlink_piece(struct lap_piece *piece)
+{
+    lap_tree_remove(&piece->mem->pieces, &piece->in_mem);
+    lap_tree_remove(&piece->object->pieces, &piece->in_object);
+}
+
+void lap_piece_destroy(struct lap_piece *piece)
+{
+    unlink_piece(piece);
+    free(piece);
+}
+
+static void set_piece(struct lap_piece *piece, struct lap_memobj *object, uint64_t object_begin, struct lap_mem *mem,
+                      uint64_t begin, uint64_t bytes)
+{
+    *piece = (struct lap_piece){.mem = mem, .object = object};
+    piece->in_mem.begin = begin;
+    piece->in_mem.end = begin + bytes;
+    piece->in_object.begin = object_begin;
+    piece->in_object.end = object_begin + bytes;
+    piece->in_mem.order = piece->in_object.order = object->tracker->next_order++;
+    link_piece(piece);
+}
+
+/* Takes [begin, end) of the object out of its memory. *spare is used up (and NULLed) when a piece falls in two. */
+static void unbind(struct lap_memobj *object, uint64_t begin, uint64_t end, struct lap_piece **spare)
+{
+    struct lap_tree_node *node;
+    if (begin >= end)
+        return;
+    lap_memobj_drop_pending(object, begin, end);
+    while ((node = lap_tree_first(object->pieces, begin, end))) {
+        struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        uint64_t object_begin = node->begin, object_end = node->end, mem_begin = piece->in_mem.begin;
+        struct lap_mem *mem = piece->mem;
+        unlink_piece(piece);
+        if (object_begin < begin) {
+            set_piece(piece, object, object_begin, mem, mem_begin, begin - object_begin);
+            piece = NULL;
+        }
+        if (object_end > end) {
+            if (!piece) {
+                piece = *spare;
+                *spare = NULL;
+            }
+            set_piece(piece, object, end, mem, mem_begin + (end - object_begin), object_end - end);
+            piece = NULL;
+        }
+        free(piece);
+    }
+}
+
+static bool splits_a_piece(const struct lap_memobj *object, uint64_t begin, uint64_t end)
+{
+    const struct lap_tree_node *node = lap_tree_first(object->pieces, begin, end);
+    return node && node->begin < begin && node->end > end;
+}
+
+void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64_t bytes)
+{
+    uint64_t end = bytes > UINT64_MAX - object_offset ? UINT64_MAX : object_offset + bytes;
+    struct lap_piece *spare = NULL;
+    lap_memtrack_lock(object->tracker);
+    if (splits_a_piece(object, object_offset, end)) {
+        spare = malloc(sizeof(*spare));
+        if (!spare) { /* the far part goes too: its writes are lost, so nothing may be trusted from here on */
+            lap_memtrack_break(object->tracker);
+            end = UINT64_MAX;
+        }
+    }
+    unbind(object, object_offset, end, &spare);
+    lap_memtrack_unlock(object->tracker);
+    free(spare);
+}
+
+void lap_memobj_destroy(struct lap_memobj **object)
+{
+    struct lap_memobj *old = *object;
+    struct lap_memtrack *tracker;
+    struct lap_piece *spare = NULL;
+    if (!old)
+        return;
+    tracker = old->tracker;
+    lap_memtrack_lock(tracker);
+    unbind(old, 0, UINT64_MAX, &spare);
+    lap_memobj_drop_pending(old, 0, UINT64_MAX);
+    if (old->previous)
+        old->previous->next = old->next;
+    else
+        tracker->objects = old->next;
+    if (old->next)
+        old->next->previous = old->previous;
+    lap_memtrack_unlock(tracker);
+    lap_interval_finish(&old->pending);
+    free(old);
+    *object = NULL;
+}
+
+enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
+                                uint64_t bytes)
+{
+    struct lap_memtrack *tracker = object->tracker;
+    struct lap_piece *piece, *spare;
+    uint64_t from, to, at = offset, end;
+    if (mem->tracker != tracker || object_offset > object->bytes || offset > mem->bytes)
+        return lap_fail(LAP_ERROR_ARGUMENT, "an object was bound outside of its memory");
+    if (bytes > object->bytes - object_offset) /* the padding of a sparse block, or of an allocation, is nobody's */
+        bytes = object->bytes - object_offset;
+    if (bytes > mem->bytes - offset)
+        return lap_fail(LAP_ERROR_ARGUMENT, "an object was bound across the end of its memory");
+    if (bytes == 0)
+        return LAP_OK;
+    end = offset + bytes;
+    piece = malloc(sizeof(*piece));
+    spare = malloc(sizeof(*spare));
+    if (!piece || !spare) {
+        free(piece);
+        free(spare);
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for the place of an object");
+    }
+    lap_memtrack_lock(tracker);
+    unbind(object, object_offset, object_offset + bytes, &spare);
+    set_piece(piece, object, object_offset, mem, offset, bytes);
+    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. */
+    while (lap_interval_first_in(&mem->written, at, end, &from, &to)) {
+        lap_memobj_add_pending(object, from - offset + object_offset, to - offset + object_offset);
+        at = to;
+    }
+    lap_memtrack_unlock(tracker);
+    free(spare);
+    return LAP_OK;
+}
+
+struct other_object {
+    const struct lap_memobj *object;
+    bool found;
+};
+
+static void find_other(void *context, struct lap_tree_node *node)
+{
+    struct other_object *other = context;
+    if (LAP_PIECE_OF_MEM(node)->object != other->object)
+        other->found = true;
+}
+
+struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
+{
+    struct lap_memobj_place place = {0};
+    struct lap_tree_node *node;
+    lap_memtrack_lock(object->tracker);
+    node = lap_tree_first(object->pieces, 0, UINT64_MAX);
+    if (node) {
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        struct other_object other = {.object = object};
+        place.mem = piece->mem;
+        place.offset = piece->in_mem.begin;
+        lap_tree_visit(piece->mem->pieces, piece->in_mem.begin, piece->in_mem.end, find_other, &other);
+        place.aliased = other.found;
+    }
+    lap_memtrack_unlock(object->tracker);
+    return place;
+}
+
+void *lap_memobj_user(const struct lap_memobj *object)
+{
+    return object->user;
+}

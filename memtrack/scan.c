@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* What is in a mapping now, against the shadow: the three answers are a host write, a baseline and a device write. */
+#include <string.h>
+
+#include "memtrack/diff.h"
+#include "memtrack/internal.h"
+
+struct span {
+    uint64_t begin, end;
+};
+
+static void piece_add(void *context, struct lap_tree_node *node)
+{
+    const struct span *span = context;
+    struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
+    uint64_t begin = span->begin > node->begin ? span->begin : node->begin;
+    uint64_t end = span->end < node->end ? span->end : node->end;
+    uint64_t to_object = piece->in_object.begin - node->begin; /* wraps, and wraps back */
+    lap_memobj_add_pending(piece->object, begin + to_object, end + to_object);
+}
+
+static void piece_drop(void *context, struct lap_tree_node *node)
+{
+    const struct span *span = context;
+    struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
+    uint64_t begin = span->begin > node->begin ? span->begin : node->begin;
+    uint64_t end = span->end < node->end ? span->end : node->end;
+    uint64_t to_object = piece->in_object.begin - node->begin;
+    lap_memobj_drop_pending(piece->object, begin + to_object, end + to_object);
+}
+
+static void host_wrote(struct lap_mem *mem, struct span span)
+{
+    if (!lap_interval_add(&mem->written, span.begin, span.end) || !lap_interval_remove(&mem->device, span.begin, span.end))
+        lap_memtrack_break(mem->tracker);
+    lap_tree_visit(mem->pieces, span.begin, span.end, piece_add, &span);
+}
+
+static void device_wrote(struct lap_mem *mem, struct span span)
+{
+    if (lap_interval_intersects(&mem->written, span.begin, span.end)) { /* pending is part of it */
+        if (!lap_interval_remove(&mem->written, span.begin, span.end))
+            lap_memtrack_break(mem->tracker);
+        lap_tree_visit(mem->pieces, span.begin, span.end, piece_drop, &span);
+    }
+    if (!lap_interval_add(&mem->device, span.begin, span.end))
+        lap_memtrack_break(mem->tracker);
+}
+
+static inline const unsigned char *live_bytes(const struct lap_mem *mem, uint64_t offset)
+{
+    return mem->pointer + (offset - mem->map_begin);
+}
+
+/* The part of [begin, end) that lies in begin's shadow page. */
+static inline size_t part_of_page(uint64_t begin, uint64_t end)
+{
+    uint64_t left = LAP_SHADOW_PAGE - begin % LAP_SHADOW_PAGE;
+    return (size_t)(left < end - begin ? left : end - begin);
+}
+
+static inline bool is_known(const struct lap_mem *mem, uint64_t offset, size_t bytes)
+{
+    const unsigned char *known = lap_shadow_page(&mem->shadow, offset / LAP_SHADOW_PAGE) + offset % LAP_SHADOW_PAGE;
+    return memcmp(live_bytes(mem, offset), known, bytes) == 0;
+}
+
+/* Joins spans that come in ascending order. */
+struct joiner {
+    struct lap_mem *mem;
+    struct span span; /* empty: none yet */
+    struct lap_collect_stats *stats;
+};
+
+static void joiner_flush(struct joiner *joiner)
+{
+    if (joiner->span.begin == joiner->span.end)
+        return;
+    host_wrote(joiner->mem, joiner->span);
+    joiner->stats->changed_bytes += joiner->span.end - joiner->span.begin;
+    joiner->span.begin = joiner->span.end = 0;
+}
+
+static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
+{
+    struct span *span = &joiner->span;
+    /* The gap becomes part of an update. Bytes that the device owns must not: the replay's device may have written
+     * them already, where ours has yet to. */
+    if (span->begin != span->end && begin - span->end < joiner->mem->tracker->gap_bytes &&
+        !lap_interval_intersects(&joiner->mem->device, span->end, begin)) {
+        span->end = end;
+        return;
+    }
+    joiner_flush(joiner);
+    *span = (struct span){begin, end};
+}
+
+void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    struct joiner joiner = {.mem = mem, .stats = stats};
+    stats->scanned_bytes += end - begin;
+    while (begin < end && tracker->failed == LAP_OK) {
+        size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;
+        if (!is_known(mem, begin, bytes)) {
+            unsigned char *known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
+            size_t gap = lap_interval_intersects(&mem->device, begin, begin + bytes) ? 0 : tracker->gap_bytes;
+            if (!known) {
+                lap_memtrack_break(tracker);
+                break;
+            }
+            /* The program may be writing here. One copy is what gets compared, kept and sent; whatever comes later
+             * differs from it next time. */
+            memcpy(tracker->page, live_bytes(mem, begin), bytes);
+            while (lap_diff_next(tracker->page, known + within, bytes, to, gap, &from, &to))
+                joiner_add(&joiner, begin + from, begin + to);
+            memcpy(known + within, tracker->page, bytes);
+        }
+        begin += bytes;
+    }
+    joiner_flush(&joiner);
+}
+
+struct scan {
+    struct lap_mem *mem;
+    uint64_t begin, end;
+    struct lap_collect_stats *stats;
+};
+
+static void scan_report(void *context, const void *reported, size_t bytes)
+{
+    struct scan *scan = context;
+    struct lap_mem *mem = scan->mem;
+    uint64_t begin = mem->map_begin + (uint64_t)((const unsigned char *)reported - mem->pointer), end = begin + bytes;
+    uint64_t inner_begin = begin > scan->begin ? begin : scan->begin, inner_end = end < scan->end ? end : scan->end;
+    if (inner_begin >= inner_end)
+        inner_begin = inner_end = end;
+    /* Pages are taken whole: what they hold besides the range that is scanned now must not be forgotten. */
+    if (!lap_interval_add(&mem->candidates, begin, inner_begin) || !lap_interval_add(&mem->candidates, inner_end, end))
+        lap_memtrack_break(mem->tracker);
+    if (inner_begin < inner_end)
+        lap_mem_compare(mem, inner_begin, inner_end, scan->stats);
+}
+
+void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    struct scan scan = {mem, begin, end, stats};
+    uint64_t from, to;
+    if (begin >= end)
+        return;
+    while (lap_interval_first_in(&mem->candidates, begin, end, &from, &to)) {
+        if (!lap_interval_remove(&mem->candidates, from, to)) {
+            lap_memtrack_break(mem->tracker);
+            return;
+        }
+        lap_mem_compare(mem, from, to, stats);
+    }
+    if (mem->watch->take(mem->region, live_bytes(mem, begin), (size_t)(end - begin), scan_report, &scan) < 0)
+        lap_mem_compare(mem, begin, end, stats);
+}
+
+/* Makes the shadow what the mapping holds. */
+static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
+{
+    unsigned char *known;
+    if (bytes == LAP_SHADOW_PAGE && lap_diff_is_zero(live_bytes(mem, begin), bytes)) {
+        lap_shadow_drop(&mem->shadow, begin / LAP_SHADOW_PAGE, begin / LAP_SHADOW_PAGE + 1);
+        return;
+    }
+    known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
+    if (known)
+        memcpy(known + begin % LAP_SHADOW_PAGE, live_bytes(mem, begin), bytes);
+    else
+        lap_memtrack_break(mem->tracker);
+}
+
+void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    while (begin < end && tracker->failed == LAP_OK) {
+        size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;
+        if (is_known(mem, begin, bytes)) {
+            ; /* nearly always, and nothing to do */
+        } else if (!lap_interval_intersects(&mem->written, begin, begin + bytes)) {
+            copy_to_shadow(mem, begin, bytes);
+        } else {
+            unsigned char *known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
+            if (!known) {
+                lap_memtrack_break(tracker);
+                return;
+            }
+            /* Byte by byte: bytes that are as the host wrote them are still the host's, and may be pending. */
+            memcpy(tracker->page, live_bytes(mem, begin), bytes);
+            while (lap_diff_next(tracker->page, known + within, bytes, to, 0, &from, &to))
+                if (lap_interval_intersects(&mem->written, begin + from, begin + to))
+                    device_wrote(mem, (struct span){begin + from, begin + to});
+            memcpy(known + within, tracker->page, bytes);
+        }
+        begin += bytes;
+    }
+}
+
+void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (begin >= end)
+        return;
+    device_wrote(mem, (struct span){begin, end});
+    if (!mem->mapped) /* the shadow is behind, and is never sent: nothing in it is pending. The next map replaces it. */
+        return;
+    if (begin < mem->map_begin)
+        begin = mem->map_begin;
+    if (end > mem->map_end)
+        end = mem->map_end;
+    while (begin < end && mem->tracker->failed == LAP_OK) {
+        size_t bytes = part_of_page(begin, end);
+        if (!is_known(mem, begin, bytes))
+            copy_to_shadow(mem, begin, bytes);
+        begin += bytes;
+    }
+}

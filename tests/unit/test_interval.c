@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <time.h>
+
+#include "memtrack/interval.h"
+#include "tests/unit/unit.h"
+
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t random_below(uint64_t limit)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % limit;
+}
+
+static void check_is(const struct lap_interval *set, const uint64_t *expected, unsigned count)
+{
+    uint64_t begin, end, from = 0;
+    unsigned found = 0;
+    while (lap_interval_next(set, from, &begin, &end)) {
+        if (found < count) {
+            CHECK_EQ_U64(begin, expected[2 * found]);
+            CHECK_EQ_U64(end, expected[2 * found + 1]);
+        }
+        found++;
+        from = end;
+    }
+    CHECK_EQ_U64(found, count);
+    CHECK_EQ_U64(set->count, count);
+}
+
+UNIT_TEST(joins_what_touches_and_keeps_what_does_not)
+{
+    struct lap_interval set = {0};
+    CHECK(lap_interval_empty(&set));
+    CHECK(lap_interval_add(&set, 10, 20));
+    CHECK(lap_interval_add(&set, 30, 40));
+    CHECK(lap_interval_add(&set, 41, 50));
+    check_is(&set, (uint64_t[]){10, 20, 30, 40, 41, 50}, 3);
+    CHECK(lap_interval_add(&set, 20, 30));
+    check_is(&set, (uint64_t[]){10, 40, 41, 50}, 2);
+    CHECK(lap_interval_add(&set, 0, UINT64_MAX));
+    check_is(&set, (uint64_t[]){0, UINT64_MAX}, 1);
+    CHECK(lap_interval_add(&set, 7, 7));
+    CHECK(lap_interval_add(&set, 9, 3));
+    check_is(&set, (uint64_t[]){0, UINT64_MAX}, 1);
+    lap_interval_finish(&set);
+}
+
+UNIT_TEST(removes_ends_middles_and_whole_ranges)
+{
+    struct lap_interval set = {0};
+    CHECK(lap_interval_remove(&set, 0, UINT64_MAX));
+    CHECK(lap_interval_add(&set, 10, 100));
+    CHECK(lap_interval_remove(&set, 40, 50));
+    check_is(&set, (uint64_t[]){10, 40, 50, 100}, 2);
+    CHECK(lap_interval_remove(&set, 0, 15));
+    CHECK(lap_interval_remove(&set, 90, 200));
+    check_is(&set, (uint64_t[]){15, 40, 50, 90}, 2);
+    CHECK(lap_interval_remove(&set, 40, 50));
+    check_is(&set, (uint64_t[]){15, 40, 50, 90}, 2);
+    CHECK(lap_interval_remove(&set, 30, 60));
+    check_is(&set, (uint64_t[]){15, 30, 60, 90}, 2);
+    CHECK(lap_interval_remove(&set, 0, UINT64_MAX));
+    check_is(&set, NULL, 0);
+    CHECK(lap_interval_empty(&set));
+    lap_interval_finish(&set);
+}
+
+UNIT_TEST(first_in_and_first_hole_cut_to_the_question)
+{
+    struct lap_interval set = {0};
+    uint64_t begin = 0, end = 0;
+    CHECK(lap_interval_add(&set, 10, 20) && lap_interval_add(&set, 30, 40));
+    CHECK(lap_interval_first_in(&set, 15, 35, &begin, &end) && begin == 15 && end == 20);
+    CHECK(lap_interval_first_in(&set, 20, 35, &begin, &end) && begin == 30 && end == 35);
+    CHECK(!lap_interval_first_in(&set, 20, 30, &begin, &end));
+    CHECK(lap_interval_first_hole(&set, 15, 35, &begin, &end) && begin == 20 && end == 30);
+    CHECK(lap_interval_first_hole(&set, 0, 35, &begin, &end) && begin == 0 && end == 10);
+    CHECK(lap_interval_first_hole(&set, 35, 60, &begin, &end) && begin == 40 && end == 60);
+    CHECK(!lap_interval_first_hole(&set, 31, 40, &begin, &end));
+    CHECK(lap_interval_intersects(&set, 19, 20) && !lap_interval_intersects(&set, 20, 30));
+    CHECK_EQ_U64(lap_interval_bytes(&set), 20);
+    lap_interval_finish(&set);
+}
+
+/* Every answer against a plain array of bytes. */
+UNIT_TEST(agrees_with_a_bitmap)
+{
+    enum { SIZE = 700 };
+    static bool model[SIZE];
+    struct lap_interval set = {0};
+    memset(model, 0, sizeof(model));
+    for (unsigned step = 0; step < 60000 && !unit_failed; step++) {
+        uint64_t begin = random_below(SIZE), end = begin + random_below(step % 7 == 0 ? 200 : 9);
+        uint64_t from, to;
+        bool add = random_below(2) != 0, covered;
+        unsigned ranges = 0;
+        if (end > SIZE)
+            end = SIZE;
+        CHECK(add ? lap_interval_add(&set, begin, end) : lap_interval_remove(&set, begin, end));
+        if (begin < end)
+            memset(model + begin, add, end - begin);
+        if (random_below(1000) == 0) {
+            lap_interval_clear(&set);
+            memset(model, 0, sizeof(model));
+        }
+        from = random_below(SIZE);
+        covered = lap_interval_first_in(&set, from, SIZE, &begin, &end);
+        for (to = from; to < SIZE && !model[to]; to++)
+            ;
+        CHECK_EQ_INT(covered, to < SIZE);
+        if (covered) {
+            CHECK_EQ_U64(begin, to);
+            while (to < SIZE && model[to])
+                to++;
+            CHECK_EQ_U64(end, to);
+        }
+        covered = lap_interval_first_hole(&set, from, SIZE, &begin, &end);
+        for (to = from; to < SIZE && model[to]; to++)
+            ;
+        CHECK_EQ_INT(covered, to < SIZE);
+        if (covered) {
+            CHECK_EQ_U64(begin, to);
+            while (to < SIZE && !model[to])
+                to++;
+            CHECK_EQ_U64(end, to);
+        }
+        for (unsigned i = 0; i < SIZE; i++)
+            ranges += model[i] && (i == 0 || !model[i - 1]);
+        CHECK_EQ_U64(set.count, ranges);
+    }
+    lap_interval_finish(&set);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A million ranges in random order take a second or so; anything quadratic would take hours. */
+UNIT_TEST(holds_a_million_ranges)
+{
+    enum { COUNT = 1000000 };
+    struct lap_interval set = {0};
+    double start = seconds();
+    uint64_t begin, end;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t slot = i * 611953 % COUNT; /* coprime: every slot once */
+        if (!lap_interval_add(&set, slot * 10, slot * 10 + 5)) {
+            CHECK(false);
+            break;
+        }
+    }
+    CHECK_EQ_U64(set.count, COUNT);
+    for (uint64_t i = 0; i < COUNT; i += 1000) {
+        CHECK(lap_interval_first_in(&set, i * 10 + 2, i * 10 + 30, &begin, &end));
+        CHECK(begin == i * 10 + 2 && end == i * 10 + 5);
+    }
+    for (uint64_t i = 0; i < COUNT; i++)
+        CHECK(lap_interval_remove(&set, (i * 350377 % COUNT) * 10, (i * 350377 % COUNT) * 10 + 5));
+    CHECK(lap_interval_empty(&set));
+    CHECK(seconds() - start < 60);
+    lap_interval_finish(&set);
+}
+
+UNIT_TEST(a_reserved_change_allocates_nothing)
+{
+    struct lap_interval set = {0};
+    for (uint64_t i = 0; i < 200 && !unit_failed; i++) {
+        struct lap_interval_node *nodes;
+        uint32_t capacity;
+        CHECK(lap_interval_reserve(&set));
+        nodes = set.nodes;
+        capacity = set.capacity;
+        CHECK(i % 3 ? lap_interval_add(&set, i * 10, i * 10 + 5) : lap_interval_remove(&set, i * 10 - 8, i * 10 - 7));
+        CHECK(set.nodes == nodes && set.capacity == capacity);
+    }
+    lap_interval_finish(&set);
+}
+
+UNIT_MAIN();

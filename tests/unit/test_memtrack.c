@@ -1,0 +1,841 @@
+/* SPDX-License-Identifier: MIT */
+/* The tracker, one rule of docs/memory.md at a time. */
+#include <stdlib.h>
+
+#include "memtrack/internal.h"
+#include "tests/unit/unit.h"
+
+enum { MEM = 64 * 1024, COHERENT = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
+
+/* What a replay would hold of one object. */
+struct copy {
+    unsigned char bytes[MEM];
+    uint64_t received;
+};
+
+static struct lap_memtrack *tracker;
+static struct lap_mem *mem;
+static unsigned char *store; /* the device memory itself */
+static struct copy copies[4];
+static struct lap_collect_stats stats;
+static unsigned emit_budget; /* calls that succeed */
+
+static enum lap_status take(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    struct copy *copy = user;
+    CHECK(context == &tracker);
+    if (emit_budget == 0)
+        return LAP_ERROR_IO;
+    emit_budget--;
+    CHECK(bytes > 0 && offset + bytes <= MEM);
+    if (offset + bytes <= MEM)
+        memcpy(copy->bytes + offset, data, bytes);
+    copy->received += bytes;
+    return LAP_OK;
+}
+
+static void begin_with(uint32_t flags, enum lap_watch_kind watch)
+{
+    struct lap_memtrack_options options = {.watch = watch, .non_coherent_atom_bytes = 64, .coalesce_gap_bytes = 16};
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, flags, &mem), LAP_OK);
+    store = calloc(1, MEM);
+    memset(copies, 0, sizeof(copies));
+    emit_budget = UINT32_MAX;
+}
+
+static void begin(void)
+{
+    begin_with(COHERENT, LAP_WATCH_COMPARE);
+}
+
+static void end(void)
+{
+    lap_memtrack_destroy(&tracker);
+    CHECK(tracker == NULL);
+    free(store);
+}
+
+static struct lap_memobj *object_at(unsigned copy, uint64_t offset, uint64_t bytes)
+{
+    struct lap_memobj *object = NULL;
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[copy], bytes, true, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, offset, bytes), LAP_OK);
+    return object;
+}
+
+static void map(uint64_t offset, uint64_t bytes)
+{
+    CHECK_EQ_INT(lap_mem_map(mem, store + offset, offset, bytes), LAP_OK);
+}
+
+static enum lap_status collect(const struct lap_touched *touched)
+{
+    return lap_memtrack_collect(tracker, touched, take, &tracker, &stats);
+}
+
+static void collect_range(struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written)
+{
+    struct lap_touched touched;
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, object, offset, bytes, written));
+    CHECK_EQ_INT(collect(&touched), LAP_OK);
+    lap_touched_finish(&touched);
+}
+
+static void device_wrote(struct lap_memobj *object, uint64_t offset, uint64_t bytes)
+{
+    struct lap_touched touched;
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, object, offset, bytes, true));
+    lap_memtrack_device_wrote(tracker, &touched);
+    lap_touched_finish(&touched);
+}
+
+#define COLLECT_ALL() CHECK_EQ_INT(collect(NULL), LAP_OK)
+
+UNIT_TEST(a_write_is_emitted_once)
+{
+    begin();
+    object_at(0, 4096, 8192);
+    map(0, UINT64_MAX);
+    memcpy(store + 4096 + 100, "hello", 5);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 5);
+    CHECK(memcmp(copies[0].bytes + 100, "hello", 5) == 0);
+    CHECK_EQ_U64(stats.emitted_bytes, 5);
+    CHECK_EQ_U64(stats.changed_bytes, 5);
+    CHECK_EQ_U64(stats.spans, 1);
+    CHECK_EQ_U64(stats.scanned_bytes, 8192);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 5);
+    CHECK_EQ_U64(stats.emitted_bytes, 0);
+    end();
+}
+
+UNIT_TEST(what_the_map_found_is_no_host_write)
+{
+    begin();
+    memset(store, 0x55, MEM);
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    store[5000] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1);
+    end();
+}
+
+UNIT_TEST(fresh_memory_with_leftovers_counts_as_written)
+{
+    begin_with(COHERENT | LAP_MEM_FRESH, LAP_WATCH_COMPARE);
+    struct lap_memobj *object = object_at(0, 0, MEM);
+    memset(store + 100, 0x55, 1000);
+    memset(store + 5000, 0x66, 10);
+    device_wrote(object, 5000, 10);
+    map(0, 8192);
+    memset(store + 100, 0x55, 1000); /* the same values again: only the flag makes them known */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1000);
+    CHECK(memcmp(copies[0].bytes, store, 5000) == 0);
+    CHECK_EQ_U64(copies[0].bytes[5000], 0);
+    lap_mem_unmap(mem);
+    memset(store + 3000, 0x77, 50); /* by the device: only the first map is special */
+    map(0, 8192);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1000);
+    end();
+}
+
+UNIT_TEST(zero_memory_takes_no_shadow)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(mem->shadow.owned_pages, 0);
+    CHECK(mem->shadow.leaves == NULL);
+    store[4096 * 3] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(mem->shadow.owned_pages, 1);
+    end();
+}
+
+UNIT_TEST(an_unmapped_baseline_that_nobody_wrote_is_forgotten)
+{
+    begin();
+    memset(store, 0x55, MEM);
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    CHECK_EQ_U64(mem->shadow.owned_pages, MEM / 4096);
+    store[4096 * 3 + 7] = 1;
+    lap_mem_unmap(mem);
+    CHECK_EQ_U64(mem->shadow.owned_pages, 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1);
+    CHECK_EQ_U64(copies[0].bytes[4096 * 3 + 7], 1);
+    end();
+}
+
+UNIT_TEST(unmap_keeps_what_was_written)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store + 10, 7, 100);
+    lap_mem_unmap(mem);
+    CHECK(!lap_mem_mapped(mem));
+    memset(store, 9, MEM); /* not readable any more: nothing of this may be seen */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 100);
+    CHECK_EQ_U64(copies[0].bytes[10], 7);
+    CHECK_EQ_U64(stats.scanned_bytes, MEM); /* at unmap */
+    lap_mem_unmap(mem); /* twice does no harm */
+    end();
+}
+
+UNIT_TEST(pending_survives_a_remap)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store + 10, 7, 100);
+    lap_mem_unmap(mem);
+    map(0, 4096);
+    store[50] = 8;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 100);
+    CHECK(memcmp(copies[0].bytes, store, 4096) == 0);
+    lap_mem_unmap(mem);
+    map(0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 100);
+    end();
+}
+
+UNIT_TEST(what_the_device_changed_between_maps_is_not_pending)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store + 10, 7, 100);
+    lap_mem_unmap(mem);
+    memset(store + 50, 9, 20); /* the device, unannounced */
+    map(0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 80);
+    CHECK_EQ_U64(copies[0].bytes[49], 7);
+    CHECK_EQ_U64(copies[0].bytes[50], 0);
+    CHECK_EQ_U64(copies[0].bytes[70], 7);
+    end();
+}
+
+UNIT_TEST(reads_only_what_is_mapped)
+{
+    begin();
+    /* Exactly as large as the mapping, so that a byte beside it is an error under a sanitizer; and odd in every way. */
+    unsigned char *window = calloc(1, 9001);
+    object_at(0, 0, MEM);
+    CHECK_EQ_INT(lap_mem_map(mem, window, 4096 + 13, 9001), LAP_OK);
+    window[0] = 1;
+    window[9000] = 2;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK_EQ_U64(copies[0].bytes[4096 + 13], 1);
+    CHECK_EQ_U64(copies[0].bytes[4096 + 13 + 9000], 2);
+    CHECK(lap_mem_pointer(mem, 4096 + 13, 9001) == window);
+    CHECK(lap_mem_pointer(mem, 4096 + 14, 9000) == window + 1);
+    CHECK(lap_mem_pointer(mem, 4096 + 12, 2) == NULL);
+    CHECK(lap_mem_pointer(mem, 4096 + 14, 9001) == NULL);
+    CHECK(lap_mem_pointer(mem, 4096 + 14, UINT64_MAX) == NULL);
+    lap_mem_unmap(mem);
+    free(window);
+    COLLECT_ALL();
+    end();
+}
+
+UNIT_TEST(only_touched_ranges_are_scanned_and_sent)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192), *b = object_at(1, 8192, 8192);
+    map(0, MEM);
+    store[10] = 1;
+    store[5000] = 2;
+    store[8192 + 10] = 3;
+    collect_range(a, 0, 100, false);
+    CHECK_EQ_U64(stats.scanned_bytes, 100);
+    CHECK_EQ_U64(copies[0].received, 1);
+    CHECK_EQ_U64(copies[1].received, 0);
+    collect_range(b, 0, UINT64_MAX, false);
+    CHECK_EQ_U64(copies[1].received, 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK_EQ_U64(copies[1].received, 1);
+    end();
+}
+
+UNIT_TEST(pending_outside_the_touched_range_waits)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    map(0, MEM);
+    memset(store, 1, 8192);
+    lap_mem_unmap(mem);
+    collect_range(a, 100, 50, false);
+    CHECK_EQ_U64(copies[0].received, 50);
+    CHECK_EQ_U64(copies[0].bytes[99], 0);
+    CHECK_EQ_U64(copies[0].bytes[100], 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 8192);
+    CHECK(memcmp(copies[0].bytes, store, 8192) == 0);
+    end();
+}
+
+UNIT_TEST(no_byte_is_scanned_twice_in_one_collect)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192), *b = object_at(1, 4096, 8192); /* overlap by a page */
+    struct lap_touched touched;
+    map(0, MEM);
+    lap_touched_init(&touched);
+    for (unsigned i = 0; i < 500; i++) {
+        CHECK(lap_touched_add(&touched, a, i % 50 * 100, 150, false));
+        CHECK(lap_touched_add(&touched, b, i % 10 * 100, 150, i % 2));
+    }
+    CHECK_EQ_INT(collect(&touched), LAP_OK);
+    CHECK_EQ_U64(stats.scanned_bytes, 4096 + 1050);
+    lap_touched_finish(&touched);
+    end();
+}
+
+UNIT_TEST(everything_scans_where_objects_are)
+{
+    begin();
+    struct lap_touched touched;
+    object_at(0, 1000, 1000);
+    object_at(1, 1500, 1000);
+    object_at(2, 2500, 100);
+    object_at(3, 60000, 10);
+    map(1200, 50000);
+    store[100] = store[1100] = store[1300] = store[2400] = store[30000] = 1;
+    lap_touched_init(&touched);
+    touched.everything = true;
+    CHECK_EQ_INT(collect(&touched), LAP_OK);
+    CHECK_EQ_U64(stats.scanned_bytes, 1400);
+    CHECK_EQ_U64(copies[0].received, 1);
+    CHECK_EQ_U64(copies[1].received, 1);
+    CHECK_EQ_U64(copies[0].bytes[300], 1);
+    CHECK_EQ_U64(copies[1].bytes[900], 1);
+    end();
+}
+
+UNIT_TEST(aliases_both_get_the_write)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192), *b = object_at(1, 4096, 8192);
+    struct lap_memobj_place place = lap_memobj_place(b);
+    CHECK(place.mem == mem && place.offset == 4096 && place.aliased);
+    map(0, MEM);
+    memset(store + 4000, 5, 200);
+    collect_range(a, 0, UINT64_MAX, false);
+    CHECK_EQ_U64(copies[0].received, 200);
+    CHECK_EQ_U64(copies[1].received, 0);
+    collect_range(b, 0, UINT64_MAX, false);
+    CHECK_EQ_U64(copies[1].received, 104);
+    CHECK(memcmp(copies[1].bytes, store + 4096, 8192) == 0);
+    lap_memobj_destroy(&a);
+    CHECK(!lap_memobj_place(b).aliased);
+    end();
+}
+
+UNIT_TEST(an_alias_is_served_before_the_device_writes)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    object_at(1, 4096, 8192);
+    map(0, MEM);
+    memset(store, 5, 12288);
+    collect_range(a, 0, 6000, true);
+    CHECK_EQ_U64(copies[0].received, 6000);
+    CHECK_EQ_U64(copies[1].received, 6000 - 4096);
+    end();
+}
+
+UNIT_TEST(a_new_object_gets_what_the_host_wrote_earlier)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    memset(store, 0x55, MEM);
+    map(0, MEM);
+    memset(store + 1000, 5, 100);
+    memset(store + 20000, 6, 100); /* where no object is yet */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 100);
+    lap_memobj_destroy(&a);
+    CHECK(a == NULL);
+    object_at(1, 500, 8192);
+    object_at(2, 20050, 8192);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[1].received, 100);
+    CHECK_EQ_U64(copies[1].bytes[500], 5);
+    CHECK_EQ_U64(copies[2].received, 50);
+    lap_mem_unmap(mem);
+    object_at(3, 0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[3].received, 200);
+    end();
+}
+
+UNIT_TEST(new_memory_starts_from_nothing)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    map(0, MEM);
+    memset(store, 5, 100);
+    lap_mem_destroy(&mem);
+    CHECK(mem == NULL);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 0);
+    CHECK(lap_memobj_place(a).mem == NULL);
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, COHERENT, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(a, 0, mem, 0, 8192), LAP_OK);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 0);
+    map(0, MEM);
+    store[0] = 6;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1);
+    end();
+}
+
+UNIT_TEST(device_writes_are_no_host_writes_but_their_neighbours_are)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    map(0, MEM);
+    memset(store, 1, 300);
+    collect_range(a, 0, 300, false);
+    memset(store + 100, 9, 100); /* device */
+    store[99] = 2, store[200] = 3; /* host */
+    device_wrote(a, 100, 100);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 302);
+    CHECK_EQ_U64(copies[0].bytes[99], 2);
+    CHECK_EQ_U64(copies[0].bytes[100], 1); /* the replay's own device does that */
+    CHECK_EQ_U64(copies[0].bytes[200], 3);
+    CHECK(!lap_interval_intersects(&mem->written, 100, 200));
+    object_at(1, 0, 8192);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[1].received, 200);
+    end();
+}
+
+UNIT_TEST(a_device_write_beats_what_is_pending)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    object_at(1, 50, 1000);
+    map(0, MEM);
+    memset(store, 1, 300);
+    lap_mem_unmap(mem);
+    memset(store + 100, 9, 100);
+    device_wrote(a, 100, 100); /* while it is not mapped */
+    map(0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 200);
+    CHECK_EQ_U64(copies[0].bytes[100], 0);
+    CHECK_EQ_U64(copies[1].received, 150);
+    store[150] = 4; /* and the host after that */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 201);
+    CHECK_EQ_U64(copies[0].bytes[150], 4);
+    end();
+}
+
+UNIT_TEST(a_gap_that_the_device_owns_is_not_sent)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    map(0, MEM);
+    collect_range(a, 4, 4, true); /* in flight: the program does not know yet */
+    store[3] = store[8] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    device_wrote(a, 4, 4);
+    store[3] = store[8] = 2;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 4);
+    store[103] = store[108] = 1; /* nobody's gap is joined */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 10);
+    end();
+}
+
+UNIT_TEST(spans_join_across_pages)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store + 1000, 1, 10000);
+    store[4096] = store[8191] = 0;
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.spans, 1);
+    CHECK_EQ_U64(stats.emitted_bytes, 10000);
+    CHECK(memcmp(copies[0].bytes, store, MEM) == 0);
+    end();
+}
+
+UNIT_TEST(non_coherent_memory_counts_what_is_flushed)
+{
+    begin_with(LAP_MEM_HOST_VISIBLE, LAP_WATCH_COMPARE);
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store, 1, 1000);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 0);
+    CHECK_EQ_U64(stats.scanned_bytes, 0);
+    lap_mem_flush(mem, 128, 64);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 64);
+    CHECK_EQ_U64(stats.scanned_bytes, 64);
+    lap_mem_flush(mem, 200, 1); /* whole atoms */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 128);
+    lap_mem_flush(mem, 960, UINT64_MAX);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 168);
+    lap_mem_unmap(mem);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 168);
+    lap_mem_flush(mem, 0, UINT64_MAX); /* not mapped: nothing to read */
+    end();
+}
+
+UNIT_TEST(invalidate_brings_device_data_and_keeps_flushed_host_data)
+{
+    begin_with(LAP_MEM_HOST_VISIBLE, LAP_WATCH_COMPARE);
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    memset(store, 1, 256);
+    lap_mem_flush(mem, 0, 256);
+    memset(store + 64, 9, 64); /* device */
+    memset(store + 512, 9, 64);
+    lap_mem_invalidate(mem, 0, UINT64_MAX);
+    lap_mem_flush(mem, 0, UINT64_MAX);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 192);
+    CHECK_EQ_U64(copies[0].bytes[63], 1);
+    CHECK_EQ_U64(copies[0].bytes[64], 0);
+    CHECK_EQ_U64(copies[0].bytes[512], 0);
+    end();
+}
+
+UNIT_TEST(flush_and_invalidate_change_nothing_on_coherent_memory)
+{
+    begin();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    store[0] = 1;
+    lap_mem_flush(mem, 0, 64);
+    store[1] = 2;
+    lap_mem_invalidate(mem, 0, UINT64_MAX);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    end();
+}
+
+UNIT_TEST(optimal_images_are_never_sent)
+{
+    begin();
+    struct lap_memobj *image = NULL;
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 8192, false, &image), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(image, 0, mem, 0, 8192), LAP_OK);
+    map(0, MEM);
+    memset(store, 1, 100);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 0); /* nor read */
+    collect_range(image, 0, UINT64_MAX, false);
+    CHECK_EQ_U64(stats.scanned_bytes, 0);
+    object_at(1, 50, 100);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 0);
+    CHECK_EQ_U64(copies[1].received, 50);
+    CHECK_EQ_U64(image->pending.count, 0);
+    end();
+}
+
+UNIT_TEST(what_emit_refused_stays_pending)
+{
+    begin();
+    object_at(0, 0, 8192);
+    object_at(1, 8192, 8192);
+    map(0, MEM);
+    store[0] = store[1000] = store[2000] = store[8192] = 1;
+    emit_budget = 2;
+    CHECK_EQ_INT(collect(NULL), LAP_ERROR_IO);
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK_EQ_U64(stats.spans, 2);
+    emit_budget = 100;
+    store[1] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 4);
+    CHECK_EQ_U64(copies[1].received, 1);
+    CHECK(memcmp(copies[0].bytes, store, 8192) == 0);
+    end();
+}
+
+UNIT_TEST(sparse_pieces_lie_anywhere)
+{
+    begin();
+    struct lap_mem *other = NULL;
+    unsigned char *other_store = calloc(1, MEM);
+    struct lap_memobj *object = NULL;
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, COHERENT, &other), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 10000, true, &object), LAP_OK);
+    CHECK(lap_memobj_place(object).mem == NULL);
+    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 0, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, other, 8192, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 8192, mem, 16384, 4096), LAP_OK); /* the object ends at 10000 */
+    CHECK(lap_memobj_place(object).mem == other && lap_memobj_place(object).offset == 8192);
+    map(0, MEM);
+    CHECK_EQ_INT(lap_mem_map(other, other_store, 0, MEM), LAP_OK);
+    memset(store, 1, MEM);
+    memset(other_store, 2, MEM);
+    collect_range(object, 4000, 200, false);
+    CHECK_EQ_U64(copies[0].received, 200);
+    CHECK(copies[0].bytes[4095] == 2 && copies[0].bytes[4096] == 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 10000);
+    /* A piece in the middle of another replaces just that. */
+    CHECK_EQ_INT(lap_memobj_bind(object, 5000, other, 5000, 100), LAP_OK);
+    store[4] = 3, store[4000] = 4, store[904] = 5; /* object 4100, 8096; 5000 is elsewhere now */
+    other_store[5000] = 6;
+    COLLECT_ALL();
+    CHECK(copies[0].bytes[4100] == 3 && copies[0].bytes[8096] == 4 && copies[0].bytes[5000] == 6);
+    CHECK_EQ_U64(copies[0].received, 10000 + 2 + 100);
+    lap_memobj_unbind(object, 4200, 10);
+    store[104] = store[100] = store[114] = 7;
+    COLLECT_ALL();
+    CHECK(copies[0].bytes[4200] == 1 && copies[0].bytes[4196] == 7 && copies[0].bytes[4210] == 7);
+    lap_mem_destroy(&other);
+    lap_memobj_unbind(object, 0, UINT64_MAX);
+    CHECK(object->pieces == NULL && mem->pieces == NULL);
+    free(other_store);
+    end();
+}
+
+struct large {
+    unsigned char *bytes;
+    uint64_t received, most;
+};
+
+static enum lap_status take_large(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    struct large *large = user;
+    memcpy(large->bytes + offset, data, bytes);
+    large->received += bytes;
+    large->most = bytes > large->most ? bytes : large->most;
+    return LAP_OK;
+}
+
+UNIT_TEST(large_spans_come_in_pieces)
+{
+    enum { BIG = 5 << 20 };
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_AUTO};
+    struct large large = {.bytes = calloc(1, BIG)};
+    unsigned char *big = calloc(1, BIG);
+    struct lap_memobj *object = NULL;
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, BIG, COHERENT, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, &large, BIG, true, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, BIG), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, big, 0, BIG), LAP_OK);
+    for (unsigned i = 100; i < BIG; i++)
+        big[i] = (unsigned char)(i * 7 + i / 4096) | 1;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take_large, NULL, NULL), LAP_OK);
+    CHECK_EQ_U64(large.received, BIG - 100);
+    CHECK(large.most > 4096 && large.most <= LAP_EMIT_BYTES);
+    CHECK(memcmp(large.bytes, big, BIG) == 0);
+    lap_memtrack_destroy(&tracker);
+    free(big);
+    free(large.bytes);
+}
+
+UNIT_TEST(misuse_is_refused)
+{
+    begin();
+    struct lap_mem *device_only = NULL;
+    struct lap_memobj *object = object_at(0, 0, 8192);
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, 0, &device_only), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(device_only, store, 0, MEM), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_mem_map(mem, NULL, 0, MEM), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_mem_map(mem, store, MEM, 1), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_mem_map(mem, store, 0, 0), LAP_ERROR_ARGUMENT);
+    map(0, MEM);
+    CHECK_EQ_INT(lap_mem_map(mem, store, 0, MEM), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, MEM - 100, 8192), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_memobj_bind(object, 9000, mem, 0, 1), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, UINT64_MAX, 1), LAP_ERROR_ARGUMENT);
+    store[0] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1); /* still where it was */
+    CHECK(lap_memobj_user(object) == &copies[0]);
+    end();
+}
+
+UNIT_TEST(watch_kinds_that_this_build_lacks_fall_back)
+{
+    begin_with(COHERENT, LAP_WATCH_PAGEMAP);
+    CHECK_STR(lap_memtrack_watch_name(tracker), "compare");
+    CHECK(strstr(lap_memtrack_watch_reason(tracker), "pagemap") != NULL);
+    end();
+    begin_with(COHERENT, LAP_WATCH_MPROTECT);
+    CHECK_STR(lap_memtrack_watch_name(tracker), "compare");
+    CHECK(strstr(lap_memtrack_watch_reason(tracker), "mprotect") != NULL);
+    end();
+    struct lap_memtrack_options options = {.watch = (enum lap_watch_kind)77};
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_ERROR_ARGUMENT);
+    CHECK(tracker == NULL);
+    lap_memtrack_destroy(&tracker);
+}
+
+/* Tens of thousands of objects in one memory: cost by what changed, not by what exists. */
+UNIT_TEST(many_objects_in_one_memory)
+{
+    enum { COUNT = 30000, EACH = 256, BIG = COUNT * EACH };
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_AUTO};
+    unsigned char *big = calloc(1, BIG);
+    struct lap_memobj **objects = calloc(COUNT, sizeof(struct lap_memobj *));
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, BIG, COHERENT, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, big, 0, BIG), LAP_OK);
+    memset(copies, 0, sizeof(copies));
+    emit_budget = UINT32_MAX;
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK_EQ_INT(lap_memobj_create(tracker, &copies[i % 4], EACH, true, &objects[i]), LAP_OK);
+        CHECK_EQ_INT(lap_memobj_bind(objects[i], 0, mem, i * EACH, EACH), LAP_OK);
+    }
+    for (unsigned round = 1; round < 4; round++) {
+        for (unsigned i = 0; i < COUNT; i++)
+            big[i * EACH + 7] = (unsigned char)round;
+        COLLECT_ALL();
+        CHECK_EQ_U64(stats.spans, COUNT);
+        CHECK_EQ_U64(stats.emitted_bytes, COUNT);
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        unsigned victim = (unsigned)((uint64_t)i * 7919 % COUNT);
+        lap_memobj_destroy(&objects[victim]);
+    }
+    CHECK(mem->pieces == NULL);
+    lap_memtrack_destroy(&tracker);
+    free(objects);
+    free(big);
+}
+
+/* ---- a watch that is told what was written ---- */
+
+static struct {
+    unsigned char *begin;
+    size_t bytes;
+    bool dirty[MEM / 4096 + 1];
+    unsigned armed, reported;
+    bool broken;
+} told;
+
+static enum lap_status told_arm(void *context, void *begin, size_t bytes, void **out_region)
+{
+    CHECK(context == &told);
+    if (told.broken)
+        return LAP_ERROR_UNSUPPORTED;
+    told.begin = begin;
+    told.bytes = bytes;
+    told.armed++;
+    *out_region = &told;
+    return LAP_OK;
+}
+
+static enum lap_status told_take(void *region, const void *begin, size_t bytes, lap_watch_report_fn report, void *context)
+{
+    size_t first = (size_t)((const unsigned char *)begin - told.begin);
+    CHECK(region == &told);
+    for (size_t page = first / 4096; page * 4096 < first + bytes; page++) {
+        size_t page_end = (page + 1) * 4096 < told.bytes ? (page + 1) * 4096 : told.bytes;
+        if (!told.dirty[page])
+            continue;
+        told.dirty[page] = false;
+        told.reported++;
+        report(context, told.begin + page * 4096, page_end - page * 4096);
+    }
+    return told.broken ? LAP_ERROR_IO : LAP_OK;
+}
+
+static void told_disarm(void *region)
+{
+    told.armed--;
+}
+
+static const struct lap_watch_ops told_ops = {"told", told_arm, told_take, told_disarm};
+
+static void begin_told(void)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_AUTO};
+    memset(&told, 0, sizeof(told));
+    begin();
+    lap_memtrack_destroy(&tracker);
+    CHECK_EQ_INT(lap_memtrack_create_watched(&options, &told_ops, &told, "for a test", &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, COHERENT, &mem), LAP_OK);
+}
+
+static void poke(size_t at, unsigned char value)
+{
+    store[at] = value;
+    told.dirty[at / 4096] = true;
+}
+
+UNIT_TEST(a_watch_narrows_what_is_read)
+{
+    begin_told();
+    struct lap_memobj *a = object_at(0, 0, 8192);
+    CHECK_STR(lap_memtrack_watch_name(tracker), "told");
+    map(0, MEM);
+    CHECK_EQ_U64(told.armed, 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 0);
+    poke(10, 1);
+    poke(3000, 2);
+    collect_range(a, 0, 100, false); /* the page is taken; its far part is remembered */
+    CHECK_EQ_U64(stats.scanned_bytes, 100);
+    CHECK_EQ_U64(copies[0].received, 1);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 4096 - 100);
+    CHECK_EQ_U64(copies[0].received, 2);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 0);
+    poke(8000, 3);
+    poke(20000, 4);
+    lap_mem_unmap(mem);
+    CHECK_EQ_U64(told.armed, 0);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 8192);
+    CHECK_EQ_U64(copies[0].received, 3);
+    end();
+}
+
+UNIT_TEST(a_watch_that_fails_means_comparing)
+{
+    begin_told();
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    store[5000] = 1; /* the watch knows nothing, and says that it failed */
+    told.broken = true;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1);
+    lap_mem_unmap(mem);
+    map(0, MEM); /* can't be armed */
+    store[6000] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK_EQ_U64(told.armed, 0);
+    end();
+}
+
+UNIT_MAIN();

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "memtrack/diff.h"
+#include "memtrack/shadow.h"
+#include "tests/unit/unit.h"
+
+UNIT_TEST(begins_as_zeroes_that_take_nothing)
+{
+    struct lap_shadow shadow;
+    lap_shadow_init(&shadow, 256ull << 20);
+    CHECK(lap_diff_is_zero(lap_shadow_page(&shadow, 65535), LAP_SHADOW_PAGE));
+    CHECK(shadow.leaves == NULL);
+    CHECK_EQ_U64(shadow.owned_pages, 0);
+    lap_shadow_finish(&shadow);
+}
+
+UNIT_TEST(keeps_what_was_put_in_and_drops_what_was_dropped)
+{
+    struct lap_shadow shadow;
+    unsigned char *page, read[10];
+    lap_shadow_init(&shadow, (8ull << 20) + 5);
+    page = lap_shadow_own(&shadow, 700);
+    CHECK(page != NULL && lap_diff_is_zero(page, LAP_SHADOW_PAGE));
+    memcpy(page + LAP_SHADOW_PAGE - 4, "abcd", 4);
+    CHECK(lap_shadow_own(&shadow, 700) == page);
+    page = lap_shadow_own(&shadow, 701);
+    CHECK(page != NULL);
+    memcpy(page, "efgh", 4);
+    CHECK(lap_shadow_own(&shadow, 2048) != NULL); /* the last page, of five bytes */
+    CHECK_EQ_U64(shadow.owned_pages, 3);
+    lap_shadow_read(&shadow, 701ull * LAP_SHADOW_PAGE - 5, read, sizeof(read));
+    CHECK(memcmp(read, "\0abcdefgh\0", 10) == 0);
+    lap_shadow_drop(&shadow, 700, 701);
+    lap_shadow_read(&shadow, 701ull * LAP_SHADOW_PAGE - 5, read, sizeof(read));
+    CHECK(memcmp(read, "\0\0\0\0\0efgh\0", 10) == 0);
+    CHECK_EQ_U64(shadow.owned_pages, 2);
+    lap_shadow_drop(&shadow, 0, UINT64_MAX);
+    CHECK_EQ_U64(shadow.owned_pages, 0);
+    lap_shadow_finish(&shadow);
+}
+
+UNIT_MAIN();
