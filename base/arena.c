@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BLOCK_BYTES ((size_t)16 << 10)
+#define FIRST_BLOCK_BYTES   ((size_t)16 << 10)
 #define LARGEST_BLOCK_BYTES ((size_t)1 << 20) /* blocks double up to here; larger requests get their own size */
-#define LARGEST_ALIGN 64u
+#define LARGEST_ALIGN       64u
 
 struct lap_arena_block {
     struct lap_arena_block *next;

@@ -5,17 +5,17 @@
  *
  * Readers take no lock. A writer stores a value before its key (release), a reader loads the key before the value
  * (acquire) and looks at the key again, since the slot may have been given to another key meanwhile. Two things move
- * entries: growing (into a new array; the old one stays as it was) and clearing out removed slots (in place). During the
- * latter a reader could miss an entry, so a table counts its clear-outs and a reader that found nothing while
- * one was going on looks again.
+ * entries: growing (into a new array; the old one stays as it was) and clearing out removed slots (in place). During
+ * the latter a reader could miss an entry, so a table counts its clear-outs and a reader that found nothing while one
+ * was going on looks again.
  */
 #include "base/map.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-#define EMPTY UINT64_C(0)
-#define REMOVED UINT64_C(1)
+#define EMPTY            UINT64_C(0)
+#define REMOVED          UINT64_C(1)
 #define FIRST_SLOTS_LOG2 6
 
 struct slot {

@@ -47,8 +47,8 @@ const char *lap_error_message(void)
 const char *lap_status_text(enum lap_status status)
 {
     switch (status) {
-#define LAP_STATUS_TEXT(name, value, text) \
-    case name:                             \
+#define LAP_STATUS_TEXT(name, value, text)                                                                             \
+    case name:                                                                                                         \
         return text;
         LAP_STATUS_LIST(LAP_STATUS_TEXT)
 #undef LAP_STATUS_TEXT

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define PENDING_BYTES ((size_t)512 << 10) /* small blobs are gathered up to here */
-#define PART_BYTES ((size_t)1 << 20)      /* larger ones are written in parts of this size, a chunk each */
-#define FIRST_SLOTS ((size_t)1024)
+#define PART_BYTES    ((size_t)1 << 20)   /* larger ones are written in parts of this size, a chunk each */
+#define FIRST_SLOTS   ((size_t)1024)
 
 _Static_assert(LAP_BLOB_ENTRY_BYTES + PART_BYTES <= LAP_CHUNK_MAX_RAW, "a part fits a chunk");
 
@@ -31,7 +31,8 @@ void lap_blob_store_finish(struct lap_blob_store *store)
     store->pending = NULL;
 }
 
-static struct lap_blob_slot *find_slot(struct lap_blob_slot *slots, size_t slot_count, const struct lap_blob_slot *wanted)
+static struct lap_blob_slot *find_slot(struct lap_blob_slot *slots, size_t slot_count,
+                                       const struct lap_blob_slot *wanted)
 {
     for (size_t at = wanted->hash.low & (slot_count - 1);; at = (at + 1) & (slot_count - 1)) {
         struct lap_blob_slot *slot = &slots[at];
@@ -133,8 +134,8 @@ static enum lap_status write_blob(struct lap_blob_store *store, uint64_t id, str
     return LAP_OK;
 }
 
-enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data, size_t bytes,
-                                   uint64_t *out_id, bool *out_new)
+enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
+                                   size_t bytes, uint64_t *out_id, bool *out_new)
 {
     struct lap_blob_slot wanted = {lap_blob_hash_of(bytes ? data : "", bytes), bytes, kind};
 

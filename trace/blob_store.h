@@ -35,8 +35,8 @@ void lap_blob_store_init(struct lap_blob_store *store, struct lap_output *output
 void lap_blob_store_finish(struct lap_blob_store *store); /* frees memory; takes no lock */
 
 /* The number of these bytes; *out_new tells whether they were stored by this call. */
-enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data, size_t bytes,
-                                   uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
+enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
+                                   size_t bytes, uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
 
 /* Sees to it that every blob that has a number is in the file. */
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store) LAP_MUST_CHECK;

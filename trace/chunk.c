@@ -9,7 +9,7 @@
 
 /* No LZ4 block of n bytes holds more than this many times n, plus what its first token can: a header that says
  * otherwise would only make us allocate. */
-#define LZ4_MAX_RATIO 255u
+#define LZ4_MAX_RATIO   255u
 #define LZ4_RATIO_SLACK 64u
 
 _Static_assert(LAP_COUNTER_COUNT <= LAP_TOTALS_MAX_COUNTERS, "the totals have room for every counter");
@@ -108,8 +108,8 @@ const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, enum lap_chunk_co
     header->codec = LAP_CODEC_NONE;
     header->raw_bytes = header->stored_bytes = (uint32_t)raw_bytes;
     if (codec == LAP_CODEC_LZ4 && raw_bytes > 1) {
-        /* The state is not put on the stack: this runs on the threads of the recorded program. The output gets less room
-         * than the input has, so that what does not shrink is given up early. */
+        /* The state is not put on the stack: this runs on the threads of the recorded program. The output gets less
+         * room than the input has, so that what does not shrink is given up early. */
         uint8_t *packed = scratch + (((size_t)LZ4_sizeofState() + 15) & ~(size_t)15);
         int packed_bytes = LZ4_compress_fast_extState(scratch, (const char *)raw, (char *)packed, (int)raw_bytes,
                                                       (int)raw_bytes - 1, 1);

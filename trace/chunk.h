@@ -31,7 +31,8 @@ struct lap_file_header {
 
 void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP_FILE_HEADER_BYTES]);
 /* LAP_ERROR_FORMAT: no trace, damaged, or another version. */
-enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES], struct lap_file_header *out) LAP_MUST_CHECK;
+enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES],
+                                     struct lap_file_header *out) LAP_MUST_CHECK;
 
 /* ---- chunks ---- */
 

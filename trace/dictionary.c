@@ -18,7 +18,8 @@ static bool name_is_good(const char *name, size_t length, uint64_t number)
     return true;
 }
 
-enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, uint8_t **out_payload, size_t *out_bytes)
+enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, uint8_t **out_payload,
+                                      size_t *out_bytes)
 {
     const struct lap_name_list *lists[LAP_DICTIONARY_LISTS] = {&options->commands, &options->structs,
                                                                &options->handle_types};

@@ -11,7 +11,12 @@
 #include "base/status.h"
 #include "trace/writer.h"
 
-enum lap_dictionary_list { LAP_DICTIONARY_COMMANDS, LAP_DICTIONARY_STRUCTS, LAP_DICTIONARY_HANDLE_TYPES, LAP_DICTIONARY_LISTS };
+enum lap_dictionary_list {
+    LAP_DICTIONARY_COMMANDS,
+    LAP_DICTIONARY_STRUCTS,
+    LAP_DICTIONARY_HANDLE_TYPES,
+    LAP_DICTIONARY_LISTS
+};
 
 struct lap_dictionary {
     struct {
@@ -21,7 +26,8 @@ struct lap_dictionary {
     char *text; /* what the names point into */
 };
 
-/* The payload of a dictionary chunk; the caller frees *out_payload. LAP_ERROR_ARGUMENT for a name that a file can't have. */
+/* The payload of a dictionary chunk; the caller frees *out_payload. LAP_ERROR_ARGUMENT for a name that a file can't
+ * have. */
 enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, uint8_t **out_payload,
                                       size_t *out_bytes) LAP_MUST_CHECK;
 

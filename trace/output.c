@@ -156,8 +156,11 @@ static enum lap_status write_index(struct lap_output *output, uint8_t *scratch, 
     end->index_chunks = 0;
     for (size_t done = 0; done < records; end->index_chunks++) {
         size_t count = records - done < INDEX_RECORDS_PER_CHUNK ? records - done : INDEX_RECORDS_PER_CHUNK;
-        struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX, .count = (uint32_t)count, .first = done,
-                                          .last = done + count - 1, .frame = output->frames};
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX,
+                                          .count = (uint32_t)count,
+                                          .first = done,
+                                          .last = done + count - 1,
+                                          .frame = output->frames};
         const uint8_t *stored = lap_chunk_pack(&header, output->codec, output->headers + done * LAP_CHUNK_HEADER_BYTES,
                                                count * LAP_CHUNK_HEADER_BYTES, scratch);
         enum lap_status status = append(output, &header, stored);

@@ -35,10 +35,11 @@ struct lap_output {
 };
 
 /* Creates the file and writes its header. On failure *output is as after lap_output_release. */
-enum lap_status lap_output_create(struct lap_output *output, const char *path, enum lap_chunk_codec codec) LAP_MUST_CHECK;
+enum lap_status lap_output_create(struct lap_output *output, const char *path,
+                                  enum lap_chunk_codec codec) LAP_MUST_CHECK;
 
-/* The job of bringing one payload into the file: compress, then write. kind, stream, count, first, last and epoch are the
- * caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence) when the file is closed;
+/* The job of bringing one payload into the file: compress, then write. kind, stream, count, first, last and epoch are
+ * the caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence) when the file is closed;
  * LAP_ERROR_IO or LAP_ERROR_MEMORY close it. */
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
                                  size_t raw_bytes) LAP_MUST_CHECK;

@@ -4,9 +4,9 @@
 #include "trace/bytes.h"
 #include "trace/writer_internal.h"
 
-#define SEAL_BYTES ((size_t)256 << 10)
+#define SEAL_BYTES          ((size_t)256 << 10)
 #define LARGEST_IDLE_BUFFER ((size_t)1 << 20) /* what one huge body needed is given back */
-#define PACKET_HEAD_BYTES (4 + 4 * LAP_WIRE_MAX_VARINT)
+#define PACKET_HEAD_BYTES   (4 + 4 * LAP_WIRE_MAX_VARINT)
 
 _Static_assert(SEAL_BYTES + LAP_PACKET_MAX_INLINE + 4096 <= LAP_CHUNK_MAX_RAW, "a sealed chunk is small enough");
 

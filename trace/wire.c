@@ -353,7 +353,7 @@ const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes)
     return dec->status == LAP_OK ? data : NULL;
 }
 
-/* The text of a string that the body has, not terminated; NULL (with *out_length 0) for a NULL pointer and on failure. */
+/* The text of a string that the body has, not terminated; NULL (*out_length 0) for a NULL pointer and on failure. */
 static const char *get_text(struct lap_dec *dec, size_t *out_length)
 {
     *out_length = 0;

@@ -8,7 +8,8 @@
 #include "trace/dictionary.h"
 #include "trace/writer_internal.h"
 
-/* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count. */
+/* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count.
+ */
 #define EPOCH_LAG (INT64_C(1) << 20)
 
 static struct lap_totals current_totals(struct lap_writer *writer)
@@ -151,7 +152,8 @@ uint64_t lap_writer_full_epoch(struct lap_writer *writer, uint64_t clock)
     return epoch;
 }
 
-uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes, bool *out_new)
+uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
+                         bool *out_new)
 {
     uint64_t id = 0;
     bool is_new = false;
@@ -185,8 +187,8 @@ void lap_writer_frame(struct lap_writer *writer)
     }
     if (good) {
         struct lap_totals totals = current_totals(writer);
-        struct lap_chunk_header header = {.kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK,
-                                          .epoch = lap_writer_full_epoch(writer, clock)};
+        struct lap_chunk_header header = {
+            .kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK, .epoch = lap_writer_full_epoch(writer, clock)};
         status = lap_output_frame(&writer->output, &header, &totals);
     }
     if (status != LAP_OK)
@@ -203,7 +205,8 @@ void lap_writer_info(struct lap_writer *writer, const char *json)
     bool good = cJSON_IsObject(object);
     cJSON_Delete(object);
     if (!good) {
-        lap_log(writer->log, LAP_LOG_WARNING, "information that is no JSON object, or too long, is left out of the trace");
+        lap_log(writer->log, LAP_LOG_WARNING,
+                "information that is no JSON object, or too long, is left out of the trace");
         return;
     }
     struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};

@@ -62,9 +62,10 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
                                  const struct lap_object_tables *objects, uint64_t *out_ticket);
 void lap_packet_end(struct lap_stream *stream);
 
-/* Stores bytes once: the same bytes of the same kind give the same number again. Copies. Returns 0 and latches on failure.
- * *out_new (may be NULL): whether they were new. Numbers start at 1. */
-uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes, bool *out_new);
+/* Stores bytes once: the same bytes of the same kind give the same number again. Copies; nobody may change the bytes
+ * meanwhile. Returns 0 and latches on failure. *out_new (may be NULL): whether they were new. Numbers start at 1. */
+uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
+                         bool *out_new);
 
 /* Ends a frame: writes all streams' packets and a frame mark. Call with no packet open on the calling thread. */
 void lap_writer_frame(struct lap_writer *writer);

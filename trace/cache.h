@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache: unpacked chunks and assembled blobs, the least recently used thrown out first. Part of a reader.
+ *
+ * What was used since the last lap_cache_advance is pinned, so that pointers into it stay good.
+ */
+#ifndef LAP_TRACE_CACHE_H
+#define LAP_TRACE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/chunk.h"
+
+/* Where a blob lies in an entry's data. */
+struct lap_cached_blob {
+    size_t offset, bytes;
+    struct lap_blob_hash hash;
+    uint8_t kind; /* enum lap_blob_kind */
+    bool checked; /* its bytes have this hash */
+};
+
+struct lap_cached {
+    struct lap_cached *newer, *older;
+    struct lap_cached **home; /* set to NULL when this is thrown out */
+    uint64_t used_at;         /* the cache's time of the last use */
+    bool counts;              /* has blobs: see lap_cache_add */
+    size_t bytes;             /* of data */
+    struct lap_cached_blob *blobs;
+    uint32_t blob_count;
+    uint8_t *data;            /* aligned for anything */
+};
+
+struct lap_cache {
+    struct lap_cached *newest, *oldest;
+    uint64_t bytes, limit_bytes;
+    uint64_t time;
+    uint64_t pinned_at;  /* the time that pinned_blobs is about */
+    uint32_t pinned_blobs;
+};
+
+void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes);
+void lap_cache_finish(struct lap_cache *cache);
+static inline void lap_cache_advance(struct lap_cache *cache) { cache->time++; }
+
+/* Makes room for data of `bytes` and a table of blob_count blobs and adds them, uninitialised, at *home. It is pinned.
+ * Of what counts, two entries that are needed at the same time (a packet's own body and one blob that it names) may
+ * pass the limit; a third is LAP_ERROR_LIMIT. */
+enum lap_status lap_cache_add(struct lap_cache *cache, struct lap_cached **home, size_t bytes, uint32_t blob_count,
+                              bool counts) LAP_MUST_CHECK;
+
+void lap_cache_use_slow(struct lap_cache *cache, struct lap_cached *cached);
+
+/* Pins it and makes it the newest. */
+static inline void lap_cache_use(struct lap_cache *cache, struct lap_cached *cached)
+{
+    if (cached->used_at != cache->time || cached != cache->newest)
+        lap_cache_use_slow(cache, cached);
+}
+
+/* Throws one entry out, pinned or not. */
+void lap_cache_drop(struct lap_cache *cache, struct lap_cached *cached);
+
+#endif

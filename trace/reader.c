@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/reader.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/reader_internal.h"
+
+#define DEFAULT_MEMORY_LIMIT (UINT64_C(512) << 20)
+
+/* Unpacks a chunk that is needed once; the caller frees *out_raw, which ends with a NUL. */
+static enum lap_status load_once(struct lap_reader *reader, const struct lap_chunk_ref *chunk, uint8_t **out_raw)
+{
+    *out_raw = malloc((size_t)chunk->header.raw_bytes + 1);
+    if (!*out_raw)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status = lap_source_load(&reader->source, chunk, *out_raw);
+    (*out_raw)[chunk->header.raw_bytes] = 0;
+    if (status != LAP_OK) {
+        free(*out_raw);
+        *out_raw = NULL;
+    }
+    return status;
+}
+
+static enum lap_status read_dictionary(struct lap_reader *reader)
+{
+    const struct lap_source *source = &reader->source;
+    if (source->chunk_count == 0 || source->chunks[0].header.kind != LAP_CHUNK_DICTIONARY)
+        return lap_fail(LAP_ERROR_FORMAT, "the trace has no dictionary%s%s", source->damage[0] ? "; " : "",
+                        source->damage);
+    for (size_t i = 1; i < source->chunk_count; i++)
+        if (source->chunks[i].header.kind == LAP_CHUNK_DICTIONARY)
+            return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": a second dictionary",
+                            source->chunks[i].offset);
+    uint8_t *raw;
+    enum lap_status status = load_once(reader, &source->chunks[0], &raw);
+    if (status == LAP_OK)
+        status = lap_dictionary_decode(raw, source->chunks[0].header.raw_bytes, &reader->dictionary);
+    free(raw);
+    return status;
+}
+
+/* Moves the members of `from` to `into`, in place of those with the same name, and frees `from`. */
+static bool merge_object(cJSON *into, cJSON *from)
+{
+    bool good = true;
+    for (cJSON *item = from->child, *next; item; item = next) {
+        next = item->next;
+        cJSON_DetachItemViaPointer(from, item);
+        cJSON *old = cJSON_GetObjectItemCaseSensitive(into, item->string);
+        if (!(old ? cJSON_ReplaceItemViaPointer(into, old, item) : cJSON_AddItemToObject(into, item->string, item))) {
+            cJSON_Delete(item);
+            good = false;
+        }
+    }
+    cJSON_Delete(from);
+    return good;
+}
+
+static enum lap_status read_info(struct lap_reader *reader)
+{
+    const struct lap_source *source = &reader->source;
+    uint64_t bytes = 0, keys = 0;
+    enum lap_status status = LAP_OK;
+    cJSON *info = cJSON_CreateObject();
+    for (size_t i = 0; info && status == LAP_OK && i < source->chunk_count; i++) {
+        const struct lap_chunk_ref *chunk = &source->chunks[i];
+        if (chunk->header.kind != LAP_CHUNK_INFO)
+            continue;
+        bytes += chunk->header.raw_bytes;
+        if (chunk->header.raw_bytes > LAP_INFO_MAX_BYTES || bytes > 4 * (uint64_t)LAP_INFO_MAX_BYTES) {
+            status = lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": more information than a trace can have",
+                              chunk->offset);
+            break;
+        }
+        uint8_t *raw;
+        status = load_once(reader, chunk, &raw);
+        if (status != LAP_OK)
+            break;
+        cJSON *object = cJSON_ParseWithLength((const char *)raw, chunk->header.raw_bytes);
+        free(raw);
+        /* Merging takes time that grows with the square of the number of keys. */
+        if (!cJSON_IsObject(object) || (keys += (uint64_t)cJSON_GetArraySize(object)) > LAP_INFO_MAX_KEYS) {
+            cJSON_Delete(object);
+            status = lap_fail(LAP_ERROR_FORMAT,
+                              "chunk at offset %" PRIu64 ": no JSON object, or one with too many keys", chunk->offset);
+            break;
+        }
+        if (!merge_object(info, object))
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    if (status == LAP_OK) {
+        reader->info = info ? cJSON_PrintUnformatted(info) : NULL;
+        if (!reader->info)
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    cJSON_Delete(info);
+    return status;
+}
+
+static enum lap_status read_frames(struct lap_reader *reader)
+{
+    const struct lap_source *source = &reader->source;
+    const struct lap_chunk_ref *last = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < source->chunk_count; i++)
+        count += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
+    reader->frames = calloc(count + 1, sizeof(*reader->frames));
+    if (!reader->frames)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < source->chunk_count; i++) {
+        const struct lap_chunk_ref *chunk = &source->chunks[i];
+        if (chunk->header.kind != LAP_CHUNK_FRAME)
+            continue;
+        if (chunk->header.frame != reader->frame_count || chunk->header.raw_bytes != LAP_TOTALS_BYTES ||
+            (last && chunk->header.last < last->header.last))
+            return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": frame marks out of order", chunk->offset);
+        reader->frames[reader->frame_count++].last_ticket = chunk->header.last;
+        last = chunk;
+    }
+    reader->summary.frames = reader->frame_count;
+
+    /* The counters of a file without an end are those of its last frame. */
+    struct lap_totals totals = {.blob_bytes = 0};
+    if (source->has_end) {
+        totals = source->end.totals;
+    } else if (last) {
+        uint8_t raw[LAP_TOTALS_BYTES];
+        enum lap_status status = lap_source_load(&reader->source, last, raw);
+        if (status != LAP_OK)
+            return status;
+        lap_totals_load(raw, &totals);
+    }
+    memcpy(reader->summary.counters, totals.counters, sizeof(totals.counters));
+    reader->summary.blob_bytes = totals.blob_bytes;
+    return LAP_OK;
+}
+
+/* Where reading ends, and what is said about it. */
+static enum lap_status find_end(struct lap_reader *reader)
+{
+    const struct lap_source *source = &reader->source;
+    struct lap_reader_summary *summary = &reader->summary;
+    uint64_t last = 0, raw_bytes = 0;
+    for (size_t i = 0; i < source->chunk_count; i++) {
+        const struct lap_chunk_header *header = &source->chunks[i].header;
+        raw_bytes += header->raw_bytes;
+        if (header->kind == LAP_CHUNK_PACKETS && header->last > last)
+            last = header->last;
+    }
+    summary->raw_bytes = raw_bytes;
+    summary->complete = source->has_end && !source->end.reason[0];
+    if (!summary->complete) {
+        (void)snprintf(reader->stopped, sizeof(reader->stopped), "%s",
+                       source->has_end ? source->end.reason : source->damage);
+        summary->stopped = reader->stopped;
+    }
+    reader->last_ticket = last;
+    if (summary->complete || reader->frame_count) {
+        if (!summary->complete)
+            reader->last_ticket = reader->frames[reader->frame_count - 1].last_ticket;
+        summary->packets = reader->last_ticket;
+        return lap_reader_rewind(reader);
+    }
+
+    /* Streams are not written at the same pace, so without a frame mark only reading tells where packets are missing.
+     */
+    reader->holes_are_the_end = true;
+    enum lap_status status = lap_reader_rewind(reader);
+    struct lap_packet packet;
+    while (status == LAP_OK)
+        status = lap_reader_next(reader, &packet);
+    if (status < 0)
+        return status;
+    summary->packets = reader->last_ticket = reader->next_ticket - 1;
+    return lap_reader_rewind(reader);
+}
+
+enum lap_status lap_reader_open(const char *path, const struct lap_reader_options *options,
+                                struct lap_reader **out_reader)
+{
+    *out_reader = NULL;
+    struct lap_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status = lap_source_open(&reader->source, path);
+    if (status != LAP_OK) {
+        free(reader);
+        return status;
+    }
+    uint64_t limit = options ? options->memory_limit_bytes : 0;
+    lap_cache_init(&reader->cache, limit ? limit : DEFAULT_MEMORY_LIMIT);
+    reader->summary.format_version = reader->source.header.version;
+    memcpy(reader->summary.uuid, reader->source.header.uuid, sizeof(reader->summary.uuid));
+    reader->summary.indexed = reader->source.indexed;
+    reader->summary.file_bytes = reader->source.file_bytes;
+
+    status = read_dictionary(reader);
+    if (status == LAP_OK)
+        status = read_info(reader);
+    if (status == LAP_OK)
+        status = read_frames(reader);
+    if (status == LAP_OK)
+        status = lap_reader_arrange_blobs(reader);
+    if (status == LAP_OK)
+        status = lap_reader_arrange_packets(reader);
+    if (status == LAP_OK)
+        status = find_end(reader);
+    if (status != LAP_OK) {
+        lap_reader_close(&reader);
+        return lap_fail_context(status, "%s", path);
+    }
+    reader->summary.info = reader->info;
+    *out_reader = reader;
+    return LAP_OK;
+}
+
+void lap_reader_close(struct lap_reader **reader_at)
+{
+    struct lap_reader *reader = *reader_at;
+    if (!reader)
+        return;
+    *reader_at = NULL;
+    lap_cache_finish(&reader->cache);
+    lap_source_close(&reader->source);
+    lap_dictionary_finish(&reader->dictionary);
+    cJSON_free(reader->info);
+    free(reader->frames);
+    free(reader->blob_chunks);
+    free(reader->chunk_order);
+    free(reader->cursors);
+    free(reader->heap);
+    free(reader);
+}
+
+static const char *name_of(const struct lap_reader *reader, enum lap_dictionary_list list, uint64_t number)
+{
+    return number < reader->dictionary.lists[list].count ? reader->dictionary.lists[list].names[number] : NULL;
+}
+
+const char *lap_reader_command_name(const struct lap_reader *reader, uint64_t number)
+{
+    return name_of(reader, LAP_DICTIONARY_COMMANDS, number);
+}
+
+const char *lap_reader_struct_name(const struct lap_reader *reader, uint64_t number)
+{
+    return name_of(reader, LAP_DICTIONARY_STRUCTS, number);
+}
+
+const char *lap_reader_handle_type_name(const struct lap_reader *reader, uint64_t number)
+{
+    return name_of(reader, LAP_DICTIONARY_HANDLE_TYPES, number);
+}
+
+uint32_t lap_reader_command_count(const struct lap_reader *reader)
+{
+    return reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count;
+}
+
+uint32_t lap_reader_struct_count(const struct lap_reader *reader)
+{
+    return reader->dictionary.lists[LAP_DICTIONARY_STRUCTS].count;
+}
+
+uint32_t lap_reader_handle_type_count(const struct lap_reader *reader)
+{
+    return reader->dictionary.lists[LAP_DICTIONARY_HANDLE_TYPES].count;
+}
+
+const struct lap_reader_summary *lap_reader_summary(const struct lap_reader *reader)
+{
+    return &reader->summary;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader_internal: what the parts of a reader share. reader.c opens and checks, reader_blob.c finds blobs,
+ * reader_packet.c merges the streams.
+ */
+#ifndef LAP_TRACE_READER_INTERNAL_H
+#define LAP_TRACE_READER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/cache.h"
+#include "trace/dictionary.h"
+#include "trace/reader.h"
+#include "trace/source.h"
+
+/* Where one stream stands. Its chunks are chunk_order[chunk .. chunk_end). */
+struct lap_cursor {
+    size_t first_chunk, chunk, chunk_end;
+    uint64_t ticket;       /* of the next packet: what the heap is ordered by */
+    bool started;          /* the fields below belong to the chunk; else only its header is known */
+    uint32_t left;         /* packets of the chunk from the next one on */
+    uint64_t thread_id;
+    uint64_t epoch;        /* of the next packet, like all below */
+    uint32_t command, flags, body_bytes;
+    size_t body_offset;    /* in the chunk's payload */
+};
+
+struct lap_frame_mark {
+    uint64_t last_ticket;
+};
+
+struct lap_reader {
+    struct lap_source source;
+    struct lap_cache cache;
+    struct lap_dictionary dictionary;
+    char *info;
+    struct lap_reader_summary summary;
+    char stopped[256];
+
+    struct lap_frame_mark *frames;
+    size_t frame_count;
+    size_t *blob_chunks; /* in the source's list; the numbers of their blobs ascend without a gap */
+    size_t blob_chunk_count;
+    size_t *chunk_order; /* of packets: by stream, then by ticket */
+    size_t order_count;
+    struct lap_cursor *cursors;
+    size_t cursor_count;
+    size_t *heap; /* of cursors that have packets left, the smallest ticket first */
+    size_t heap_count;
+
+    uint64_t last_ticket;   /* nothing is given out behind it */
+    bool holes_are_the_end; /* a cut file without a frame mark: it ends where a ticket is missing */
+
+    uint64_t next_ticket;
+    uint64_t barriers; /* given out so far */
+    size_t frame;      /* of the next packet */
+    enum lap_status failed;
+    char failure[512];
+};
+
+/* Checks and sorts out the chunks of packets, and goes to the first packet. */
+enum lap_status lap_reader_arrange_packets(struct lap_reader *reader) LAP_MUST_CHECK;
+/* The same for the chunks of blobs. */
+enum lap_status lap_reader_arrange_blobs(struct lap_reader *reader) LAP_MUST_CHECK;
+
+#endif

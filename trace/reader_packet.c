@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merges the streams by ticket. A stream's next ticket is known from its chunk's header before the chunk is unpacked,
+ * so a heap over all streams needs none of their chunks in memory.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/bytes.h"
+#include "trace/reader_internal.h"
+
+static struct lap_chunk_ref *packet_chunk(const struct lap_reader *reader, size_t order)
+{
+    return &reader->source.chunks[reader->chunk_order[order]];
+}
+
+/* ---- the streams ---- */
+
+static int compare_chunks(const void *a, const void *b, void *user)
+{
+    const struct lap_chunk_ref *chunks = user;
+    const struct lap_chunk_header *x = &chunks[*(const size_t *)a].header, *y = &chunks[*(const size_t *)b].header;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+enum lap_status lap_reader_arrange_packets(struct lap_reader *reader)
+{
+    struct lap_source *source = &reader->source;
+    size_t count = 0, streams = 0;
+    for (size_t i = 0; i < source->chunk_count; i++)
+        count += source->chunks[i].header.kind == LAP_CHUNK_PACKETS;
+    reader->chunk_order = calloc(count + 1, sizeof(*reader->chunk_order));
+    if (!reader->chunk_order)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < source->chunk_count; i++)
+        if (source->chunks[i].header.kind == LAP_CHUNK_PACKETS)
+            reader->chunk_order[reader->order_count++] = i;
+    qsort_r(reader->chunk_order, count, sizeof(*reader->chunk_order), compare_chunks, source->chunks);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct lap_chunk_ref *chunk = packet_chunk(reader, i), *before = i ? packet_chunk(reader, i - 1) : NULL;
+        bool same_stream = before && before->header.stream == chunk->header.stream;
+        if (chunk->header.first == 0 || chunk->header.count == 0 ||
+            chunk->header.last - chunk->header.first < chunk->header.count - 1 ||
+            (same_stream && before->header.last >= chunk->header.first))
+            return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": tickets out of order", chunk->offset);
+        streams += !same_stream;
+    }
+    reader->cursors = calloc(streams + 1, sizeof(*reader->cursors));
+    reader->heap = calloc(streams + 1, sizeof(*reader->heap));
+    if (!reader->cursors || !reader->heap)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || packet_chunk(reader, i - 1)->header.stream != packet_chunk(reader, i)->header.stream)
+            reader->cursors[reader->cursor_count++].first_chunk = i;
+        reader->cursors[reader->cursor_count - 1].chunk_end = i + 1;
+    }
+    reader->summary.streams = (uint32_t)streams;
+    return LAP_OK;
+}
+
+/* ---- the heap ---- */
+
+static void sift_down(struct lap_reader *reader, size_t at)
+{
+    size_t moving = reader->heap[at];
+    uint64_t ticket = reader->cursors[moving].ticket;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= reader->heap_count)
+            break;
+        if (child + 1 < reader->heap_count &&
+            reader->cursors[reader->heap[child + 1]].ticket < reader->cursors[reader->heap[child]].ticket)
+            child++;
+        if (reader->cursors[reader->heap[child]].ticket >= ticket)
+            break;
+        reader->heap[at] = reader->heap[child];
+        at = child;
+    }
+    reader->heap[at] = moving;
+}
+
+static void enter_chunk(struct lap_reader *reader, struct lap_cursor *cursor, size_t chunk)
+{
+    cursor->chunk = chunk;
+    cursor->started = false;
+    cursor->ticket = chunk < cursor->chunk_end ? packet_chunk(reader, chunk)->header.first : 0;
+}
+
+enum lap_status lap_reader_rewind(struct lap_reader *reader)
+{
+    lap_cache_advance(&reader->cache);
+    for (size_t i = 0; i < reader->cursor_count; i++) {
+        enter_chunk(reader, &reader->cursors[i], reader->cursors[i].first_chunk);
+        reader->heap[i] = i;
+    }
+    reader->heap_count = reader->cursor_count;
+    for (size_t i = reader->heap_count / 2; i-- > 0;)
+        sift_down(reader, i);
+    reader->next_ticket = 1;
+    reader->barriers = 0;
+    reader->frame = 0;
+    reader->failed = LAP_OK;
+    return LAP_OK;
+}
+
+/* ---- the packets of a chunk ---- */
+
+static enum lap_status load_packets(struct lap_reader *reader, struct lap_chunk_ref *chunk)
+{
+    if (chunk->cached) {
+        lap_cache_use(&reader->cache, chunk->cached);
+        return LAP_OK;
+    }
+    enum lap_status status = lap_cache_add(&reader->cache, &chunk->cached, chunk->header.raw_bytes, 0, false);
+    if (status != LAP_OK)
+        return status;
+    status = lap_source_load(&reader->source, chunk, chunk->cached->data);
+    if (status != LAP_OK)
+        lap_cache_drop(&reader->cache, chunk->cached);
+    return status;
+}
+
+static enum lap_status damaged(const struct lap_chunk_ref *chunk, const char *what)
+{
+    return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": %s", chunk->offset, what);
+}
+
+/* Reads the head of the packet that begins at `offset`; its ticket and epoch count from those in *cursor. */
+static enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor *cursor,
+                                   const struct lap_chunk_ref *chunk, size_t offset)
+{
+    bool first = !cursor->started;
+    struct lap_dec dec;
+    lap_dec_init(&dec, chunk->cached->data + offset, chunk->cached->bytes - offset, NULL, NULL);
+    cursor->body_bytes = lap_get_fixed32(&dec);
+    cursor->command = lap_get_u32(&dec);
+    uint64_t ticket_step = lap_get_u64(&dec), epoch_step = lap_get_u64(&dec), flags = lap_get_u64(&dec);
+    if (dec.status != LAP_OK)
+        return lap_fail_context(dec.status, "chunk at offset %" PRIu64 ": a packet's head", chunk->offset);
+    if (cursor->body_bytes > (size_t)(dec.end - dec.p))
+        return damaged(chunk, "a packet is longer than its chunk");
+    if ((ticket_step == 0) != first || ticket_step > chunk->header.last - cursor->ticket ||
+        __builtin_add_overflow(cursor->epoch, epoch_step, &cursor->epoch))
+        return damaged(chunk, "tickets out of order");
+    if (flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS)
+        return damaged(chunk, "a packet with unknown flags");
+    if (cursor->command >= reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count)
+        return damaged(chunk, "a command that is not in the dictionary");
+    cursor->ticket += ticket_step;
+    cursor->flags = (uint32_t)flags;
+    cursor->body_offset = (size_t)(dec.p - chunk->cached->data);
+    if (cursor->left == 1 && (cursor->ticket != chunk->header.last || dec.p + cursor->body_bytes != dec.end))
+        return damaged(chunk, "it does not end where its header says");
+    return LAP_OK;
+}
+
+static enum lap_status start_chunk(struct lap_reader *reader, struct lap_cursor *cursor, struct lap_chunk_ref *chunk)
+{
+    struct lap_dec dec;
+    lap_dec_init(&dec, chunk->cached->data, chunk->cached->bytes, NULL, NULL);
+    cursor->thread_id = lap_get_u64(&dec);
+    if (dec.status != LAP_OK)
+        return damaged(chunk, "it has no thread");
+    cursor->left = chunk->header.count;
+    cursor->epoch = chunk->header.epoch;
+    enum lap_status status = read_packet(reader, cursor, chunk, (size_t)(dec.p - chunk->cached->data));
+    cursor->started = status == LAP_OK;
+    return status;
+}
+
+/* Moves on to the stream's next packet. */
+static enum lap_status step(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_chunk_ref *chunk)
+{
+    if (--cursor->left)
+        return read_packet(reader, cursor, chunk, cursor->body_offset + cursor->body_bytes);
+    enter_chunk(reader, cursor, cursor->chunk + 1);
+    return LAP_OK;
+}
+
+static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
+{
+    if (reader->next_ticket > reader->last_ticket)
+        return LAP_END;
+    struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
+    if (!cursor || cursor->ticket > reader->next_ticket) {
+        if (reader->holes_are_the_end)
+            return LAP_END;
+        return lap_fail(LAP_ERROR_FORMAT, "the packet with ticket %" PRIu64 " is missing", reader->next_ticket);
+    }
+    struct lap_chunk_ref *chunk = packet_chunk(reader, cursor->chunk);
+    if (cursor->ticket < reader->next_ticket)
+        return damaged(chunk, "a ticket that another packet has");
+
+    enum lap_status status = load_packets(reader, chunk);
+    if (status == LAP_OK && !cursor->started)
+        status = start_chunk(reader, cursor, chunk);
+    if (status != LAP_OK)
+        return status;
+    /* Replay on several threads trusts the epochs. */
+    if (cursor->epoch != reader->barriers)
+        return damaged(chunk, "a packet with a wrong epoch");
+
+    while (reader->frame < reader->frame_count && cursor->ticket > reader->frames[reader->frame].last_ticket)
+        reader->frame++;
+    *out = (struct lap_packet){
+        .command = cursor->command,
+        .stream = chunk->header.stream,
+        .flags = cursor->flags & ~(uint32_t)LAP_PACKET_BLOB_BODY,
+        .ticket = cursor->ticket,
+        .epoch = cursor->epoch,
+        .frame = reader->frame,
+        .thread_id = cursor->thread_id,
+        .file_offset = chunk->offset,
+        .body = chunk->cached->data + cursor->body_offset,
+        .bytes = cursor->body_bytes,
+    };
+    if (cursor->flags & LAP_PACKET_BLOB_BODY) {
+        struct lap_dec dec;
+        lap_dec_init(&dec, out->body, out->bytes, NULL, NULL);
+        uint64_t blob = lap_get_u64(&dec);
+        if (dec.status != LAP_OK || dec.p != dec.end)
+            return damaged(chunk, "a packet's blob has no number");
+        status = lap_reader_blob(reader, LAP_BLOB_PACKET, blob, &out->body, &out->bytes);
+        if (status != LAP_OK)
+            return status;
+    }
+
+    reader->next_ticket++;
+    reader->barriers += (out->flags & LAP_PACKET_BARRIER) != 0;
+    status = step(reader, cursor, chunk);
+    if (cursor->chunk == cursor->chunk_end)
+        reader->heap[0] = reader->heap[--reader->heap_count];
+    if (reader->heap_count)
+        sift_down(reader, 0);
+    return status;
+}
+
+enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet)
+{
+    if (reader->failed != LAP_OK)
+        return lap_fail(reader->failed, "%s", reader->failure);
+    lap_cache_advance(&reader->cache);
+    enum lap_status status = next_packet(reader, out_packet);
+    if (status < 0) {
+        reader->failed = status;
+        memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
+        memset(out_packet, 0, sizeof(*out_packet));
+        return lap_fail_context(status, "packet %" PRIu64, reader->next_ticket);
+    }
+    return status;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#include "trace/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset, void *out, size_t bytes)
+{
+    uint8_t *at = out;
+    if (bytes > source->file_bytes || offset > source->file_bytes - bytes)
+        return lap_fail(LAP_ERROR_FORMAT, "the file ends too early");
+    while (bytes) {
+        ssize_t got = pread(source->fd, at, bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return lap_fail(LAP_ERROR_IO, "can't read the file: %s", strerror(errno));
+        if (got == 0)
+            return lap_fail(LAP_ERROR_FORMAT, "the file has become shorter");
+        at += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return LAP_OK;
+}
+
+enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, struct lap_chunk_header *out_header,
+                                 const uint8_t **out_stored)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    enum lap_status status = lap_source_read(source, offset, head, sizeof(head));
+    if (status == LAP_OK)
+        status = lap_chunk_header_load(head, out_header);
+    if (status != LAP_OK)
+        return status;
+    size_t bytes = out_header->stored_bytes;
+    /* Before anything is allocated for it. */
+    if (bytes > source->file_bytes - offset - sizeof(head))
+        return lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
+    if (bytes > source->stored_capacity || !source->stored) {
+        uint8_t *stored = realloc(source->stored, bytes + 1);
+        if (!stored)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        source->stored = stored;
+        source->stored_capacity = bytes;
+    }
+    *out_stored = source->stored;
+    return lap_source_read(source, offset + sizeof(head), source->stored, bytes);
+}
+
+static bool same_header(const struct lap_chunk_header *a, const struct lap_chunk_header *b)
+{
+    uint8_t a_bytes[LAP_CHUNK_HEADER_BYTES], b_bytes[LAP_CHUNK_HEADER_BYTES];
+    lap_chunk_header_store(a, a_bytes);
+    lap_chunk_header_store(b, b_bytes);
+    return memcmp(a_bytes, b_bytes, sizeof(a_bytes)) == 0;
+}
+
+enum lap_status lap_source_load(struct lap_source *source, const struct lap_chunk_ref *chunk, uint8_t *raw)
+{
+    struct lap_chunk_header header;
+    const uint8_t *stored;
+    enum lap_status status = lap_source_fetch(source, chunk->offset, &header, &stored);
+    if (status == LAP_OK && !same_header(&header, &chunk->header))
+        status = lap_fail(LAP_ERROR_FORMAT, "the chunk is not the one that the index describes");
+    if (status == LAP_OK)
+        status = lap_chunk_unpack(&header, stored, raw);
+    if (status != LAP_OK)
+        return lap_fail_context(status, "chunk at offset %" PRIu64, chunk->offset);
+    return LAP_OK;
+}
+
+enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const struct lap_chunk_header *header)
+{
+    if (source->chunk_count == source->chunk_capacity) {
+        size_t capacity = source->chunk_capacity ? source->chunk_capacity * 2 : 64;
+        struct lap_chunk_ref *chunks = realloc(source->chunks, capacity * sizeof(*chunks));
+        if (!chunks)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        source->chunks = chunks;
+        source->chunk_capacity = capacity;
+    }
+    struct lap_chunk_ref *chunk = &source->chunks[source->chunk_count++];
+    memset(chunk, 0, sizeof(*chunk));
+    chunk->offset = offset;
+    chunk->header = *header;
+    return LAP_OK;
+}
+
+enum lap_status lap_source_open(struct lap_source *source, const char *path)
+{
+    memset(source, 0, sizeof(*source));
+    /* Not blocking: somebody may hand us a pipe. */
+    source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (source->fd < 0)
+        return lap_fail(LAP_ERROR_IO, "can't open %s: %s", path, strerror(errno));
+
+    struct stat stat;
+    uint8_t head[LAP_FILE_HEADER_BYTES];
+    enum lap_status status;
+    if (fstat(source->fd, &stat) != 0) {
+        status = lap_fail(LAP_ERROR_IO, "can't look at it: %s", strerror(errno));
+        goto fail;
+    }
+    if (!S_ISREG(stat.st_mode)) {
+        status = lap_fail(LAP_ERROR_IO, "it is no regular file");
+        goto fail;
+    }
+    source->file_bytes = (uint64_t)stat.st_size;
+    if (source->file_bytes < sizeof(head)) {
+        status = lap_fail(LAP_ERROR_FORMAT, "this is no trace (it has only %" PRIu64 " bytes)", source->file_bytes);
+        goto fail;
+    }
+    status = lap_source_read(source, 0, head, sizeof(head));
+    if (status == LAP_OK)
+        status = lap_file_header_load(head, &source->header);
+    if (status == LAP_OK && !lap_source_use_index(source))
+        status = lap_source_scan(source);
+    if (status == LAP_OK)
+        return LAP_OK;
+fail:
+    lap_source_close(source);
+    return lap_fail_context(status, "%s", path);
+}
+
+void lap_source_close(struct lap_source *source)
+{
+    if (source->fd >= 0)
+        close(source->fd);
+    free(source->chunks);
+    free(source->stored);
+    memset(source, 0, sizeof(*source));
+    source->fd = -1;
+}
