@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/png.h"
+
+#include <errno.h>
+#include <math.h>
+#include <png.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Screenshots are written while a replay waits: level 3 takes about half the time of zlib's default 6. */
+#define COMPRESSION_LEVEL 3
+
+static const uint8_t pixel_bytes[LAP_PIXEL_LAYOUT_COUNT] = {
+    [LAP_PIXEL_R8] = 1,          [LAP_PIXEL_RG8] = 2,         [LAP_PIXEL_RGB8] = 3,     [LAP_PIXEL_BGR8] = 3,
+    [LAP_PIXEL_RGBA8] = 4,       [LAP_PIXEL_BGRA8] = 4,       [LAP_PIXEL_BGR565] = 2,   [LAP_PIXEL_RGB565] = 2,
+    [LAP_PIXEL_BGRA5551] = 2,    [LAP_PIXEL_ABGR1555] = 2,    [LAP_PIXEL_ABGR4] = 2,    [LAP_PIXEL_RGBA1010102] = 4,
+    [LAP_PIXEL_BGRA1010102] = 4, [LAP_PIXEL_RGBA16] = 8,      [LAP_PIXEL_RGBA16F] = 8,  [LAP_PIXEL_RGBA32F] = 16,
+    [LAP_PIXEL_RGB11F] = 4,
+};
+
+size_t lap_pixel_bytes(enum lap_pixel_layout layout)
+{
+    return (unsigned)layout < LAP_PIXEL_LAYOUT_COUNT ? pixel_bytes[layout] : 0;
+}
+
+/* `bits` bits of value from `shift` on, scaled to 0..255 with rounding. */
+static uint8_t scaled(uint32_t value, unsigned shift, unsigned bits)
+{
+    uint32_t max = (1u << bits) - 1;
+    return (uint8_t)(((value >> shift & max) * 255u + max / 2) / max);
+}
+
+/* A linear value as an 8-bit sRGB one; what is no number is black. */
+static uint8_t srgb(float linear)
+{
+    if (!(linear > 0))
+        return 0;
+    if (linear >= 1)
+        return 255;
+    linear = linear <= 0.0031308f ? linear * 12.92f : 1.055f * powf(linear, 1 / 2.4f) - 0.055f;
+    return (uint8_t)(linear * 255.0f + 0.5f);
+}
+
+/* A small float: 5 bits of exponent above `mantissa_bits`, and a sign above those where `is_signed`. */
+static float small_float(uint32_t value, unsigned mantissa_bits, bool is_signed)
+{
+    uint32_t mantissa = value & ((1u << mantissa_bits) - 1), exponent = value >> mantissa_bits & 31;
+    float result;
+
+    if (exponent == 31)
+        result = mantissa ? NAN : INFINITY;
+    else if (exponent == 0)
+        result = ldexpf((float)mantissa, -14 - (int)mantissa_bits);
+    else
+        result = ldexpf((float)(mantissa | 1u << mantissa_bits), (int)exponent - 15 - (int)mantissa_bits);
+    return is_signed && value >> (mantissa_bits + 5) & 1 ? -result : result;
+}
+
+static uint32_t load(const uint8_t *p, size_t bytes)
+{
+    uint32_t value = 0;
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint32_t)p[i] << (8 * i);
+    return value;
+}
+
+static void bytes_to_rgb(const uint8_t *p, size_t step, size_t red, size_t green, size_t blue, size_t count, uint8_t *out)
+{
+    for (size_t i = 0; i < count; i++, p += step, out += 3)
+        out[0] = p[red], out[1] = p[green], out[2] = p[blue];
+}
+
+/* Channels of a packed pixel: where each begins and how wide it is. */
+static void packed_to_rgb(const uint8_t *p, size_t step, const uint8_t shifts[3], const uint8_t bits[3], size_t count,
+                          uint8_t *out)
+{
+    for (size_t i = 0; i < count; i++, p += step, out += 3) {
+        uint32_t value = load(p, step);
+        for (int c = 0; c < 3; c++)
+            out[c] = scaled(value, shifts[c], bits[c]);
+    }
+}
+
+static void floats_to_rgb(enum lap_pixel_layout layout, const uint8_t *p, size_t count, uint8_t *out)
+{
+    size_t step = pixel_bytes[layout];
+    for (size_t i = 0; i < count; i++, p += step, out += 3) {
+        float rgb[3];
+        if (layout == LAP_PIXEL_RGBA32F) {
+            memcpy(rgb, p, sizeof rgb);
+        } else if (layout == LAP_PIXEL_RGBA16F) {
+            for (int c = 0; c < 3; c++)
+                rgb[c] = small_float(load(p + 2 * c, 2), 10, true);
+        } else {
+            uint32_t value = load(p, 4);
+            rgb[0] = small_float(value & 0x7ff, 6, false);
+            rgb[1] = small_float(value >> 11 & 0x7ff, 6, false);
+            rgb[2] = small_float(value >> 22, 5, false);
+        }
+        for (int c = 0; c < 3; c++)
+            out[c] = srgb(rgb[c]);
+    }
+}
+
+void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t count, uint8_t *out)
+{
+    static const uint8_t bits_565[3] = {5, 6, 5}, bits_555[3] = {5, 5, 5}, bits_444[3] = {4, 4, 4};
+    static const uint8_t bits_10[3] = {10, 10, 10}, shifts_bgr565[3] = {11, 5, 0}, shifts_rgb565[3] = {0, 5, 11};
+    static const uint8_t shifts_5551[3] = {10, 5, 0}, shifts_1555[3] = {11, 6, 1}, shifts_4[3] = {12, 8, 4};
+    static const uint8_t shifts_rgb10[3] = {0, 10, 20}, shifts_bgr10[3] = {20, 10, 0};
+    const uint8_t *p = pixels;
+    size_t step = lap_pixel_bytes(layout);
+
+    switch (layout) {
+    case LAP_PIXEL_R8: bytes_to_rgb(p, step, 0, 0, 0, count, out); break;
+    case LAP_PIXEL_RG8:
+        for (size_t i = 0; i < count; i++, p += 2, out += 3)
+            out[0] = p[0], out[1] = p[1], out[2] = 0;
+        break;
+    case LAP_PIXEL_RGB8:
+    case LAP_PIXEL_RGBA8: bytes_to_rgb(p, step, 0, 1, 2, count, out); break;
+    case LAP_PIXEL_BGR8:
+    case LAP_PIXEL_BGRA8: bytes_to_rgb(p, step, 2, 1, 0, count, out); break;
+    case LAP_PIXEL_BGR565: packed_to_rgb(p, step, shifts_bgr565, bits_565, count, out); break;
+    case LAP_PIXEL_RGB565: packed_to_rgb(p, step, shifts_rgb565, bits_565, count, out); break;
+    case LAP_PIXEL_BGRA5551: packed_to_rgb(p, step, shifts_5551, bits_555, count, out); break;
+    case LAP_PIXEL_ABGR1555: packed_to_rgb(p, step, shifts_1555, bits_555, count, out); break;
+    case LAP_PIXEL_ABGR4: packed_to_rgb(p, step, shifts_4, bits_444, count, out); break;
+    case LAP_PIXEL_RGBA1010102: packed_to_rgb(p, step, shifts_rgb10, bits_10, count, out); break;
+    case LAP_PIXEL_BGRA1010102: packed_to_rgb(p, step, shifts_bgr10, bits_10, count, out); break;
+    case LAP_PIXEL_RGBA16:
+        for (size_t i = 0; i < count; i++, p += 8, out += 3)
+            for (int c = 0; c < 3; c++)
+                out[c] = scaled(load(p + 2 * c, 2), 0, 16);
+        break;
+    case LAP_PIXEL_RGBA16F:
+    case LAP_PIXEL_RGBA32F:
+    case LAP_PIXEL_RGB11F: floats_to_rgb(layout, p, count, out); break;
+    case LAP_PIXEL_NONE:
+    case LAP_PIXEL_LAYOUT_COUNT: memset(out, 0, 3 * count); break;
+    }
+}
+
+struct png_job {
+    jmp_buf back;
+    char message[160];
+};
+
+static void on_error(png_structp png, png_const_charp message)
+{
+    struct png_job *job = png_get_error_ptr(png);
+    snprintf(job->message, sizeof job->message, "%s", message);
+    longjmp(job->back, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message) {}
+
+/* What longjmp may not clobber is in the caller's frame. */
+static bool write_rows(struct png_job *job, png_structp png, png_infop info, FILE *file, enum lap_pixel_layout layout,
+                       const uint8_t *pixels, uint32_t width, uint32_t height, uint8_t *row)
+{
+    if (setjmp(job->back))
+        return false;
+    png_init_io(png, file);
+    png_set_compression_level(png, COMPRESSION_LEVEL);
+    png_set_IHDR(png, info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_sRGB(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
+    png_write_info(png, info);
+    for (uint32_t y = 0; y < height; y++) {
+        lap_pixels_to_rgb8(layout, pixels + (size_t)y * width * pixel_bytes[layout], width, row);
+        png_write_row(png, row);
+    }
+    png_write_end(png, info);
+    return true;
+}
+
+enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
+                              uint32_t height)
+{
+    struct png_job job = {.message = ""};
+    png_structp png = NULL;
+    png_infop info = NULL;
+    enum lap_status status = LAP_OK;
+    struct stat info_of_file;
+    uint8_t *row = NULL;
+    bool is_regular;
+    FILE *file;
+
+    if (!lap_pixel_bytes(layout) || width == 0 || height == 0 || width > PNG_UINT_31_MAX / 16 || height > PNG_UINT_31_MAX)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height, (int)layout);
+    file = fopen(path, "wbe");
+    if (!file)
+        return lap_fail(LAP_ERROR_IO, "%s: %s", path, strerror(errno));
+    is_regular = fstat(fileno(file), &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
+    png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+    info = png ? png_create_info_struct(png) : NULL;
+    row = malloc((size_t)width * 3);
+    if (!info || !row)
+        status = lap_fail(LAP_ERROR_MEMORY, "%s: out of memory", path);
+    else if (!write_rows(&job, png, info, file, layout, pixels, width, height, row))
+        status = lap_fail(LAP_ERROR_IO, "%s: %s", path, job.message);
+    free(row);
+    png_destroy_write_struct(&png, &info);
+    if (fclose(file) != 0 && status == LAP_OK)
+        status = lap_fail(LAP_ERROR_IO, "%s: %s", path, strerror(errno));
+    if (status != LAP_OK && is_regular)
+        unlink(path);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include <png.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/png.h"
+#include "tests/unit/unit.h"
+
+static void check_rgb(enum lap_pixel_layout layout, const void *pixel, unsigned red, unsigned green, unsigned blue)
+{
+    uint8_t rgb[3] = {1, 2, 3};
+    lap_pixels_to_rgb8(layout, pixel, 1, rgb);
+    CHECK_EQ_INT(rgb[0], red);
+    CHECK_EQ_INT(rgb[1], green);
+    CHECK_EQ_INT(rgb[2], blue);
+}
+
+static void check_packed(enum lap_pixel_layout layout, uint32_t value, unsigned red, unsigned green, unsigned blue)
+{
+    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
+    check_rgb(layout, bytes, red, green, blue);
+}
+
+UNIT_TEST(bytes_are_reordered)
+{
+    const uint8_t pixel[4] = {10, 20, 30, 40};
+    check_rgb(LAP_PIXEL_R8, pixel, 10, 10, 10);
+    check_rgb(LAP_PIXEL_RG8, pixel, 10, 20, 0);
+    check_rgb(LAP_PIXEL_RGB8, pixel, 10, 20, 30);
+    check_rgb(LAP_PIXEL_BGR8, pixel, 30, 20, 10);
+    check_rgb(LAP_PIXEL_RGBA8, pixel, 10, 20, 30);
+    check_rgb(LAP_PIXEL_BGRA8, pixel, 30, 20, 10);
+}
+
+UNIT_TEST(packed_channels_are_scaled)
+{
+    check_packed(LAP_PIXEL_BGR565, 31u << 11, 255, 0, 0);
+    check_packed(LAP_PIXEL_BGR565, 63u << 5, 0, 255, 0);
+    check_packed(LAP_PIXEL_BGR565, 16, 0, 0, 132);
+    check_packed(LAP_PIXEL_RGB565, 31u << 11, 0, 0, 255);
+    check_packed(LAP_PIXEL_BGRA5551, 1u << 15 | 31u << 10, 255, 0, 0);
+    check_packed(LAP_PIXEL_ABGR1555, 31u << 6 | 1, 0, 255, 0);
+    check_packed(LAP_PIXEL_ABGR4, 0x8f10, 136, 255, 17);
+    check_packed(LAP_PIXEL_RGBA1010102, 1023u | 512u << 10, 255, 128, 0);
+    check_packed(LAP_PIXEL_BGRA1010102, 1023u | 512u << 10, 0, 128, 255);
+}
+
+UNIT_TEST(floats_are_clamped_and_encoded)
+{
+    const float plain[4] = {0.5f, -1.0f, 7.0f, 1.0f};
+    const uint8_t half[8] = {0x00, 0x38, 0x00, 0xbc, 0x00, 0x7c, 0x00, 0x3c}; /* 0.5, -1, infinity, 1 */
+    const uint8_t nan_half[8] = {0x01, 0x7c, 0x01, 0x00, 0x00, 0x3c, 0, 0};   /* NaN, the smallest one, 1 */
+
+    check_rgb(LAP_PIXEL_RGBA32F, plain, 188, 0, 255);
+    check_rgb(LAP_PIXEL_RGBA16F, half, 188, 0, 255);
+    check_rgb(LAP_PIXEL_RGBA16F, nan_half, 0, 0, 255);
+    check_packed(LAP_PIXEL_RGB11F, 14u << 6 | (15u << 6) << 11, 188, 255, 0);
+    check_packed(LAP_PIXEL_RGB11F, (14u << 5) << 22, 0, 0, 188);
+}
+
+UNIT_TEST(every_layout_has_a_size)
+{
+    CHECK_EQ_U64(lap_pixel_bytes(LAP_PIXEL_NONE), 0);
+    CHECK_EQ_U64(lap_pixel_bytes(LAP_PIXEL_LAYOUT_COUNT), 0);
+    for (int i = LAP_PIXEL_NONE + 1; i < LAP_PIXEL_LAYOUT_COUNT; i++)
+        CHECK(lap_pixel_bytes((enum lap_pixel_layout)i) > 0);
+}
+
+UNIT_TEST(written_files_are_read_again)
+{
+    char path[] = "/tmp/test_png.XXXXXX";
+    uint8_t pixels[5 * 3 * 4], read[5 * 3 * 3];
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < sizeof pixels; i++)
+        pixels[i] = (uint8_t)(i * 37);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_BGRA8, pixels, 5, 3), LAP_OK);
+    CHECK(png_image_begin_read_from_file(&image, path));
+    CHECK_EQ_U64(image.width, 5);
+    CHECK_EQ_U64(image.height, 3);
+    image.format = PNG_FORMAT_RGB;
+    if (PNG_IMAGE_SIZE(image) == sizeof read)
+        CHECK(png_image_finish_read(&image, NULL, read, 0, NULL));
+    else
+        CHECK(!"the picture has another size");
+    for (size_t i = 0; i < 15; i++) {
+        CHECK_EQ_INT(read[3 * i], pixels[4 * i + 2]);
+        CHECK_EQ_INT(read[3 * i + 1], pixels[4 * i + 1]);
+        CHECK_EQ_INT(read[3 * i + 2], pixels[4 * i]);
+    }
+    unlink(path);
+}
+
+UNIT_TEST(failures_leave_no_file)
+{
+    const uint8_t pixel[4] = {0};
+    char path[] = "/tmp/test_png.XXXXXX";
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    close(fd);
+    unlink(path);
+    CHECK_EQ_INT(lap_png_write("/nonexistent/x.png", LAP_PIXEL_RGBA8, pixel, 1, 1), LAP_ERROR_IO);
+    CHECK(strstr(lap_error_message(), "/nonexistent/x.png") != NULL);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_NONE, pixel, 1, 1), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, pixel, 0, 1), LAP_ERROR_ARGUMENT);
+    /* libpng itself refuses this width: the error path with a file that is open. */
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_R8, pixel, 2000000, 1), LAP_ERROR_IO);
+    CHECK(access(path, F_OK) != 0);
+}
+
+UNIT_TEST(a_full_disk_is_an_error)
+{
+    static const uint8_t pixels[64 * 64 * 4];
+    struct rlimit old, small;
+    char path[] = "/tmp/test_png.XXXXXX";
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    close(fd);
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small = old;
+    small.rlim_cur = 40;
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, pixels, 64, 64), LAP_ERROR_IO);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    CHECK(access(path, F_OK) != 0);
+}
+
+UNIT_MAIN();
