@@ -202,7 +202,7 @@ void app_device_create(struct app *app, const struct app_device_request *request
     }
     for (uint32_t i = 0; i < name_count; i++)
         if (!app_has_extension(app, names[i]))
-            app_skip(app, names[i]);
+            app_skip(app, "a device extension is missing");
 
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -243,11 +243,18 @@ PFN_vkVoidFunction app_device_function(const struct app *app, const char *name)
     return function;
 }
 
-int app_finish(struct app *app)
+void app_close(struct app *app)
 {
     app_device_destroy(app);
     vkDestroyInstance(app->instance, NULL);
     free(app->extensions);
+    app->instance = NULL;
+    app->extensions = NULL;
+}
+
+int app_finish(struct app *app)
+{
+    app_close(app);
     printf("ok %s\n", app->program->name);
     return 0;
 }

@@ -111,7 +111,9 @@ void app_expect_equal(const struct app *app, const char *file, int line, const c
 
 /* Reads the command line and makes the instance; chooses the physical device. Exits on --help and bad options. */
 void app_init(struct app *app, int argc, char **argv, const struct app_program *program);
-/* Prints "ok NAME", the last line of a run that was right, and gives everything back. Returns main's result. */
+/* Destroys the device, if there is one, and the instance. */
+void app_close(struct app *app);
+/* app_close, then prints "ok NAME", the last line of a run that was right. Returns main's result. */
 int app_finish(struct app *app);
 
 /* Makes device, queue and a pool of one-shot commands. request may be NULL. */
