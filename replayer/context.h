@@ -53,6 +53,8 @@ struct replay_instance {
     struct replay_instance *next;
 };
 
+#define REPLAY_MAX_FAMILIES 32u
+
 struct replay_queue {
     VkQueue live;
     uint32_t family, number;
@@ -68,6 +70,10 @@ struct replay_device {
     struct replay_planner *planner; /* created with the device by replay_planner_create */
     struct replay_queue *queues;
     uint32_t queue_count;
+    uint32_t family_map[REPLAY_MAX_FAMILIES]; /* [recorded]: the queue family here that stands for it */
+    bool families_differ;                     /* family_map is not the identity */
+    uint32_t last_family;                     /* the recorded family that was mapped last */
+    uint32_t block_family;                    /* the recorded family of the command buffer that is being replayed */
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
     bool has_swapchain;              /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
@@ -80,11 +86,15 @@ struct replay_object {
     uint64_t parent; /* index of the pool or swapchain that it ends with; 0: none */
     void *owner;     /* struct replay_instance * or struct replay_device *, by the command that it came from */
     void *record;    /* topic's own data (struct replay_buffer *, ...); freed by the topic's destroy function */
+    uint64_t order;  /* when it was added: what is left at the end dies newest first */
 };
 
 struct replay_table {
     struct replay_object *objects; /* [index]; [0] is null */
     uint64_t count, capacity;
+    uint64_t last;   /* the index that was decoded last */
+    uint64_t *slots; /* handles.c: indices by live handle, open addressing */
+    uint64_t slot_count, slot_used;
 };
 
 struct replay {
@@ -93,7 +103,10 @@ struct replay {
     struct lap_reader *reader;
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct lap_packet packet;          /* the current one, for messages */
+    uint32_t command;                  /* enum gen_command of the current packet or block command */
     const char *block_command;         /* name of the current command in a block, or NULL */
+    bool lenient;                      /* unknown handles are decoded as null */
+    uint64_t next_order;               /* of the next object */
     struct lap_arena arena;            /* arguments of the current packet or block command */
     struct lap_dec_source source;
     struct replay_table tables[GEN_HANDLE_COUNT];
@@ -120,8 +133,8 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
                                   struct replay_object **out_object) LAP_MUST_CHECK;
 /* NULL when there is no such live object. Pointers are valid until the next replay_object_add of the type. */
 struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index);
-/* By live handle, for hand-written functions that only have decoded arguments (a linear probe of a map kept by handles.c);
- * where a driver returned one live handle for two creations, any of them. */
+/* By live handle, for hand-written functions that only have decoded arguments (a probe of a map kept by handles.c). Where a
+ * driver returned one live handle for two creations: the one that the packet named last, or else any of them. */
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
 
@@ -129,7 +142,9 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
  * every replay function, so none has to look it up:
  *   enum lap_status replay_X(struct replay *r, struct replay_device *dev, struct gen_args_X *args);      device level
  *   enum lap_status replay_X(struct replay *r, struct replay_instance *instance, struct gen_args_X *args); instance level
- * (X without "vk"; instance is NULL for vkCreateInstance). Handles in args are live, except those that the call creates:
- * there the array holds trace indices. */
+ * (X without "vk"; instance is NULL for vkCreateInstance; gen_replay.h declares them all). Handles in args are live, except
+ * those that the call creates: there the array holds trace indices; gen_keep_VkX() turns it into live objects. In our own
+ * packets VkDeviceMemory is a trace index: memory of the program is not replayed. A VkSurfaceKHR is a trace index as well
+ * (surface.h). */
 
 #endif

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""Replay: one function for each command that calls the driver with decoded arguments, and the table of all of them.
+
+Hand-written functions (replay = "hand", and our own packets) get their prototypes and table entries here; their arguments go
+through the same queue family mapping. What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
+gen_destroy_object().
+"""
+
+from __future__ import annotations
+
+import re
+
+from model import CommandPlan, Field, Model, StructPlan
+from text import Text, expand, finish_header, header, is_instance_level
+
+FAMILY = re.compile(r"queuefamilyind(ex|ices)$")
+
+
+def _level(model: Model, p: CommandPlan) -> str:
+    return "instance" if not p.packet and is_instance_level(model, p) else "device"
+
+
+def _owner_type(p: CommandPlan) -> str | None:
+    """The handle type of the first parameter, which tells the device or instance."""
+    first = p.fields[0] if p.fields else None
+    return first.type if first and first.element == "handle" and first.shape == "value" else None
+
+
+def _has_function(p: CommandPlan) -> bool:
+    return p.disposition.replay != "info"
+
+
+class _Lenient:
+    """Commands that may name objects which are not replayed: names and tags of any object, and windows."""
+
+    def __init__(self, model: Model):
+        self.model = model
+
+    def __call__(self, p: CommandPlan) -> bool:
+        return p.disposition.replay == "surface" or any(self._names_any(f, ()) for f in p.fields)
+
+    def _names_any(self, f: Field, seen: tuple[str, ...]) -> bool:
+        if f.element == "object":
+            return True
+        if f.element != "struct" or f.shape == "pnext" or f.type in seen or f.type not in self.model.struct_of:
+            return False
+        return any(self._names_any(m, seen + (f.type,)) for m in self.model.struct_of[f.type].fields)
+
+
+class _Families:
+    """Which structs hold queue family indices, and the functions that map them."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.holds: dict[str, bool] = {}
+
+    def direct(self, f: Field) -> bool:
+        return f.element == "scalar" and f.type == "uint32_t" and bool(FAMILY.search(f.name.lower()))
+
+    def field(self, f: Field) -> bool:
+        return self.direct(f) or (f.element == "struct" and f.shape in ("value", "pointer") and self.struct(f.type))
+
+    def struct(self, name: str) -> bool:
+        if name not in self.holds:
+            self.holds[name] = False
+            plan = self.model.struct_of.get(name)
+            self.holds[name] = plan is not None and not plan.struct.union and any(self.field(f) for f in plan.fields)
+        return self.holds[name]
+
+    def command(self, p: CommandPlan) -> bool:
+        return _level(self.model, p) == "device" and any(self.field(f) for f in p.fields)
+
+    def emit_field(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
+        if self.direct(f) and f.shape == "value":
+            c(f"{value}{f.name} = replay_map_family(dev, {value}{f.name});")
+        elif self.direct(f) and f.shape == "pointer":
+            count = expand(f.count, lambda n: f"{value}{n}")
+            c(f"if ({value}{f.name}) {{")
+            c(f"{count} = replay_map_families(dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
+            for mode in (m for m in fields if m.type == "VkSharingMode"):
+                c(f"if ({count} < 2)")
+                c(f"    {value}{mode.name} = VK_SHARING_MODE_EXCLUSIVE;")
+            c("}")
+        elif f.shape == "value":
+            c(f"map_{f.type}(dev, &{value}{f.name});")
+        else:
+            c(f"for (size_t i = 0; {value}{f.name} && i < (size_t)({expand(f.count, lambda n: f'{value}{n}')}); i++)")
+            c(f"    map_{f.type}(dev, ({f.type} *)(uintptr_t)&{value}{f.name}[i]);")
+
+    def emit_struct(self, c: Text, plan: StructPlan, done: set[str]) -> None:
+        if plan.name in done:
+            return
+        done.add(plan.name)
+        inner = [f for f in plan.fields if self.field(f)]
+        for f in inner:
+            if f.element == "struct":
+                self.emit_struct(c, self.model.struct_of[f.type], done)
+        c.guard(plan.struct.guard)
+        c(f"static void map_{plan.name}(struct replay_device *dev, {plan.name} *s)")
+        c("{")
+        names = {f.name for f in inner}
+        if {"srcQueueFamilyIndex", "dstQueueFamilyIndex"} <= names and {"oldLayout", "newLayout"} <= {f.name for f in plan.fields}:
+            # Release and acquire of one transfer may meet in one family: the second must not change the layout again.
+            c("if (replay_is_acquire(dev, s->srcQueueFamilyIndex, s->dstQueueFamilyIndex))")
+            c("    s->oldLayout = s->newLayout;")
+        for f in inner:
+            self.emit_field(c, f, plan.fields, "s->")
+        c("}")
+
+
+def emit(model: Model) -> dict[str, str]:
+    families, lenient = _Families(model), _Lenient(model)
+    plans = [p for p in model.commands if _has_function(p)]
+    h = _header(model, plans)
+    c = Text(model, "emit_replay.py", ["gen_replay.h", "replayer/player.h"])
+    _emit_keeps(model, c)
+    done: set[str] = set()
+    for p in plans:
+        for f in p.fields:
+            if families.command(p) and f.element == "struct" and families.field(f):
+                families.emit_struct(c, model.struct_of[f.type], done)
+    for p in plans:
+        c.guard(p.command.guard)
+        if p.disposition.replay == "gen":
+            _emit_gen(model, c, p, families)
+        else:
+            _emit_thunk(model, c, p, families)
+    c.guard(None)
+    c("const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT] = {")
+    for p in plans:
+        c.guard(p.command.guard)
+        flags = ["GEN_REPLAY_INSTANCE"] if _level(model, p) == "instance" else []
+        flags += ["GEN_REPLAY_LENIENT"] if lenient(p) else []
+        owner = _owner_type(p)
+        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}}},")
+    c.guard(None)
+    c("};")
+    _emit_destroy(model, c, plans)
+    return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
+
+
+def _header(model: Model, plans: list[CommandPlan]) -> Text:
+    h = header(model, "emit_replay.py", "GEN_REPLAY_H", ["replayer/context.h"])
+    h("enum gen_replay_flags {")
+    h("GEN_REPLAY_INSTANCE = 1, /* owner is a struct replay_instance *; otherwise a struct replay_device * */")
+    h("GEN_REPLAY_LENIENT = 2   /* it may name objects that are not replayed; they are decoded as null */")
+    h("};")
+    h("struct gen_replay_entry {")
+    h("enum lap_status (*call)(struct replay *r, void *owner, void *args); /* NULL: nothing is done in a replay */")
+    h("uint16_t owner_type; /* enum gen_handle_type of the first parameter */")
+    h("uint8_t flags;")
+    h("};")
+    h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
+    h("/* Destroys a live object that has a destroy command of its own; LAP_END for types that have none. */")
+    h("enum lap_status gen_destroy_object(struct replay *r, void *owner, enum gen_handle_type type, uint64_t live) LAP_MUST_CHECK;")
+    h()
+    h("/* After a call that created objects: adds each live handle under the index that the trace gives it. Where the trace has no")
+    h(" * object (index 0), a live one is destroyed again; a missing live one is a failure. */")
+    for name in model.handles:
+        h.guard(model.registry.handles[name].guard)
+        h(f"enum lap_status gen_keep_{name}(struct replay *r, void *owner, const {name} *indices, const {name} *live, "
+          "uint64_t count) LAP_MUST_CHECK;")
+    h.guard(None)
+    h()
+    h("/* Hand-written, by topic. */")
+    for p in plans:
+        if p.disposition.replay == "hand":
+            h.guard(p.command.guard)
+            h(_hand_prototype(model, p) + ";")
+    h.guard(None)
+    h("/* For every command that creates a window's surface; index is the new VkSurfaceKHR's in the trace. */")
+    h("enum lap_status replay_create_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
+    h("enum lap_status replay_destroy_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
+    return h
+
+
+def _hand_prototype(model: Model, p: CommandPlan) -> str:
+    level = _level(model, p)
+    name = "dev" if level == "device" else "instance"
+    return (f"enum lap_status replay_{p.command.short}(struct replay *r, struct replay_{level} *{name}, "
+            f"struct gen_args_{p.name} *args)")
+
+
+def _emit_keeps(model: Model, c: Text) -> None:
+    for name in model.handles:
+        c.guard(model.registry.handles[name].guard)
+        c(f"enum lap_status gen_keep_{name}(struct replay *r, void *owner, const {name} *indices, const {name} *live, uint64_t count)")
+        c("{")
+        c("enum lap_status status = LAP_OK;")
+        c("for (uint64_t i = 0; i < count && status == LAP_OK; i++)")
+        c(f"    status = replay_keep(r, GEN_HANDLE_{name}, owner, gen_u64_{name}(indices[i]), gen_u64_{name}(live[i]));")
+        c("return status;")
+        c("}")
+
+
+def _emit_thunk(model: Model, c: Text, p: CommandPlan, families: _Families) -> None:
+    c(f"static enum lap_status call_{p.name}(struct replay *r, void *owner, void *args)")
+    c("{")
+    if p.disposition.replay == "surface":
+        c(f"struct gen_args_{p.name} *a = args;")
+        made = next((f for f in p.fields if f.created), None)
+        if made:
+            c(f"if (!a->{made.name})")
+            c(f'    return replay_absent(r, "{made.name}");')
+            c(f"return replay_create_surface(r, owner, gen_u64_{made.type}(*a->{made.name}));")
+        else:
+            gone = [f for f in p.fields if f.element == "handle"][-1]
+            c(f"return replay_destroy_surface(r, owner, gen_u64_{gone.type}(a->{gone.name}));")
+        c("}")
+        return
+    _emit_mapping(c, p, families, declare=True)
+    _emit_checks(c, p, f"struct gen_args_{p.name} *a = args;")
+    c(f"return replay_{p.command.short}(r, owner, args);")
+    c("}")
+
+
+def _emit_mapping(c: Text, p: CommandPlan, families: _Families, declare: bool = False) -> None:
+    if not families.command(p):
+        return
+    if declare:
+        c("struct replay_device *dev = owner;")
+    c("if (dev->families_differ) {")
+    c(f"struct gen_args_{p.name} *m = args;")
+    for f in p.fields:
+        if families.field(f):
+            families.emit_field(c, f, p.fields, "m->")
+    c("}")
+
+
+def _required(p: CommandPlan) -> list[tuple[Field, str]]:
+    """Parameters that a driver follows without asking, and the condition under which they are wrongly null."""
+    wrong = []
+    for i, f in enumerate(p.fields):
+        if f.member.optional or f.shape == "skip" or f.element == "opaque" or i == 0 and p.in_block:
+            continue
+        if f.shape in ("pointer", "pointers", "bytes", "strings"):
+            if f.output and not f.created and p.disposition.replay == "hand":
+                continue
+            count = expand(f.count, lambda n: f"a->{n}")
+            wrong.append((f, f"!a->{f.name}" if count == "1" or "->" in f.count else f"!a->{f.name} && {count} != 0"))
+        elif f.shape == "string":
+            wrong.append((f, f"!a->{f.name}"))
+        elif f.shape == "value" and f.element == "handle" and i > 0:
+            wrong.append((f, f"!a->{f.name}"))
+    return wrong
+
+
+def _emit_checks(c: Text, p: CommandPlan, declaration: str = "") -> None:
+    if p.packet:
+        return
+    wrong = _required(p)
+    if wrong and declaration:
+        c(declaration)
+    for f, condition in wrong:
+        c(f"if ({condition})")
+        c(f'    return replay_absent(r, "{f.name}");')
+
+
+def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> None:
+    level = _level(model, p)
+    variable = "dev" if level == "device" else "instance"
+    c(f"static enum lap_status call_{p.name}(struct replay *r, void *owner, void *args)")
+    c("{")
+    c(f"struct replay_{level} *{variable} = owner;")
+    c(f"struct gen_args_{p.name} *a = args;")
+    c(f"if (__builtin_expect(!{variable}->vk.{p.command.short}, 0))")
+    c(f'    return replay_missing(r, GEN_{p.name});')
+    _emit_mapping(c, p, families)
+    _emit_checks(c, p)
+    outputs = [f for f in p.fields if f.output and f.shape in ("pointer", "bytes")]
+    values = {}
+    for f in outputs:
+        count = expand(f.count, lambda n: f"a->{n}")
+        if f.created and count == "1":
+            c(f"{f.type} live_{f.name}[1] = {{0}};")
+            values[f.name] = f"live_{f.name}"
+            continue
+        if f.created:
+            c(f"{f.type} *live_{f.name} = replay_scratch(r, (uint64_t)({count}), sizeof *live_{f.name});")
+            values[f.name] = f"live_{f.name}"
+        elif f.shape == "bytes":
+            # What was recorded may lie in a blob that is shared: a driver must not write there.
+            c(f"void *live_{f.name} = a->{f.name} ? replay_scratch(r, (uint64_t)({count}), 1) : NULL;")
+            values[f.name] = f"live_{f.name}"
+        else:
+            continue
+        c(f"if (!live_{f.name}{'' if f.created else f' && a->{f.name}'}{'' if count == '1' else f' && ({count}) != 0'})")
+        c("    return replay_no_scratch(r);")
+    call = f"{variable}->vk.{p.command.short}({', '.join(values.get(f.name, 'a->' + f.name) for f in p.fields)})"
+    if p.command.returns == "VkResult":
+        c(f"VkResult result = {call};")
+        c("if (result < 0)")
+        c("    return replay_result(r, result);")
+    else:
+        c(call + ";")
+    destroyed = [f for f in p.fields if f.destroyed]
+    for f in destroyed:
+        if f.shape == "value":
+            c(f"replay_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}));")
+        else:
+            c(f"for (size_t i = 0; i < (size_t)({expand(f.count, lambda n: f'a->{n}')}); i++)")
+            c(f"    replay_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}[i]));")
+    created = [f for f in outputs if f.created]
+    for f in created[:-1]:
+        c(f"enum lap_status status = gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, {expand(f.count, lambda n: f'a->{n}')});")
+        c("if (status != LAP_OK)")
+        c("    return status;")
+    for f in created[-1:]:
+        c(f"return gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, (uint64_t)({expand(f.count, lambda n: f'a->{n}')}));")
+    if not created:
+        c("return LAP_OK;")
+    c("}")
+
+
+def _emit_destroy(model: Model, c: Text, plans: list[CommandPlan]) -> None:
+    c("enum lap_status gen_destroy_object(struct replay *r, void *owner, enum gen_handle_type type, uint64_t live)")
+    c("{")
+    c("switch (type) {")
+    seen = set()
+    for p in plans:
+        handles = [f for f in p.fields if f.element == "handle" and f.shape == "value"]
+        if not p.disposition.destroys or p.packet or len(p.fields) != 3 or len(handles) != 2 or handles[1].type in seen:
+            continue
+        if handles[0].type not in ("VkDevice", "VkInstance"):
+            continue
+        seen.add(handles[1].type)
+        c.guard(p.command.guard)
+        c(f"case GEN_HANDLE_{handles[1].type}: {{")
+        parent = "dev" if handles[0].type == "VkDevice" else "instance"
+        c(f"struct replay_{'device' if parent == 'dev' else 'instance'} *{parent} = owner;")
+        c(f"struct gen_args_{p.name} args = {{.{handles[0].name} = {parent}->live, .{handles[1].name} = gen_{handles[1].type}(live)}};")
+        c(f"return call_{p.name}(r, owner, &args);")
+        c("}")
+    c.guard(None)
+    c("default: return LAP_END;")
+    c("}")
+    c("}")
