@@ -1,26 +1,103 @@
 # SPDX-License-Identifier: MIT
-# See `make help`.
+# `make help` lists the targets. Everything that is built lies under $(BUILD).
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
 BUILD ?= build
+# Another Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml.
 VULKAN_SDK ?=
 prefix ?= /usr/local
+DESTDIR ?=
 CC ?= cc
 PYTHON ?= python3
 CFLAGS ?= -O2 -g
 LDFLAGS ?=
+# WERROR=1: warnings are errors. SANITIZE=address,undefined or thread: an instrumented build (use a BUILD of its own).
 WERROR ?=
+SANITIZE ?=
 
-ifeq ($(VULKAN_SDK),)
-VULKAN_INCLUDE := /usr/include
-REGISTRY := /usr/share/vulkan/registry/vk.xml
-else
-VULKAN_INCLUDE := $(VULKAN_SDK)/include
-REGISTRY := $(firstword $(wildcard $(VULKAN_SDK)/share/vulkan/registry/vk.xml $(VULKAN_SDK)/registry/vk.xml) $(VULKAN_SDK)/share/vulkan/registry/vk.xml)
-endif
-
-PLATFORMS := -DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR
+VULKAN_ROOT := $(if $(VULKAN_SDK),$(VULKAN_SDK),/usr)
+REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 GEN := $(BUILD)/gen
+PLATFORMS := -DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter $(if $(WERROR),-Werror)
-ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) \
-	-I. -I$(GEN) -isystem $(VULKAN_INCLUDE) $(PLATFORMS) -D_GNU_SOURCE
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
+	-I. -I$(GEN) $(if $(VULKAN_SDK),-isystem $(VULKAN_SDK)/include) $(PLATFORMS) -D_GNU_SOURCE
+ALL_LDFLAGS := -pthread $(SANITIZER) -Wl,--gc-sections -Wl,--as-needed
 
-include $(wildcard */module.mk)
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+# ---- generated sources
+GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect
+GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_replay)
+GEN_STAMP := $(GEN)/stamp
+GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml $(REGISTRY)
+
+# ---- objects
+BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
+MEMTRACK := $(call object,$(wildcard memtrack/*.c))
+COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
+LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
+REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_replay.o
+TOOL_NAMES := lapilli lapilli-capture lapilli-info lapilli-print
+TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
+TRACE_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
+REPLAY_LIBS := $(TRACE_LIBS) -lxcb -ldl
+# The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
+UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
+
+PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
+LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
+MANIFESTS := $(BUILD)/share/vulkan/explicit_layer.d/VkLayer_lapilli.json $(BUILD)/share/vulkan/implicit_layer.d/VkLayer_lapilli.json
+
+.PHONY: all
+all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
+
+$(GEN_STAMP): $(GEN_INPUTS)
+	@mkdir -p $(GEN)
+	$(PYTHON) codegen/generate.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out $(GEN)
+	@touch $@
+
+$(GEN_SOURCES): $(GEN_STAMP) ;
+
+$(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c | $(GEN_STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIBRARY): $(COMMON) $(MEMTRACK) $(LAYER) layer/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now \
+		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(TRACE_LIBS)
+
+$(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c) $(COMMON) $(REPLAYER)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+
+$(foreach t,$(TOOL_NAMES),$(eval $(BUILD)/bin/$(t): $(call object,tools/$(t:lapilli-%=%).c)))
+$(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+
+
+$(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py base/version.h
+	@mkdir -p $(@D)
+	$(PYTHON) manifests/make_manifest.py --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
+
+# ---- tests
+include $(wildcard tests/*/module.mk)
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+-include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c)))

@@ -11,6 +11,7 @@ from text import Text, dispatch_handle, finish_header, header
 
 def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_ids.py", "GEN_IDS_H", ["<stdint.h>", "<vulkan/vulkan.h>"])
+    h(f'#define GEN_REGISTRY_VERSION "{model.registry.header_version}"')
     h("enum gen_command {")
     h("GEN_COMMAND_NONE = 0,")
     for c in model.commands:

@@ -45,8 +45,10 @@ struct layer_instance {
     struct lap_object object;
     VkInstance handle;
     PFN_vkGetInstanceProcAddr next_get_proc_addr;
+    PFN_GetPhysicalDeviceProcAddr next_get_physical_device_proc_addr; /* NULL: the next layer has none */
     struct gen_instance_dispatch vk;
     uint32_t api_version;
+    void *dispatch_table; /* the key in layer.instances_by_table */
 };
 
 struct layer_queue {
@@ -55,7 +57,6 @@ struct layer_queue {
     struct layer_device *device;
     uint32_t family, number;
     VkQueueFlags flags; /* of its family */
-    struct layer_submission *submissions; /* submit.c: not yet known to be finished, oldest first; under device->submit_mutex */
 };
 
 struct layer_device {
@@ -71,7 +72,12 @@ struct layer_device {
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
     bool bindless;                 /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
-    pthread_mutex_t submit_mutex;  /* submissions of all queues, fences and semaphores that they signal */
+    pthread_mutex_t submit_mutex;  /* all of the next four, and what resources name */
+    struct layer_submission *submissions, *last_submission; /* not yet known to be finished, in the order of submission */
+    struct layer_submission *spare_submissions;
+    uint64_t submit_serial;
+    atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
+    struct lap_map resources;      /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
 };
@@ -90,6 +96,7 @@ struct layer_buffer {
     struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
+    bool device_only;          /* bound to memory that the program can't map: the host never touches it */
 };
 
 struct layer_image {
@@ -97,6 +104,7 @@ struct layer_image {
     struct lap_memobj *memobj;
     VkImageCreateInfo info;      /* pNext and pQueueFamilyIndices cleared */
     VkDeviceSize bytes;          /* from its memory requirements when bound */
+    bool device_only;            /* as in layer_buffer */
     VkSwapchainKHR swapchain;    /* of presentable images */
     uint32_t swapchain_index;
 };
@@ -117,18 +125,33 @@ struct layer_descriptor_binding {
     VkDescriptorType type;
 };
 
-struct layer_set_layout {
-    struct lap_object object;
-    struct layer_descriptor_binding *bindings; /* sorted by binding number */
-    uint32_t binding_count, slot_count;
-    bool update_after_bind, push;
-    atomic_uint references; /* sets, pipeline layouts and templates keep a layout that the program has destroyed */
+/* What sets and pipeline layouts keep of a set layout that the program may have destroyed. */
+struct layer_set_layout_data {
+    atomic_uint references;
+    uint32_t binding_count, slot_count, dynamic_count;
+    bool update_after_bind, variable_count; /* variable_count: of the last binding */
+    struct layer_descriptor_binding bindings[]; /* sorted by binding number; slots in the same order */
 };
 
-struct layer_pipeline_layout {
+struct layer_set_layout {
     struct lap_object object;
-    struct layer_set_layout_data **sets;
-    uint32_t set_count;
+    struct layer_set_layout_data *data; /* NULL when out of memory */
+};
+
+/* Memory that a descriptor names. What it names may be gone when the set is used again, so it is no pointer. */
+struct layer_descriptor_slot {
+    uint64_t resource; /* layer_resource; 0: nothing that the host can touch */
+    VkDeviceSize offset, bytes;
+    bool written; /* the device may write through it */
+};
+
+struct layer_descriptor_set {
+    struct lap_object object;
+    struct layer_set_layout_data *layout;
+    struct layer_descriptor_set *next_in_pool, **previous_in_pool;
+    struct layer_descriptor_slot *slots; /* NULL until one of them names something */
+    uint32_t slot_count;
+    uint64_t resolved; /* the last submit for which its slots were looked up; under submit_mutex */
 };
 
 struct layer_template {
@@ -137,7 +160,7 @@ struct layer_template {
     VkDescriptorUpdateTemplateEntry *entries;
     uint32_t entry_count, set;
     VkPipelineBindPoint bind_point;
-    VkPipelineLayout pipeline_layout;
+    VkPipelineLayout pipeline_layout; /* of push templates */
 };
 
 struct layer_descriptor_pool {
@@ -145,10 +168,18 @@ struct layer_descriptor_pool {
     struct layer_descriptor_set *sets; /* linked through next_in_pool */
 };
 
+struct layer_framebuffer {
+    struct lap_object object;
+    uint64_t *resources; /* layer_resource of attachments in memory that the program can map */
+    uint32_t resource_count;
+};
+
 struct layer_command_pool {
     struct lap_object object;
     struct layer_cmdbuf *buffers; /* linked through next_in_pool */
 };
+
+#define LAYER_RECENT_SETS 32u
 
 enum layer_cmdbuf_state { LAYER_CMDBUF_INITIAL, LAYER_CMDBUF_RECORDING, LAYER_CMDBUF_EXECUTABLE };
 
@@ -163,12 +194,21 @@ struct layer_cmdbuf {
     enum layer_cmdbuf_state state;
     bool secondary;
     struct lap_touched touched;      /* ranges that the commands name directly */
+    struct lap_touched unchecked;    /* those of them whose contents differ from run to run (queries, time stamps) */
     struct layer_cmdbuf_sets *sets;  /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
+    uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
 };
 
 struct layer_fence {
     struct lap_object object;
+};
+
+struct layer_semaphore {
+    struct lap_object object;
+    bool timeline;
+    uint64_t signals;           /* of binary ones: how many were submitted; under submit_mutex */
+    atomic_uint_fast64_t known; /* of timelines: the last value that was recorded as reached */
 };
 
 struct layer_surface {
@@ -188,15 +228,18 @@ struct layer_state {
     struct lap_map maps[GEN_HANDLE_COUNT]; /* dispatchable and instance-level handles */
     struct lap_map *map_pointers[GEN_HANDLE_COUNT];
     struct lap_object_tables tables;
+    struct lap_map instances_by_table;     /* struct layer_instance by the loader's dispatch table pointer */
     atomic_uint_fast64_t next_index[GEN_HANDLE_COUNT];
     pthread_mutex_t object_mutex[GEN_HANDLE_COUNT]; /* creation and destruction of records of one type */
     pthread_mutex_t recording_mutex;                /* opening and closing of the file */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;
+    bool resolved; /* options are */
     atomic_uint_fast64_t frames; /* presented */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
     pthread_key_t thread_key;
+    bool pass_through; /* armed at no time: nothing but the loader's chains is touched */
 };
 
 extern struct layer_state layer;
@@ -243,13 +286,14 @@ uint64_t layer_packet_ticket(void);
 /* For packets written at entry: says the call's result when it was not VK_SUCCESS. */
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result);
 
+/* Adds keys to the file's info object. json is a JSON object. */
+void layer_recording_info(const char *json);
 /* Ends a frame: all streams hand over what they hold. */
 void layer_frame_end(void);
 bool layer_is_recording(void);
 void layer_stop(const char *reason);
-/* At vkCreateInstance: opens the file unless it is open; at process exit: closes it. */
+/* At vkCreateInstance: resolves the options once and opens the file unless it is open. At process exit the file is closed. */
 void layer_recording_start(void);
-void layer_recording_finish(void);
 
 /* ---- command_buffer.c ---- */
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command buffers: what is recorded between vkBeginCommandBuffer and vkEndCommandBuffer gathers in the command buffer's own
+ * encoder, with no lock, and enters the trace as one block at vkEndCommandBuffer. A block does not name its command buffer, so
+ * that equal blocks are stored once (docs/format.md, "Blocks").
+ */
+#include <stdlib.h>
+
+#include "codegen/support/conditions.h"
+#include "gen_layer.h"
+#include "layer/records.h"
+
+void layer_cmdbuf_reset(struct layer_cmdbuf *cb)
+{
+    lap_enc_reset(&cb->enc);
+    cb->command_count = 0;
+    cb->state = LAYER_CMDBUF_INITIAL;
+    cb->sets_count = 0;
+    lap_touched_reset(&cb->touched);
+}
+
+static void unlink_from_pool(struct layer_cmdbuf *cb)
+{
+    if (cb->previous_in_pool) {
+        *cb->previous_in_pool = cb->next_in_pool;
+        if (cb->next_in_pool)
+            cb->next_in_pool->previous_in_pool = cb->previous_in_pool;
+    }
+    cb->previous_in_pool = NULL;
+    cb->next_in_pool = NULL;
+}
+
+void layer_cmdbuf_finish(struct lap_object *object)
+{
+    struct layer_cmdbuf *cb = (struct layer_cmdbuf *)object;
+    unlink_from_pool(cb);
+    lap_enc_finish(&cb->enc);
+    lap_touched_finish(&cb->touched);
+    free(cb->sets);
+}
+
+void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device, const VkCommandBufferAllocateInfo *pAllocateInfo,
+                                       VkCommandBuffer *pCommandBuffers, VkResult result)
+{
+    struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, pAllocateInfo->commandPool);
+
+    for (uint32_t i = 0; i < pAllocateInfo->commandBufferCount; i++) {
+        struct layer_cmdbuf *cb = layer_cmdbuf_of(pCommandBuffers[i]);
+        if (!cb)
+            continue;
+        cb->handle = pCommandBuffers[i];
+        cb->device = dev;
+        cb->secondary = pAllocateInfo->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+        lap_enc_init(&cb->enc, &dev->tables, NULL);
+        lap_touched_init(&cb->touched);
+        if (!pool)
+            continue;
+        cb->pool = pool;
+        cb->next_in_pool = pool->buffers;
+        cb->previous_in_pool = &pool->buffers;
+        if (pool->buffers)
+            pool->buffers->previous_in_pool = &cb->next_in_pool;
+        pool->buffers = cb;
+    }
+}
+
+void hook_before_FreeCommandBuffers(struct layer_device *dev, VkDevice device, VkCommandPool commandPool,
+                                    uint32_t commandBufferCount, const VkCommandBuffer *pCommandBuffers)
+{
+    for (uint32_t i = 0; i < commandBufferCount; i++) {
+        struct layer_cmdbuf *cb = pCommandBuffers[i] ? layer_cmdbuf_of(pCommandBuffers[i]) : NULL;
+        if (cb)
+            unlink_from_pool(cb);
+    }
+}
+
+void hook_before_DestroyCommandPool(struct layer_device *dev, VkDevice device, VkCommandPool commandPool,
+                                    const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, commandPool);
+    while (pool && pool->buffers)
+        layer_object_remove(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(pool->buffers->handle));
+}
+
+void hook_before_ResetCommandPool(struct layer_device *dev, VkDevice device, VkCommandPool commandPool, VkCommandPoolResetFlags flags)
+{
+    struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, commandPool);
+    for (struct layer_cmdbuf *cb = pool ? pool->buffers : NULL; cb; cb = cb->next_in_pool)
+        layer_cmdbuf_reset(cb);
+}
+
+void hook_before_ResetCommandBuffer(struct layer_device *dev, VkCommandBuffer commandBuffer, VkCommandBufferResetFlags flags)
+{
+    layer_cmdbuf_reset(layer_cmdbuf_of(commandBuffer));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_BeginCommandBuffer(VkCommandBuffer commandBuffer, const VkCommandBufferBeginInfo *pBeginInfo)
+{
+    struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
+    VkResult result = cb->device->vk.BeginCommandBuffer(commandBuffer, pBeginInfo);
+
+    layer_cmdbuf_reset(cb);
+    if (result != VK_SUCCESS || !layer_is_recording())
+        return result;
+    cb->state = LAYER_CMDBUF_RECORDING;
+    cb->enc.writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    cb->enc.scratch[COND_SCRATCH_SECONDARY] = cb->secondary;
+    struct lap_enc *enc = layer_block_command(cb, GEN_vkBeginCommandBuffer);
+    if (enc)
+        gen_encode_vkBeginCommandBuffer(enc, pBeginInfo);
+    return result;
+}
+
+static void store_block(struct layer_cmdbuf *cb)
+{
+    struct lap_writer *writer = cb->enc.writer;
+    bool is_new = false;
+    uint64_t block;
+
+    if (cb->enc.failed) {
+        layer_stop("out of memory");
+        return;
+    }
+    if (!layer_is_recording())
+        return;
+    block = lap_writer_blob(writer, LAP_BLOB_BLOCK, cb->enc.base, (size_t)(cb->enc.p - cb->enc.base), &is_new);
+    if (!block)
+        return;
+    lap_writer_count(writer, LAP_COUNTER_COMMANDS, cb->command_count);
+    lap_writer_count(writer, LAP_COUNTER_BLOCKS_RECORDED, 1);
+    lap_writer_count(writer, LAP_COUNTER_BLOCKS_STORED, is_new);
+    lap_writer_count(writer, LAP_COUNTER_UNKNOWN_STRUCTS, cb->enc.unknown_structs);
+    struct lap_enc *enc = layer_packet_begin(&cb->device->tables, GEN_lapilliBlock, 0);
+    if (enc) {
+        gen_encode_lapilliBlock(enc, cb->handle, block, (uint32_t)cb->command_count);
+        layer_packet_end();
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EndCommandBuffer(VkCommandBuffer commandBuffer)
+{
+    struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
+    struct lap_enc *enc = layer_block_command(cb, GEN_vkEndCommandBuffer);
+    VkResult result;
+
+    if (enc)
+        gen_encode_vkEndCommandBuffer(enc);
+    result = cb->device->vk.EndCommandBuffer(commandBuffer);
+    if (cb->state == LAYER_CMDBUF_RECORDING) {
+        if (result == VK_SUCCESS)
+            store_block(cb);
+        cb->state = result == VK_SUCCESS ? LAYER_CMDBUF_EXECUTABLE : LAYER_CMDBUF_INITIAL;
+    }
+    return result;
+}

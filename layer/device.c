@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device: the loader's device chain, queues, and what a trace says about the machine that it was recorded on.
+ */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_layer.h"
+#include "layer/records.h"
+
+static void *chain_find(const void *chain, VkStructureType type)
+{
+    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
+        if (s->sType == type)
+            return (void *)(uintptr_t)s;
+    return NULL;
+}
+
+static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkLayerFunction function)
+{
+    for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && ((const VkLayerDeviceCreateInfo *)s)->function == function)
+            return (VkLayerDeviceCreateInfo *)(uintptr_t)s;
+    return NULL;
+}
+
+/* Features with which shaders reach memory that no descriptor names. */
+static bool is_bindless(const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceVulkan12Features *core = chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const VkPhysicalDeviceBufferDeviceAddressFeatures *address =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+    return (core && core->bufferDeviceAddress) || (address && address->bufferDeviceAddress);
+}
+
+static void describe_device(const struct layer_device *dev)
+{
+    const VkPhysicalDeviceProperties *p = &dev->physical_device->properties;
+    cJSON *info = cJSON_CreateObject(), *machine = cJSON_AddObjectToObject(info, "recorded_on");
+    char version[64], *text;
+
+    cJSON_AddStringToObject(machine, "device", p->deviceName);
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
+    /* VkPhysicalDeviceDriverProperties is core in 1.2. */
+    if (p->apiVersion >= VK_API_VERSION_1_2 && dev->instance->api_version >= VK_API_VERSION_1_1 &&
+        dev->instance->vk.GetPhysicalDeviceProperties2)
+        dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle), &properties2);
+    if (driver.driverName[0])
+        snprintf(version, sizeof version, "%.30s %.30s", driver.driverName, driver.driverInfo);
+    else
+        snprintf(version, sizeof version, "0x%x", p->driverVersion);
+    cJSON_AddStringToObject(machine, "driver", version);
+    snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(p->apiVersion), VK_API_VERSION_MINOR(p->apiVersion),
+             VK_API_VERSION_PATCH(p->apiVersion));
+    cJSON_AddStringToObject(machine, "api_version", version);
+    cJSON_AddNumberToObject(machine, "vendor_id", p->vendorID);
+    cJSON_AddNumberToObject(machine, "device_id", p->deviceID);
+    cJSON_AddStringToObject(info, "write_watch", lap_memtrack_watch_name(dev->memtrack));
+    cJSON_AddStringToObject(info, "write_watch_reason", lap_memtrack_watch_reason(dev->memtrack));
+    text = cJSON_PrintUnformatted(info);
+    if (text)
+        layer_recording_info(text);
+    cJSON_free(text);
+    cJSON_Delete(info);
+}
+
+static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_physical_device *gpu,
+                        PFN_vkGetDeviceProcAddr next, const VkDeviceCreateInfo *info)
+{
+    struct lap_memtrack_options options = {
+        .watch = layer.options.write_watch,
+        .non_coherent_atom_bytes = gpu->properties.limits.nonCoherentAtomSize,
+        .log = &layer.log,
+    };
+
+    dev->handle = handle;
+    dev->instance = gpu->instance;
+    dev->physical_device = gpu;
+    dev->next_get_proc_addr = next;
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
+        if (!gen_handle_global[type])
+            lap_map_init(&dev->own_maps[type]);
+        dev->maps[type] = gen_handle_global[type] ? &layer.maps[type] : &dev->own_maps[type];
+    }
+    dev->tables.maps = dev->maps;
+    pthread_mutex_init(&dev->submit_mutex, NULL);
+    pthread_mutex_init(&dev->verify_mutex, NULL);
+    dev->bindless = is_bindless(info);
+    gen_load_device_dispatch(&dev->vk, next, handle);
+    return lap_memtrack_create(&options, &dev->memtrack) == LAP_OK;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice, const VkDeviceCreateInfo *pCreateInfo,
+                                                    const VkAllocationCallbacks *pAllocator, VkDevice *pDevice)
+{
+    struct layer_physical_device *gpu = layer_physical_device_of(physicalDevice);
+    VkLayerDeviceCreateInfo *link = device_chain(pCreateInfo, VK_LAYER_LINK_INFO);
+    VkLayerDeviceCreateInfo *callback = device_chain(pCreateInfo, VK_LOADER_DATA_CALLBACK);
+    PFN_vkGetInstanceProcAddr next_instance;
+    PFN_vkGetDeviceProcAddr next_device;
+    PFN_vkCreateDevice create;
+    struct layer_device *dev;
+    VkResult result;
+
+    if (!gpu || !gpu->instance || !link || !link->u.pLayerInfo)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    next_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    next_device = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
+    create = (PFN_vkCreateDevice)next_instance(gpu->instance->handle, "vkCreateDevice");
+    if (!create)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    result = create(physicalDevice, pCreateInfo, pAllocator, pDevice);
+    if (result != VK_SUCCESS)
+        return result;
+
+    dev = LAYER_ADD(NULL, VkDevice, *pDevice);
+    if (!dev || !device_init(dev, *pDevice, gpu, next_device, pCreateInfo)) {
+        PFN_vkDestroyDevice destroy = (PFN_vkDestroyDevice)next_device(*pDevice, "vkDestroyDevice");
+        if (destroy)
+            destroy(*pDevice, pAllocator);
+        if (dev)
+            layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(*pDevice));
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
+    if (layer_is_recording())
+        describe_device(dev);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateDevice, 0);
+    if (enc) {
+        gen_encode_vkCreateDevice(enc, physicalDevice, pCreateInfo, pAllocator, pDevice, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+struct handles_of {
+    const struct layer_device *device;
+    enum gen_handle_type type;
+    uint64_t *handles;
+    size_t count, capacity;
+};
+
+static void collect_of_device(void *user, uint64_t key, void *value)
+{
+    struct handles_of *found = user;
+    const struct layer_device *owner = found->type == GEN_HANDLE_VkQueue ? ((struct layer_queue *)value)->device
+                                                                        : ((struct layer_cmdbuf *)value)->device;
+    if (owner == found->device && found->count < found->capacity)
+        found->handles[found->count++] = key;
+}
+
+/* Queues, and command buffers whose pool the program did not destroy. */
+static void remove_dispatchable(struct layer_device *dev, enum gen_handle_type type)
+{
+    struct handles_of found = {.device = dev, .type = type, .capacity = lap_map_count(&layer.maps[type])};
+    found.handles = found.capacity ? calloc(found.capacity, sizeof *found.handles) : NULL;
+    if (found.handles)
+        lap_map_each(&layer.maps[type], collect_of_device, &found);
+    for (size_t i = 0; i < found.count; i++)
+        layer_object_remove(NULL, type, found.handles[i]);
+    free(found.handles);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_device *dev;
+    PFN_vkDestroyDevice destroy;
+
+    if (!device || !(dev = layer_device_of_VkDevice(device)))
+        return;
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkDestroyDevice, 0);
+    if (enc) {
+        gen_encode_vkDestroyDevice(enc, device, pAllocator);
+        layer_packet_end();
+    }
+    destroy = dev->vk.DestroyDevice;
+    layer_submit_finish(dev);
+    layer_verify_finish(dev);
+    remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);
+    remove_dispatchable(dev, GEN_HANDLE_VkQueue);
+    layer_objects_finish(dev);
+    lap_memtrack_destroy(&dev->memtrack);
+    pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->verify_mutex);
+    layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(device));
+    destroy(device, pAllocator);
+}
+
+static void queue_found(struct layer_device *dev, VkQueue handle, uint32_t family, uint32_t number)
+{
+    struct layer_queue *queue;
+    VkQueueFamilyProperties families[64];
+    uint32_t count = 64;
+
+    if (!handle)
+        return;
+    queue = (struct layer_queue *)layer_object_find_or_add(NULL, GEN_HANDLE_VkQueue, gen_u64_VkQueue(handle));
+    if (!queue || queue->device)
+        return;
+    queue->handle = handle;
+    queue->family = family;
+    queue->number = number;
+    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(gen_VkPhysicalDevice(dev->physical_device->object.handle), &count, families);
+    queue->flags = family < count ? families[family].queueFlags : 0;
+    queue->device = dev;
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue(VkDevice device, uint32_t queueFamilyIndex, uint32_t queueIndex, VkQueue *pQueue)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+
+    dev->vk.GetDeviceQueue(device, queueFamilyIndex, queueIndex, pQueue);
+    queue_found(dev, *pQueue, queueFamilyIndex, queueIndex);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetDeviceQueue, 0);
+    if (enc) {
+        gen_encode_vkGetDeviceQueue(enc, device, queueFamilyIndex, queueIndex, pQueue);
+        layer_packet_end();
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *pQueueInfo, VkQueue *pQueue)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+
+    dev->vk.GetDeviceQueue2(device, pQueueInfo, pQueue);
+    queue_found(dev, *pQueue, pQueueInfo->queueFamilyIndex, pQueueInfo->queueIndex);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetDeviceQueue2, 0);
+    if (enc) {
+        gen_encode_vkGetDeviceQueue2(enc, device, pQueueInfo, pQueue);
+        layer_packet_end();
+    }
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry: what the loader calls. Interface version 2: one exported negotiate function hands out the others; the remaining
+ * exports are what Android's loader asks for (layers_extensions.cpp).
+ *
+ * While the layer is not armed only the two chains (instance and device creation) are intercepted, because the loader's chain
+ * elements must be advanced; everything else goes straight to the next layer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "gen_layer.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct);
+EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName);
+EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *pName);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
+                                                                      VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char *pLayerName, uint32_t *pPropertyCount,
+                                                                            VkExtensionProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
+                                                                          uint32_t *pPropertyCount, VkExtensionProperties *pProperties);
+
+static const VkExtensionProperties own_device_extensions[] = {
+    {VK_EXT_TOOLING_INFO_EXTENSION_NAME, VK_EXT_TOOLING_INFO_SPEC_VERSION},
+};
+
+static bool is_own_name(const char *name) { return name && strcmp(name, LAPILLI_LAYER_NAME) == 0; }
+
+/* The two-call idiom: VK_INCOMPLETE when there is less room than there are elements. */
+static VkResult give(const void *from, uint32_t have, size_t bytes, uint32_t *count, void *to)
+{
+    uint32_t room = *count;
+    if (!to) {
+        *count = have;
+        return VK_SUCCESS;
+    }
+    *count = room < have ? room : have;
+    if (*count)
+        memcpy(to, from, *count * bytes);
+    return *count < have ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+static VkResult give_own_layer(uint32_t *count, VkLayerProperties *properties)
+{
+    const VkLayerProperties own = {
+        LAPILLI_LAYER_NAME, VK_HEADER_VERSION_COMPLETE, LAPILLI_IMPLEMENTATION_VERSION, LAPILLI_LAYER_DESCRIPTION};
+    return give(&own, 1, sizeof own, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties)
+{
+    return give_own_layer(pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
+                                                                      VkLayerProperties *pProperties)
+{
+    return give_own_layer(pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceExtensionProperties(const char *pLayerName, uint32_t *pPropertyCount,
+                                                                            VkExtensionProperties *pProperties)
+{
+    if (!is_own_name(pLayerName))
+        return VK_ERROR_LAYER_NOT_PRESENT;
+    return give(NULL, 0, sizeof *pProperties, pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceVersion(uint32_t *pApiVersion)
+{
+    *pApiVersion = VK_HEADER_VERSION_COMPLETE;
+    return VK_SUCCESS;
+}
+
+static int compare_names(const void *key, const void *element) { return strcmp(key, *(const char *const *)element); }
+
+static bool is_shown(const char *extension)
+{
+    return bsearch(extension, gen_known_extensions, gen_known_extension_count, sizeof(char *), compare_names) &&
+           !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
+                                                                          uint32_t *pPropertyCount, VkExtensionProperties *pProperties)
+{
+    struct layer_instance *instance;
+    VkExtensionProperties *all = NULL;
+    uint32_t count = 0, shown = 0;
+    VkResult result;
+
+    if (is_own_name(pLayerName))
+        return give(own_device_extensions, sizeof own_device_extensions / sizeof *own_device_extensions, sizeof *pProperties,
+                    pPropertyCount, pProperties);
+    if (!physicalDevice || !(instance = layer_instance_of_VkPhysicalDevice(physicalDevice)))
+        return VK_ERROR_LAYER_NOT_PRESENT;
+    if (layer.pass_through || pLayerName)
+        return instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
+    do {
+        free(all);
+        all = NULL;
+        result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, &count, NULL);
+        if (result != VK_SUCCESS)
+            return result;
+        all = calloc(count ? count : 1, sizeof *all);
+        if (!all)
+            return VK_ERROR_OUT_OF_HOST_MEMORY;
+        result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, &count, all);
+    } while (result == VK_INCOMPLETE);
+    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
+        if (is_shown(all[i].extensionName))
+            all[shown++] = all[i];
+    if (result == VK_SUCCESS)
+        result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
+    free(all);
+    return result;
+}
+
+static int compare_entries(const void *key, const void *element) { return strcmp(key, ((const struct gen_entry *)element)->name); }
+
+static const struct gen_entry *find_entry(const char *name)
+{
+    return bsearch(name, gen_entries, gen_entry_count, sizeof *gen_entries, compare_entries);
+}
+
+/* True when the next layer or driver has the function. */
+static bool is_available(const void *dispatch, const struct gen_entry *entry)
+{
+    PFN_vkVoidFunction next;
+    memcpy(&next, (const char *)dispatch + entry->dispatch_offset, sizeof next);
+    return next != NULL;
+}
+
+static const char *const chain_commands[] = {"vkCreateDevice", "vkDestroyDevice", "vkDestroyInstance", "vkGetDeviceProcAddr",
+                                             "vkGetInstanceProcAddr"};
+
+static bool is_chain_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof chain_commands / sizeof *chain_commands; i++)
+        if (strcmp(name, chain_commands[i]) == 0)
+            return true;
+    return false;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetInstanceProcAddr(VkInstance handle, const char *pName)
+{
+    static const char *const global[] = {"vkCreateInstance", "vkEnumerateInstanceExtensionProperties",
+                                         "vkEnumerateInstanceLayerProperties", "vkGetInstanceProcAddr"};
+    const struct gen_entry *entry = find_entry(pName);
+    struct layer_instance *instance;
+
+    for (size_t i = 0; entry && i < sizeof global / sizeof *global; i++)
+        if (strcmp(pName, global[i]) == 0)
+            return entry->function;
+    if (!handle || !(instance = layer_instance_of_VkInstance(handle)))
+        return NULL;
+    if (!entry || (layer.pass_through && !is_chain_command(pName)))
+        return instance->next_get_proc_addr(handle, pName);
+    if (entry->device_level)
+        return instance->next_get_proc_addr(handle, pName) ? entry->function : NULL;
+    return is_available(&instance->vk, entry) ? entry->function : NULL;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice handle, const char *pName)
+{
+    const struct gen_entry *entry = find_entry(pName);
+    struct layer_device *dev = handle ? layer_device_of_VkDevice(handle) : NULL;
+
+    if (!dev)
+        return NULL;
+    if (!entry || (layer.pass_through && !is_chain_command(pName)))
+        return dev->next_get_proc_addr(handle, pName);
+    if (!entry->device_level)
+        return NULL;
+    return is_available(&dev->vk, entry) ? entry->function : NULL;
+}
+
+/* Physical-device commands that this registry does not know go on to the next layer. */
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char *pName)
+{
+    const struct gen_entry *entry = find_entry(pName);
+    struct layer_instance *instance = handle ? layer_instance_of_VkInstance(handle) : NULL;
+
+    if (!instance)
+        return NULL;
+    if (!entry || entry->device_level || layer.pass_through)
+        return instance->next_get_physical_device_proc_addr ? instance->next_get_physical_device_proc_addr(handle, pName) : NULL;
+    return is_available(&instance->vk, entry) ? entry->function : NULL;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct)
+{
+    if (!pVersionStruct || pVersionStruct->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT || pVersionStruct->loaderLayerInterfaceVersion < 2)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    pVersionStruct->loaderLayerInterfaceVersion = 2;
+    pVersionStruct->pfnGetInstanceProcAddr = capture_GetInstanceProcAddr;
+    pVersionStruct->pfnGetDeviceProcAddr = capture_GetDeviceProcAddr;
+    pVersionStruct->pfnGetPhysicalDeviceProcAddr = get_physical_device_proc_addr;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName)
+{
+    return capture_GetInstanceProcAddr(instance, pName);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *pName)
+{
+    return capture_GetDeviceProcAddr(device, pName);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties)
+{
+    return give_own_layer(pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
+                                                                VkLayerProperties *pProperties)
+{
+    return give_own_layer(pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char *pLayerName, uint32_t *pPropertyCount,
+                                                                      VkExtensionProperties *pProperties)
+{
+    return capture_EnumerateInstanceExtensionProperties(pLayerName, pPropertyCount, pProperties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
+                                                                    uint32_t *pPropertyCount, VkExtensionProperties *pProperties)
+{
+    return capture_EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instance: the loader's instance chain, physical devices and what they show. Loader-Layer interface, "Layer Instance/Device
+ * creation": the chain element is advanced before calling down, nothing is touched on failure, and no trampoline of the loader
+ * is called from here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_layer.h"
+#include "layer/records.h"
+
+static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info)
+{
+    for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO &&
+            ((const VkLayerInstanceCreateInfo *)s)->function == VK_LAYER_LINK_INFO)
+            return (VkLayerInstanceCreateInfo *)(uintptr_t)s;
+    return NULL;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
+                                                      VkInstance *pInstance)
+{
+    VkLayerInstanceCreateInfo *link = instance_link(pCreateInfo);
+    PFN_vkGetInstanceProcAddr next;
+    PFN_GetPhysicalDeviceProcAddr next_physical_device;
+    PFN_vkCreateInstance create;
+    struct layer_instance *instance;
+    VkResult result;
+
+    if (!link || !link->u.pLayerInfo)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    next_physical_device = link->u.pLayerInfo->pfnNextGetPhysicalDeviceProcAddr;
+    create = (PFN_vkCreateInstance)next(VK_NULL_HANDLE, "vkCreateInstance");
+    if (!create)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    result = create(pCreateInfo, pAllocator, pInstance);
+    if (result != VK_SUCCESS)
+        return result;
+
+    layer_recording_start();
+    instance = LAYER_ADD(NULL, VkInstance, *pInstance);
+    void *table = *(void **)*pInstance;
+    if (!instance || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
+        /* Without a record nothing below this layer can be called. */
+        PFN_vkDestroyInstance destroy = (PFN_vkDestroyInstance)next(*pInstance, "vkDestroyInstance");
+        if (destroy)
+            destroy(*pInstance, pAllocator);
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    instance->handle = *pInstance;
+    instance->next_get_proc_addr = next;
+    instance->next_get_physical_device_proc_addr = next_physical_device;
+    instance->dispatch_table = table;
+    instance->api_version = pCreateInfo->pApplicationInfo && pCreateInfo->pApplicationInfo->apiVersion
+                                ? pCreateInfo->pApplicationInfo->apiVersion
+                                : VK_API_VERSION_1_0;
+    gen_load_instance_dispatch(&instance->vk, next, *pInstance);
+
+    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkCreateInstance, 0);
+    if (enc) {
+        gen_encode_vkCreateInstance(enc, pCreateInfo, pAllocator, pInstance, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+struct physical_devices_of {
+    struct layer_instance *instance;
+    uint64_t *handles;
+    size_t count, capacity;
+};
+
+static void collect_physical_device(void *user, uint64_t key, void *value)
+{
+    struct physical_devices_of *found = user;
+    if (((struct layer_physical_device *)value)->instance == found->instance && found->count < found->capacity)
+        found->handles[found->count++] = key;
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_instance *instance;
+    PFN_vkDestroyInstance destroy;
+    struct lap_map *map = &layer.maps[GEN_HANDLE_VkPhysicalDevice];
+
+    if (!instance_handle || !(instance = layer_instance_of_VkInstance(instance_handle)))
+        return;
+    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkDestroyInstance, 0);
+    if (enc) {
+        gen_encode_vkDestroyInstance(enc, instance_handle, pAllocator);
+        layer_packet_end();
+    }
+    struct physical_devices_of found = {.instance = instance, .capacity = lap_map_count(map)};
+    found.handles = found.capacity ? calloc(found.capacity, sizeof *found.handles) : NULL;
+    if (found.handles)
+        lap_map_each(map, collect_physical_device, &found);
+    for (size_t i = 0; i < found.count; i++)
+        layer_object_remove(NULL, GEN_HANDLE_VkPhysicalDevice, found.handles[i]);
+    free(found.handles);
+
+    destroy = instance->vk.DestroyInstance;
+    lap_map_remove(&layer.instances_by_table, (uint64_t)(uintptr_t)instance->dispatch_table);
+    layer_object_remove(NULL, GEN_HANDLE_VkInstance, gen_u64_VkInstance(instance_handle));
+    destroy(instance_handle, pAllocator);
+}
+
+struct layer_physical_device *layer_physical_device_add(struct layer_instance *instance, VkPhysicalDevice handle)
+{
+    struct layer_physical_device *gpu = (struct layer_physical_device *)layer_object_find_or_add(
+        NULL, GEN_HANDLE_VkPhysicalDevice, gen_u64_VkPhysicalDevice(handle));
+    struct lap_type types[LAP_TYPES_MAX];
+
+    if (!gpu || gpu->instance)
+        return gpu;
+    gpu->instance = instance;
+    instance->vk.GetPhysicalDeviceProperties(handle, &gpu->properties);
+    instance->vk.GetPhysicalDeviceMemoryProperties(handle, &gpu->memory);
+    for (uint32_t i = 0; i < gpu->memory.memoryTypeCount; i++)
+        types[i] = (struct lap_type){gpu->memory.memoryTypes[i].propertyFlags, gpu->memory.memoryTypes[i].heapIndex};
+    lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount, layer.options.real_memory_types || layer.pass_through);
+    return gpu;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance instance_handle, uint32_t *pPhysicalDeviceCount,
+                                                                VkPhysicalDevice *pPhysicalDevices)
+{
+    struct layer_instance *instance = layer_instance_of_VkInstance(instance_handle);
+    VkResult result = instance->vk.EnumeratePhysicalDevices(instance_handle, pPhysicalDeviceCount, pPhysicalDevices);
+
+    for (uint32_t i = 0; result >= 0 && pPhysicalDevices && i < *pPhysicalDeviceCount; i++)
+        layer_physical_device_add(instance, pPhysicalDevices[i]);
+    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkEnumeratePhysicalDevices(enc, instance_handle, pPhysicalDeviceCount, pPhysicalDevices, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDeviceGroups(VkInstance instance_handle, uint32_t *pPhysicalDeviceGroupCount,
+                                                                     VkPhysicalDeviceGroupProperties *pPhysicalDeviceGroupProperties)
+{
+    struct layer_instance *instance = layer_instance_of_VkInstance(instance_handle);
+    VkResult result = instance->vk.EnumeratePhysicalDeviceGroups(instance_handle, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties);
+
+    for (uint32_t i = 0; result >= 0 && pPhysicalDeviceGroupProperties && i < *pPhysicalDeviceGroupCount; i++)
+        for (uint32_t j = 0; j < pPhysicalDeviceGroupProperties[i].physicalDeviceCount; j++)
+            layer_physical_device_add(instance, pPhysicalDeviceGroupProperties[i].physicalDevices[j]);
+    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkEnumeratePhysicalDeviceGroups(enc, instance_handle, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties, result);
+        layer_packet_end();
+    }
+    return result;
+}

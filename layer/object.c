@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "layer/layer.h"
+#include "layer/records.h"
+
+static const struct layer_record_type record_types[GEN_HANDLE_COUNT] = {
+    [GEN_HANDLE_VkInstance] = {sizeof(struct layer_instance), NULL},
+    [GEN_HANDLE_VkPhysicalDevice] = {sizeof(struct layer_physical_device), NULL},
+    [GEN_HANDLE_VkDevice] = {sizeof(struct layer_device), NULL},
+    [GEN_HANDLE_VkQueue] = {sizeof(struct layer_queue), NULL},
+    [GEN_HANDLE_VkCommandBuffer] = {sizeof(struct layer_cmdbuf), layer_cmdbuf_finish},
+    [GEN_HANDLE_VkCommandPool] = {sizeof(struct layer_command_pool), NULL},
+    [GEN_HANDLE_VkDeviceMemory] = {sizeof(struct layer_memory), NULL},
+    [GEN_HANDLE_VkBuffer] = {sizeof(struct layer_buffer), NULL},
+    [GEN_HANDLE_VkImage] = {sizeof(struct layer_image), NULL},
+    [GEN_HANDLE_VkBufferView] = {sizeof(struct layer_buffer_view), NULL},
+    [GEN_HANDLE_VkImageView] = {sizeof(struct layer_image_view), NULL},
+    [GEN_HANDLE_VkDescriptorPool] = {sizeof(struct layer_descriptor_pool), NULL},
+    [GEN_HANDLE_VkFence] = {sizeof(struct layer_fence), NULL},
+    [GEN_HANDLE_VkSurfaceKHR] = {sizeof(struct layer_surface), NULL},
+};
+
+static const struct layer_record_type *record_type(enum gen_handle_type type)
+{
+    const struct layer_record_type *own = layer_topic_record_type(type);
+    return own ? own : &record_types[type];
+}
+
+static struct lap_map *map_of(struct layer_device *device, enum gen_handle_type type)
+{
+    return gen_handle_global[type] || !device ? &layer.maps[type] : &device->own_maps[type];
+}
+
+static uint64_t next_index(enum gen_handle_type type)
+{
+    return atomic_fetch_add_explicit(&layer.next_index[type], 1, memory_order_relaxed) + 1;
+}
+
+static struct lap_object *add(struct layer_device *device, enum gen_handle_type type, uint64_t handle, bool created)
+{
+    struct lap_map *map = map_of(device, type);
+    size_t bytes = record_type(type)->bytes;
+    struct lap_object *object;
+
+    pthread_mutex_lock(&layer.object_mutex[type]);
+    object = lap_map_get(map, handle);
+    if (object) {
+        /* The driver counts references to equal objects: the replay gets one object for each creation. */
+        struct lap_object_alias *alias = created ? malloc(sizeof *alias) : NULL;
+        if (alias) {
+            alias->index = next_index(type);
+            alias->older = object->aliases;
+            object->aliases = alias;
+        } else if (created) {
+            layer_stop("out of memory");
+        }
+    } else {
+        object = calloc(1, bytes ? bytes : sizeof *object);
+        if (object) {
+            object->index = next_index(type);
+            object->handle = handle;
+            object->type = type;
+            if (lap_map_put(map, handle, object, NULL) != LAP_OK) {
+                free(object);
+                object = NULL;
+            }
+        }
+        if (!object)
+            layer_stop("out of memory");
+    }
+    pthread_mutex_unlock(&layer.object_mutex[type]);
+    if (type == GEN_HANDLE_VkSurfaceKHR)
+        atomic_store(&layer.has_surface, true);
+    return object;
+}
+
+struct lap_object *layer_object_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle)
+{
+    return add(device, type, handle, true);
+}
+
+struct lap_object *layer_object_find_or_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle)
+{
+    struct lap_object *object = lap_map_get(map_of(device, type), handle);
+    return object ? object : add(device, type, handle, false);
+}
+
+static void free_record(struct lap_object *object)
+{
+    const struct layer_record_type *type = record_type(object->type);
+    if (type->finish)
+        type->finish(object);
+    for (struct lap_object_alias *alias = object->aliases, *older; alias; alias = older) {
+        older = alias->older;
+        free(alias);
+    }
+    free(object);
+}
+
+void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle)
+{
+    struct lap_map *map = map_of(device, type);
+    struct lap_object *object, *dead = NULL;
+
+    if (!handle)
+        return;
+    pthread_mutex_lock(&layer.object_mutex[type]);
+    object = lap_map_get(map, handle);
+    if (object && object->aliases) {
+        struct lap_object_alias *alias = object->aliases;
+        object->aliases = alias->older;
+        free(alias);
+    } else if (object) {
+        dead = lap_map_remove(map, handle);
+    }
+    pthread_mutex_unlock(&layer.object_mutex[type]);
+    if (dead)
+        free_record(dead);
+}
+
+static void free_visited(void *user, uint64_t key, void *value)
+{
+    free_record(value);
+}
+
+void layer_objects_finish(struct layer_device *device)
+{
+    for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
+        if (gen_handle_global[type])
+            continue;
+        lap_map_each(&device->own_maps[type], free_visited, NULL);
+        lap_map_finish(&device->own_maps[type]);
+    }
+}
+
+struct layer_instance *layer_instance_of_VkInstance(VkInstance handle)
+{
+    return lap_map_get(&layer.maps[GEN_HANDLE_VkInstance], gen_u64_VkInstance(handle));
+}
+
+struct layer_instance *layer_instance_of_VkPhysicalDevice(VkPhysicalDevice handle)
+{
+    /* The loader gives an instance and its physical devices the same dispatch table pointer. */
+    return lap_map_get(&layer.instances_by_table, (uint64_t)(uintptr_t)*(void **)handle);
+}
+
+struct layer_physical_device *layer_physical_device_of(VkPhysicalDevice handle)
+{
+    struct layer_physical_device *record =
+        lap_map_get(&layer.maps[GEN_HANDLE_VkPhysicalDevice], gen_u64_VkPhysicalDevice(handle));
+    return record ? record : layer_physical_device_add(layer_instance_of_VkPhysicalDevice(handle), handle);
+}
+
+struct layer_device *layer_device_of_VkDevice(VkDevice handle)
+{
+    return lap_map_get(&layer.maps[GEN_HANDLE_VkDevice], gen_u64_VkDevice(handle));
+}
+
+struct layer_queue *layer_queue_of(VkQueue handle)
+{
+    return lap_map_get(&layer.maps[GEN_HANDLE_VkQueue], gen_u64_VkQueue(handle));
+}
+
+struct layer_device *layer_device_of_VkQueue(VkQueue handle) { return layer_queue_of(handle)->device; }
+
+struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
+{
+    return lap_map_get(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
+}
+
+struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle) { return layer_cmdbuf_of(handle)->device; }

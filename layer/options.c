@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The layer utilities' reader of vk_layer_settings.txt (libVkLayer_utils); its header is C++. */
+const char *getLayerOption(const char *option);
+
+#define SETTINGS_PREFIX "lapilli_capture."
+
+struct option {
+    const char *environment, *key, *fallback, *help;
+    /* False when the text is no value of this option. */
+    bool (*set)(struct layer_options *options, const char *text);
+};
+
+static bool parse_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"1", "true", "TRUE", "on", "yes"}, *const no[] = {"0", "false", "FALSE", "off", "no", ""};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (strcmp(text, yes[i]) == 0)
+            return *out = true, true;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (strcmp(text, no[i]) == 0)
+            return *out = false, true;
+    return false;
+}
+
+static bool replace(char **place, const char *text)
+{
+    char *copy = *text ? strdup(text) : NULL;
+    if (*text && !copy)
+        return false;
+    free(*place);
+    *place = copy;
+    return true;
+}
+
+static bool set_armed(struct layer_options *options, const char *text) { return parse_bool(text, &options->armed); }
+static bool set_file(struct layer_options *options, const char *text) { return *text && replace(&options->file, text); }
+static bool set_report(struct layer_options *options, const char *text) { return replace(&options->report, text); }
+static bool set_verify(struct layer_options *options, const char *text) { return parse_bool(text, &options->verify); }
+static bool set_screenshot_dir(struct layer_options *options, const char *text) { return *text && replace(&options->screenshot_dir, text); }
+static bool set_log(struct layer_options *options, const char *text) { return lap_log_parse_level(text, &options->log_level); }
+
+static bool set_memory_types(struct layer_options *options, const char *text)
+{
+    options->real_memory_types = strcmp(text, "real") == 0;
+    return options->real_memory_types || strcmp(text, "virtual") == 0;
+}
+
+static bool set_write_watch(struct layer_options *options, const char *text)
+{
+    static const char *const names[] = {
+        [LAP_WATCH_AUTO] = "auto", [LAP_WATCH_PAGEMAP] = "pagemap", [LAP_WATCH_MPROTECT] = "mprotect", [LAP_WATCH_COMPARE] = "compare"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0)
+            return options->write_watch = (enum lap_watch_kind)i, true;
+    return false;
+}
+
+static bool set_compression(struct layer_options *options, const char *text)
+{
+    options->codec = strcmp(text, "none") == 0 ? LAP_CODEC_NONE : LAP_CODEC_LZ4;
+    return strcmp(text, "none") == 0 || strcmp(text, "lz4") == 0;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool set_screenshots(struct layer_options *options, const char *text)
+{
+    uint64_t *frames = NULL;
+    uint32_t count = 0;
+
+    while (*text) {
+        char *end;
+        uint64_t first = strtoull(text, &end, 10), last = first;
+        if (end == text || first == 0)
+            goto bad;
+        if (*end == '-') {
+            text = end + 1;
+            last = strtoull(text, &end, 10);
+            if (end == text || last < first || last - first > 100000)
+                goto bad;
+        }
+        uint64_t *more = realloc(frames, (count + (size_t)(last - first) + 1) * sizeof *frames);
+        if (!more)
+            goto bad;
+        frames = more;
+        for (uint64_t frame = first; frame <= last; frame++)
+            frames[count++] = frame;
+        if (*end == ',')
+            end++;
+        else if (*end)
+            goto bad;
+        text = end;
+    }
+    if (count)
+        qsort(frames, count, sizeof *frames, compare_u64);
+    free(options->screenshots.frames);
+    options->screenshots.frames = frames;
+    options->screenshots.count = count;
+    return true;
+bad:
+    free(frames);
+    return false;
+}
+
+/* manifests/ and docs describe the same keys. */
+static const struct option table[] = {
+    {"LAPILLI_CAPTURE", "capture", NULL, "1 arms the layer", set_armed},
+    {"LAPILLI_FILE", "file", "%e.lapilli", "path of the trace: %p pid, %e program, %t time, %n number", set_file},
+    {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
+    {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4 or none", set_compression},
+    {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
+    {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
+    {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},
+    {"LAPILLI_SCREENSHOT", "screenshot", "", "frames to write as PNG: 1,50-60", set_screenshots},
+    {"LAPILLI_SCREENSHOT_DIR", "screenshot_dir", ".", "folder for screenshots", set_screenshot_dir},
+    {"LAPILLI_REPORT", NULL, "", "an existing file that gets the path of every trace", set_report},
+};
+
+static const char *lookup(const struct option *option)
+{
+    const char *value = secure_getenv(option->environment);
+    char key[64];
+
+    if (value || !option->key)
+        return value;
+    snprintf(key, sizeof key, SETTINGS_PREFIX "%s", option->key);
+    value = getLayerOption(key);
+    return value && *value ? value : NULL;
+}
+
+/* The loader lists us in VK_INSTANCE_LAYERS (or an application or tool names us) when we are used as an explicit layer: naming
+ * the layer is the request to record. Loaded as implicit layer, the loader has checked LAPILLI_CAPTURE=1 already, but a settings
+ * file of the loader can force implicit layers on, so the variable is looked at again. */
+static bool asked_for(void)
+{
+    const char *armed = secure_getenv("LAPILLI_CAPTURE"), *named = secure_getenv("VK_INSTANCE_LAYERS");
+    if (armed)
+        return strcmp(armed, "1") == 0;
+    return named && strstr(named, "VK_LAYER_LAPILLI_capture");
+}
+
+void layer_options_resolve(struct layer_options *options, const struct lap_log *log)
+{
+    memset(options, 0, sizeof *options);
+    options->log_level = LAP_LOG_WARNING;
+    options->codec = LAP_CODEC_LZ4;
+    if (getauxval(AT_SECURE))
+        return; /* a setuid program: its caller must not make it write files */
+    options->armed = asked_for();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct option *option = &table[i];
+        const char *value = lookup(option);
+        if (option->fallback && !option->set(options, option->fallback))
+            options->armed = false; /* out of memory */
+        if (value && !option->set(options, value))
+            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value, option->help);
+    }
+    if (!options->file)
+        options->armed = false;
+}
+
+void layer_options_finish(struct layer_options *options)
+{
+    free(options->file);
+    free(options->report);
+    free(options->screenshot_dir);
+    free(options->screenshots.frames);
+    memset(options, 0, sizeof *options);
+}
+
+static void program_name(char *out, size_t capacity)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    const char *name = "program";
+
+    if (length > 0) {
+        path[length] = '\0';
+        name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    }
+    snprintf(out, capacity, "%.*s", (int)capacity - 1, name);
+}
+
+char *layer_options_path(const struct layer_options *options, unsigned attempt)
+{
+    char program[256], number[32], stamp[32];
+    char *text = NULL;
+    size_t bytes = 0;
+    bool numbered = false;
+    time_t now = time(NULL);
+    struct tm local;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (!out)
+        return NULL;
+    program_name(program, sizeof program);
+    snprintf(number, sizeof number, "%u", attempt);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%S", localtime_r(&now, &local));
+    for (const char *p = options->file; *p; p++) {
+        if (*p != '%' || !p[1]) {
+            fputc(*p, out);
+            continue;
+        }
+        switch (*++p) {
+        case 'p': fprintf(out, "%ld", (long)getpid()); break;
+        case 'e': fputs(program, out); break;
+        case 't': fputs(stamp, out); break;
+        case 'n': fputs(number, out), numbered = true; break;
+        case '%': fputc('%', out); break;
+        default: fputc('%', out), fputc(*p, out); break;
+        }
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    if (attempt > 1 && !numbered) {
+        /* "out.lapilli" -> "out-2.lapilli" */
+        char *dot = strrchr(text, '.'), *slash = strrchr(text, '/'), *result = NULL;
+        if (!dot || (slash && dot < slash))
+            dot = text + strlen(text);
+        if (asprintf(&result, "%.*s-%u%s", (int)(dot - text), text, attempt, dot) < 0)
+            result = NULL;
+        free(text);
+        return result;
+    }
+    return text;
+}

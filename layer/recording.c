@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at the
+ * first vkCreateInstance that finds the layer armed and closed when the process ends (the library is never unloaded).
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "layer/layer.h"
+#include "base/version.h"
+
+struct layer_state layer = {.recording_mutex = PTHREAD_MUTEX_INITIALIZER, .log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
+
+struct layer_thread {
+    struct lap_stream *stream;
+    uint64_t ticket; /* of the last packet */
+    bool refused;    /* no stream could be had: this thread records nothing */
+};
+
+static __thread struct layer_thread *current_thread;
+
+static void thread_ended(void *value)
+{
+    struct layer_thread *thread = value;
+    if (thread->stream && atomic_load(&layer.writer))
+        lap_stream_release(thread->stream);
+    current_thread = NULL;
+    free(thread);
+}
+
+static struct layer_thread *thread_of(struct lap_writer *writer)
+{
+    struct layer_thread *thread = current_thread;
+    if (thread)
+        return thread->refused ? NULL : thread;
+    thread = calloc(1, sizeof *thread);
+    if (!thread || pthread_setspecific(layer.thread_key, thread) != 0) {
+        free(thread);
+        layer_stop("out of memory");
+        return NULL;
+    }
+    current_thread = thread;
+    thread->stream = lap_writer_stream(writer, (uint64_t)syscall(SYS_gettid));
+    thread->refused = !thread->stream;
+    return thread->refused ? NULL : thread;
+}
+
+struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    struct layer_thread *thread;
+
+    if (!writer || lap_writer_stopped(writer) || !(thread = thread_of(writer)))
+        return NULL;
+    if (gen_command_providers[command])
+        lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+    return lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
+}
+
+void layer_packet_end(void) { lap_packet_end(current_thread->stream); }
+
+uint64_t layer_packet_ticket(void) { return current_thread->ticket; }
+
+void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result)
+{
+    struct lap_enc *enc = layer_packet_begin(tables, GEN_lapilliResult, 0);
+    if (enc) {
+        gen_encode_lapilliResult(enc, ticket, result);
+        layer_packet_end();
+    }
+}
+
+void layer_frame_end(void)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer))
+        lap_writer_frame(writer);
+}
+
+bool layer_is_recording(void)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    return writer && !lap_writer_stopped(writer);
+}
+
+void layer_stop(const char *reason)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer)
+        lap_writer_stop(writer, reason);
+}
+
+void layer_recording_info(const char *json)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer))
+        lap_writer_info(writer, json);
+}
+
+/* fork() without exec: the child goes on unrecorded and never touches its parent's file. */
+static void forked_child(void)
+{
+    struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
+    if (writer)
+        lap_writer_abandon(writer);
+}
+
+static void describe_process(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    cJSON *info = cJSON_CreateObject();
+    char *text;
+
+    path[length > 0 ? length : 0] = '\0';
+    cJSON_AddStringToObject(info, "program", path);
+    cJSON_AddNumberToObject(info, "pid", getpid());
+    cJSON_AddStringToObject(info, "layer_version", LAPILLI_VERSION);
+    cJSON_AddStringToObject(info, "registry", GEN_REGISTRY_VERSION);
+    cJSON_AddBoolToObject(info, "verify", layer.options.verify);
+    text = cJSON_PrintUnformatted(info);
+    if (text)
+        layer_recording_info(text);
+    cJSON_free(text);
+    cJSON_Delete(info);
+}
+
+static void report(const char *path)
+{
+    char line[4400];
+    int fd, length;
+
+    if (!layer.options.report)
+        return;
+    length = snprintf(line, sizeof line, "%s\n", path);
+    fd = open(layer.options.report, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (length > 0 && (size_t)length < sizeof line && write(fd, line, (size_t)length) != length)
+        lap_log(&layer.log, LAP_LOG_WARNING, "%s: %s", layer.options.report, strerror(errno));
+    close(fd);
+}
+
+static void open_file(void)
+{
+    struct lap_writer_options options = {
+        .commands = {gen_command_names, GEN_COMMAND_COUNT},
+        .structs = {gen_struct_names, GEN_STRUCT_COUNT},
+        .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
+        .codec = layer.options.codec,
+        .log = &layer.log,
+    };
+    struct lap_writer *writer = NULL;
+
+    for (unsigned attempt = 1; attempt < 10000 && !writer; attempt++) {
+        char *path = layer_options_path(&layer.options, attempt);
+        if (!path)
+            break;
+        /* Nothing is overwritten: a name that is taken gets a number. */
+        bool taken = access(path, F_OK) == 0;
+        enum lap_status status = taken ? LAP_AGAIN : lap_writer_create(path, &options, &writer);
+        if (status < 0 && access(path, F_OK) != 0) {
+            lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: %s", lap_error_message());
+            free(path);
+            return;
+        }
+        if (writer) {
+            lap_log(&layer.log, LAP_LOG_INFO, "recording to %s", path);
+            report(path);
+        }
+        free(path);
+    }
+    if (!writer)
+        return;
+    atomic_store(&layer.writer, writer);
+    describe_process();
+}
+
+__attribute__((constructor)) static void layer_loaded(void)
+{
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
+        lap_map_init(&layer.maps[type]);
+        layer.map_pointers[type] = &layer.maps[type];
+        pthread_mutex_init(&layer.object_mutex[type], NULL);
+    }
+    lap_map_init(&layer.instances_by_table);
+    layer.tables.maps = layer.map_pointers;
+}
+
+void layer_recording_start(void)
+{
+    pthread_mutex_lock(&layer.recording_mutex);
+    if (!layer.resolved) {
+        layer.resolved = true;
+        layer_options_resolve(&layer.options, &layer.log);
+        layer.log.level = layer.options.log_level;
+        layer.pass_through = !layer.options.armed;
+        if (layer.options.armed) {
+            if (pthread_key_create(&layer.thread_key, thread_ended) == 0 && pthread_atfork(NULL, NULL, forked_child) == 0)
+                open_file();
+            else
+                lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: out of memory");
+        }
+    }
+    pthread_mutex_unlock(&layer.recording_mutex);
+}
+
+/* At process exit other threads may still be calling Vulkan: the file is finished, its memory stays. */
+__attribute__((destructor)) static void layer_unloaded(void)
+{
+    struct lap_writer *writer = atomic_load(&layer.writer);
+    if (writer)
+        lap_writer_finish(writer);
+}

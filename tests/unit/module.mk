@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# One program for each tests/unit/test_*.c, linked with every module but the programs' main files and the layer's exports.
+UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(UNIT_NAMES:%=$(BUILD)/tests/unit/%)
+UNIT_OBJECTS := $(UNIT_NAMES:%=$(BUILD)/obj/tests/unit/%.o)
+
+.PHONY: unit
+unit: $(UNIT_TESTS)
+
+$(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(MEMTRACK) $(REPLAYER) $(TOOL_COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+
+-include $(UNIT_OBJECTS:.o=.d)
