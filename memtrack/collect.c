@@ -20,34 +20,58 @@ static bool exposed(const struct lap_mem *mem)
     return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT);
 }
 
-/* Touched ranges overlap in objects, and objects overlap in memory: a set, so that no byte is read twice. */
-static struct lap_mem *touched_to_scan(struct lap_memtrack *tracker, const struct lap_touched *touched)
+/* Touched ranges overlap in objects, and objects overlap in memory: sets, so that no byte is read twice. */
+struct to_scan {
+    struct lap_mem *first, *mem;
+    uint64_t begin, end;
+};
+
+static void add_to_scan(struct to_scan *to_scan, uint64_t begin, uint64_t end)
 {
-    struct lap_mem *first = NULL;
+    struct lap_mem *mem = to_scan->mem;
+    begin = begin > mem->map_begin ? begin : mem->map_begin;
+    end = end < mem->map_end ? end : mem->map_end;
+    if (begin >= end)
+        return;
+    if (lap_interval_empty(&mem->todo)) {
+        mem->next_todo = to_scan->first;
+        to_scan->first = mem;
+    }
+    if (!lap_interval_add(&mem->todo, begin, end))
+        lap_memtrack_break(mem->tracker);
+}
+
+static void add_readable_piece(void *context, struct lap_tree_node *node)
+{
+    struct to_scan *to_scan = context;
+    if (LAP_PIECE_OF_MEM(node)->object->readable)
+        add_to_scan(to_scan, to_scan->begin > node->begin ? to_scan->begin : node->begin,
+                    to_scan->end < node->end ? to_scan->end : node->end);
+}
+
+static struct lap_mem *touched_to_scan(const struct lap_touched *touched)
+{
+    struct to_scan to_scan = {0};
     for (size_t i = 0; i < touched->count; i++) {
         const struct lap_touched_range *range = &touched->ranges[i];
         uint64_t at = range->offset, end = range->offset + range->bytes;
         struct lap_tree_node *node;
-        while (range->object->readable && (node = lap_tree_first(range->object->pieces, at, end))) {
+        while ((range->object->readable || range->written) && (node = lap_tree_first(range->object->pieces, at, end))) {
             const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
-            struct lap_mem *mem = piece->mem;
-            if (exposed(mem)) {
-                uint64_t to_mem = piece->in_mem.begin - node->begin;
-                uint64_t from = (at > node->begin ? at : node->begin) + to_mem;
-                uint64_t to = (end < node->end ? end : node->end) + to_mem;
-                from = from > mem->map_begin ? from : mem->map_begin;
-                to = to < mem->map_end ? to : mem->map_end;
-                if (from < to && lap_interval_empty(&mem->todo)) {
-                    mem->next_todo = first;
-                    first = mem;
-                }
-                if (!lap_interval_add(&mem->todo, from, to))
-                    lap_memtrack_break(tracker);
-            }
+            uint64_t to_mem = piece->in_mem.begin - node->begin;
+            to_scan.mem = piece->mem;
+            to_scan.begin = (at > node->begin ? at : node->begin) + to_mem;
+            to_scan.end = (end < node->end ? end : node->end) + to_mem;
             at = node->end;
+            if (!exposed(piece->mem))
+                continue;
+            if (range->object->readable)
+                add_to_scan(&to_scan, to_scan.begin, to_scan.end);
+            else /* what the host wrote to a buffer in the same bytes came before what the device will write */
+                lap_tree_visit(piece->mem->pieces, to_scan.begin, to_scan.end, add_readable_piece, &to_scan);
         }
     }
-    return first;
+    return to_scan.first;
 }
 
 struct merge_pieces {
@@ -97,7 +121,7 @@ static void scan(struct collect *collect, const struct lap_touched *touched)
                 scan_objects(mem, collect->stats);
         return;
     }
-    for (mem = touched_to_scan(tracker, touched); mem; mem = mem->next_todo) {
+    for (mem = touched_to_scan(touched); mem; mem = mem->next_todo) {
         uint64_t begin, end, from = 0;
         while (lap_interval_next(&mem->todo, from, &begin, &end)) {
             lap_mem_scan(mem, begin, end, collect->stats);
