@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_file: what the tests of trace/ share: a folder of their own, whole files as bytes, and packets whose bodies
+ * follow from their tickets.
+ */
+#ifndef LAP_TESTS_TRACE_FILE_H
+#define LAP_TESTS_TRACE_FILE_H
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+static char trace_folder[512], trace_path[600];
+
+static inline void remove_trace_folder(void)
+{
+    DIR *folder = opendir(trace_folder);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        char path[900];
+        snprintf(path, sizeof(path), "%s/%s", trace_folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            unlink(path);
+    }
+    if (folder)
+        closedir(folder);
+    rmdir(trace_folder);
+}
+
+/* trace_path names a file that is not there. */
+static inline void fresh_trace_path(void)
+{
+    if (!trace_folder[0]) {
+        const char *parent = getenv("TMPDIR");
+        snprintf(trace_folder, sizeof(trace_folder), "%s/lapilli-test-XXXXXX", parent && parent[0] ? parent : P_tmpdir);
+        if (!mkdtemp(trace_folder))
+            abort();
+        atexit(remove_trace_folder);
+        snprintf(trace_path, sizeof(trace_path), "%s/test.lapilli", trace_folder);
+    }
+    unlink(trace_path);
+}
+
+static const char *const trace_commands[] = {"", "vkCreateThing", "vkDestroyThing", "vkQueueThing"};
+static const char *const trace_structs[] = {"", "VkThingInfo"};
+static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};
+#define TRACE_OPTIONS                                                                                   \
+    {                                                                                                   \
+        .commands = {trace_commands, 4}, .structs = {trace_structs, 2}, .handle_types = {trace_handle_types, 3}, \
+        .codec = LAP_CODEC_LZ4,                                                                         \
+    }
+
+/* Creates trace_path anew. */
+static inline struct lap_writer *create_trace(enum lap_chunk_codec codec, const struct lap_log *log)
+{
+    struct lap_writer_options options = TRACE_OPTIONS;
+    struct lap_writer *writer = NULL;
+    options.codec = codec;
+    options.log = log;
+    fresh_trace_path();
+    CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);
+    if (!writer) {
+        printf("%s\n", lap_error_message());
+        exit(1);
+    }
+    return writer;
+}
+
+static inline struct lap_reader *open_trace(const struct lap_reader_options *options)
+{
+    struct lap_reader *reader = NULL;
+    CHECK_EQ_INT(lap_reader_open(trace_path, options, &reader), LAP_OK);
+    if (!reader) {
+        printf("%s\n", lap_error_message());
+        exit(1);
+    }
+    return reader;
+}
+
+/* Packets whose ticket is a multiple of 3 are barriers; the body is the ticket and some bytes that follow from it. */
+static inline uint32_t trace_flags(uint64_t ticket)
+{
+    return ticket % 3 == 0 ? LAP_PACKET_BARRIER : 0;
+}
+
+static inline size_t trace_filler(uint64_t ticket)
+{
+    return (size_t)(ticket * 7 % 23);
+}
+
+/* Which barriers there are depends on tickets that the packet does not know beforehand, so only one thread may use this. */
+static inline uint64_t write_packet(struct lap_stream *stream, uint64_t expected_ticket)
+{
+    uint64_t ticket = 0;
+    struct lap_enc *enc = lap_packet_begin(stream, 1 + expected_ticket % 3, trace_flags(expected_ticket), NULL, &ticket);
+    if (!enc)
+        return 0;
+    if (lap_enc_reserve(enc, 64)) {
+        lap_put_u64(enc, ticket);
+        for (size_t i = 0; i < trace_filler(ticket); i++)
+            lap_put_u8(enc, (uint8_t)(ticket + i));
+    }
+    lap_packet_end(stream);
+    return ticket;
+}
+
+/* Whether a packet is what write_packet wrote under this ticket. */
+static inline bool packet_is_good(const struct lap_packet *packet, uint64_t ticket)
+{
+    struct lap_dec dec;
+    lap_dec_init(&dec, packet->body, packet->bytes, NULL, NULL);
+    bool good = packet->ticket == ticket && packet->epoch == (ticket - 1) / 3 && packet->command == 1 + ticket % 3 &&
+                packet->flags == trace_flags(ticket) && lap_get_u64(&dec) == ticket &&
+                (size_t)(dec.end - dec.p) == trace_filler(ticket);
+    for (size_t i = 0; good && i < trace_filler(ticket); i++)
+        good = lap_get_u8(&dec) == (uint8_t)(ticket + i);
+    return good && dec.status == LAP_OK;
+}
+
+struct file_bytes {
+    uint8_t *data;
+    size_t bytes;
+};
+
+static inline struct file_bytes load_file(const char *path)
+{
+    struct file_bytes file = {NULL, 0};
+    struct stat stat_result;
+    FILE *stream = fopen(path, "rb");
+    if (!stream || fstat(fileno(stream), &stat_result) != 0)
+        abort();
+    file.bytes = (size_t)stat_result.st_size;
+    file.data = malloc(file.bytes + 1);
+    if (!file.data || fread(file.data, 1, file.bytes, stream) != file.bytes)
+        abort();
+    fclose(stream);
+    return file;
+}
+
+static inline void store_file(const char *path, const void *data, size_t bytes)
+{
+    FILE *stream = fopen(path, "wb");
+    if (!stream || fwrite(data, 1, bytes, stream) != bytes || fclose(stream) != 0)
+        abort();
+}
+
+#endif
