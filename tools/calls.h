@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls: the calls of a trace one after the other, decoded with trace indices for handles, and the blocks they name.
+ * What tools that read (print, info) stand on. One thread at a time.
+ */
+#ifndef LAP_TOOLS_CALLS_H
+#define LAP_TOOLS_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "codegen/support/block.h"
+#include "codegen/support/dictionary.h"
+#include "trace/reader.h"
+
+struct lap_calls {
+    struct lap_reader *reader;
+    struct lap_dictionary dictionary;
+    struct lap_dec_source source; /* points to dictionary: do not move the struct */
+    struct lap_arena arena;       /* what args point into */
+    struct lap_arena block_arena;
+
+    struct lap_packet packet;
+    uint64_t index;      /* of the packet, from 0 */
+    uint64_t next_index;
+    uint32_t command;    /* enum gen_command; GEN_COMMAND_NONE for one that this build lacks */
+    const char *name;    /* as it stands in the file */
+    bool has_result;     /* args has a recorded result */
+    struct lap_args args;
+    uint64_t unknown_structs; /* skipped so far */
+
+    struct lap_block block;
+    uint32_t block_command;
+    struct lap_args block_args;
+};
+
+/* On failure *calls is as after lap_calls_close. LAP_ERROR_IO, LAP_ERROR_FORMAT: no readable trace. */
+enum lap_status lap_calls_open(struct lap_calls *calls, const char *path) LAP_MUST_CHECK;
+void lap_calls_close(struct lap_calls *calls); /* also for a zeroed one */
+
+/* Reads and decodes the next call. LAP_END behind the last one; otherwise an error that names file offset and call. */
+enum lap_status lap_calls_next(struct lap_calls *calls) LAP_MUST_CHECK;
+
+/* When the current call is lapilliBlock: goes to the start of that block. */
+enum lap_status lap_calls_block_begin(struct lap_calls *calls) LAP_MUST_CHECK;
+/* Its next command, into block_command and block_args; LAP_END behind the last one. */
+enum lap_status lap_calls_block_next(struct lap_calls *calls) LAP_MUST_CHECK;
+
+/* The exit status (enum lap_tool_exit) for a failed lap_calls_open, and for what lap_calls_next ended with: 0 for LAP_END
+ * of a complete trace. Says on stderr what is wrong, with the program's name in front. */
+int lap_calls_report_open(const char *program, const char *path, enum lap_status status);
+int lap_calls_report_end(const char *program, const char *path, const struct lap_calls *calls, enum lap_status status);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/print.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gen_ids.h"
+#include "tools/tool.h"
+
+#define PROGRAM "lapilli-print"
+
+static const char help[] =
+    "usage: lapilli print [--json] [--frames A-B] FILE\n"
+    "Prints the calls of a trace, one a line, in the order of their tickets.\n"
+    "\n"
+    "  --json         one JSON object a line (below)\n"
+    "  --frames A-B   only these frames, counted from 0; also A, A- and -B\n"
+    "  --no-blocks    leave out the commands inside command buffers\n"
+    "  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+    "  --help         this text\n"
+    "\n"
+    "Text: #index thread ticket frame name(parameter = value, ...) = result. Commands of a command buffer follow the\n"
+    "lapilliBlock that names it, as #index.command. Handles are TYPE:number, where numbers count the objects of a type;\n"
+    "data is shown as <size, XXH3-64>. An empty pNext, and allocators and callbacks, which are never recorded, are left\n"
+    "out.\n"
+    "\n"
+    "JSON: index, thread, ticket, frame, flags, name, args and, where one was recorded, result. Commands of a command\n"
+    "buffer have block, command and commandBuffer instead of flags. Handles are \"VkBuffer:12\" or null; enums are names;\n"
+    "flags are one string, \"A | B\", \"0\" for none; pNext is an array of structures with sType, or null; data is\n"
+    "{\"bytes\", \"hash\"}; addresses are \"0x...\"; integers beyond 2^53, NaN and infinities are strings. Unions whose\n"
+    "meaning depends on another object show every reading.\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 usage; 3 no readable trace; 4 the trace is incomplete.\n";
+
+struct options {
+    bool json, blocks;
+    int colour; /* -1: automatic */
+    uint64_t first_frame, last_frame;
+    const char *path;
+};
+
+static bool parse_number(const char **text, uint64_t *out)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+/* "A-B", "A", "A-", "-B" */
+static bool parse_frames(const char *text, struct options *options)
+{
+    bool first = parse_number(&text, &options->first_frame);
+
+    if (*text == 0) {
+        options->last_frame = options->first_frame;
+        return first;
+    }
+    if (*text++ != '-')
+        return false;
+    if (*text == 0)
+        return first;
+    return parse_number(&text, &options->last_frame) && *text == 0 && options->first_frame <= options->last_frame;
+}
+
+/* Fills *options or returns an exit status that is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},        {"frames", required_argument, NULL, 'f'},
+                                          {"no-blocks", no_argument, NULL, 'b'},   {"color", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    int option;
+
+    *options = (struct options){.blocks = true, .colour = -1, .last_frame = UINT64_MAX};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'j':
+            options->json = true;
+            break;
+        case 'b':
+            options->blocks = false;
+            break;
+        case 'f':
+            if (!parse_frames(optarg, options)) {
+                fprintf(stderr, PROGRAM ": --frames wants A-B with A <= B, not '%s'\n", optarg);
+                return LAP_TOOL_USAGE;
+            }
+            break;
+        case 'c':
+            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
+            if (options->colour < 0 && strcmp(optarg, "auto") != 0) {
+                fprintf(stderr, PROGRAM ": --color wants auto, always or never, not '%s'\n", optarg);
+                return LAP_TOOL_USAGE;
+            }
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            fprintf(stderr, "Try 'lapilli print --help'.\n");
+            return LAP_TOOL_USAGE;
+        }
+    }
+    if (optind + 1 != argc) {
+        fprintf(stderr, PROGRAM ": %s. Try 'lapilli print --help'.\n", optind < argc ? "one FILE at a time" : "a FILE is missing");
+        return LAP_TOOL_USAGE;
+    }
+    options->path = argv[optind];
+    return -1;
+}
+
+static enum lap_status print_line(const struct options *options, const struct lap_printer *printer, const struct lap_line *line)
+{
+    if (options->json)
+        return lap_print_json(printer, line);
+    lap_print_text(printer, line);
+    return LAP_OK;
+}
+
+static enum lap_status print_block(const struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+{
+    const struct gen_args_lapilliBlock *args = (const void *)calls->args.bytes;
+    struct lap_line line = {.packet = &calls->packet, .index = calls->index, .in_block = true, .block = args->block,
+                            .command_buffer = gen_u64_VkCommandBuffer(args->commandBuffer), .args = calls->block_args.bytes};
+    enum lap_status status = lap_calls_block_begin(calls);
+
+    while (status == LAP_OK && (status = lap_calls_block_next(calls)) == LAP_OK) {
+        line.command = calls->block_command;
+        line.command_index = calls->block.index - 1;
+        line.name = gen_command_names[line.command];
+        status = print_line(options, printer, &line);
+    }
+    return status == LAP_END ? LAP_OK : status;
+}
+
+static enum lap_status print_all(const struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+{
+    enum lap_status status;
+
+    while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
+        struct lap_line line = {.packet = &calls->packet, .index = calls->index, .name = calls->name, .command = calls->command,
+                                .args = calls->args.bytes, .has_result = calls->has_result};
+        if (calls->packet.frame > options->last_frame)
+            return LAP_END;
+        if (calls->packet.frame < options->first_frame)
+            continue;
+        status = print_line(options, printer, &line);
+        if (status == LAP_OK && options->blocks && calls->command == GEN_lapilliBlock)
+            status = print_block(options, printer, calls);
+        if (status != LAP_OK)
+            return status;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct lap_calls calls;
+    struct lap_printer printer = {.out = stdout};
+    enum lap_status status;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    status = lap_calls_open(&calls, options.path);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options.path, status);
+    printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    status = print_all(&options, &printer, &calls);
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        /* A reader that went away (`| head`) is no failure. Without SIGPIPE it is seen here. */
+        code = errno == EPIPE || errno == 0 ? LAP_TOOL_OK : LAP_TOOL_FAILED;
+        if (code != LAP_TOOL_OK)
+            fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
+    } else {
+        code = lap_calls_report_end(PROGRAM, options.path, &calls, status);
+    }
+    lap_calls_close(&calls);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print: writes calls as text or as JSON lines. The two have the same face; print.c chooses.
+ */
+#ifndef LAP_TOOLS_PRINT_H
+#define LAP_TOOLS_PRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/calls.h"
+
+/* One line: a call, or a command of the block that the call names. */
+struct lap_line {
+    const struct lap_packet *packet;
+    uint64_t index;
+    const char *name;
+    uint32_t command; /* enum gen_command; GEN_COMMAND_NONE: only the name and the size are known */
+    const void *args;
+    bool has_result;
+    bool in_block;
+    uint64_t block;          /* the blob's number */
+    uint64_t command_buffer; /* trace index */
+    uint32_t command_index;  /* in the block */
+};
+
+struct lap_printer {
+    FILE *out;
+    bool colour; /* text only */
+};
+
+void lap_print_text(const struct lap_printer *printer, const struct lap_line *line);
+
+/* LAP_ERROR_MEMORY when the line could not be made. */
+enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line) LAP_MUST_CHECK;
+
+#endif

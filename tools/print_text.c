@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/print.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "gen_ids.h"
+#include "gen_reflect.h"
+#include "tools/text.h"
+#include "tools/walk.h"
+
+#define NAME_COLOUR "\033[1;36m"
+#define DIM_COLOUR "\033[2m"
+#define BAD_COLOUR "\033[1;31m"
+#define NO_COLOUR "\033[0m"
+
+struct text {
+    FILE *out;
+    bool first; /* nothing stands before the next item in its list */
+};
+
+static void item(struct text *text, const struct lap_place *place)
+{
+    if (!text->first)
+        fputs(", ", text->out);
+    text->first = false;
+    if (!place->in_array && place->member)
+        fprintf(text->out, "%s = ", place->member->name);
+}
+
+static bool begin_struct(void *user, const struct lap_place *place, uint32_t number)
+{
+    struct text *text = user;
+    item(text, place);
+    /* Only in a chain is it not clear what the structure is. */
+    fprintf(text->out, "%s{", place->in_array && place->member->shape == GEN_SHAPE_PNEXT ? gen_struct_names[number] : "");
+    text->first = true;
+    return true;
+}
+
+static void end_struct(void *user, const struct lap_place *place, uint32_t number)
+{
+    struct text *text = user;
+    fputc('}', text->out);
+    text->first = false;
+}
+
+static bool begin_array(void *user, const struct lap_place *place, uint64_t count)
+{
+    struct text *text = user;
+    item(text, place);
+    fputc('[', text->out);
+    text->first = true;
+    return true;
+}
+
+static void end_array(void *user, const struct lap_place *place)
+{
+    struct text *text = user;
+    fputc(']', text->out);
+    text->first = false;
+}
+
+static void null(void *user, const struct lap_place *place)
+{
+    struct text *text = user;
+    if (place->member->shape == GEN_SHAPE_PNEXT)
+        return;
+    item(text, place);
+    fputs("NULL", text->out);
+}
+
+static void print_string(FILE *out, const char *string, size_t bytes)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)string[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c == '\n')
+            fputs("\\n", out);
+        else if (c < 0x20 || c == 0x7f || c >= 0x80)
+            fprintf(out, "\\x%02x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void print_value(FILE *out, const struct lap_value *value)
+{
+    char buffer[LAP_TEXT_FLAGS_MAX];
+    const char *name;
+
+    switch (value->kind) {
+    case LAP_VALUE_UNSIGNED:
+        fprintf(out, "%" PRIu64, value->u);
+        break;
+    case LAP_VALUE_SIGNED:
+        fprintf(out, "%" PRId64, value->i);
+        break;
+    case LAP_VALUE_FLOAT:
+        lap_text_float(value->f, value->width, buffer);
+        fputs(buffer, out);
+        break;
+    case LAP_VALUE_BOOL:
+        if (value->u <= 1)
+            fputs(value->u ? "VK_TRUE" : "VK_FALSE", out);
+        else
+            fprintf(out, "%" PRIu64, value->u);
+        break;
+    case LAP_VALUE_ENUM:
+        name = lap_text_enum(value->type, value->i);
+        if (name)
+            fputs(name, out);
+        else
+            fprintf(out, "%" PRId64, value->i);
+        break;
+    case LAP_VALUE_FLAGS:
+        lap_text_flags(value->type, value->u, buffer);
+        fputs(buffer, out);
+        break;
+    case LAP_VALUE_HANDLE:
+        lap_text_handle(value->type, value->u, buffer);
+        fputs(value->u ? buffer : "VK_NULL_HANDLE", out);
+        break;
+    case LAP_VALUE_STRING:
+        print_string(out, value->data, value->bytes);
+        break;
+    case LAP_VALUE_BYTES:
+        fprintf(out, "<%zu bytes, %016" PRIx64 ">", value->bytes, (uint64_t)XXH3_64bits(value->data, value->bytes));
+        break;
+    case LAP_VALUE_ADDRESS:
+        if (value->u)
+            fprintf(out, "0x%" PRIx64, value->u);
+        else
+            fputs("NULL", out);
+        break;
+    }
+}
+
+static void visit(void *user, const struct lap_place *place, const struct lap_value *value)
+{
+    struct text *text = user;
+    if (place->member->shape == GEN_SHAPE_STYPE)
+        return;
+    item(text, place);
+    print_value(text->out, value);
+}
+
+/* Prints only the result; the parameters come before it and are left out. */
+static void print_result(const struct lap_printer *printer, const struct lap_line *line)
+{
+    const struct gen_member *member = lap_walk_result_member(line->command);
+    struct lap_value value = {.kind = LAP_VALUE_UNSIGNED, .type = member->type, .width = member->element_bytes};
+    const void *at = (const char *)line->args + member->offset;
+    bool bad;
+
+    memcpy(&value.u, at, member->element_bytes <= 8 ? member->element_bytes : 8);
+    if (member->element == GEN_ELEMENT_ENUM) {
+        value.kind = LAP_VALUE_ENUM;
+        value.i = (int32_t)value.u;
+    } else if (member->element == GEN_ELEMENT_BOOL) {
+        value.kind = LAP_VALUE_BOOL;
+    } else if (member->element == GEN_ELEMENT_OPAQUE) {
+        value.kind = LAP_VALUE_ADDRESS;
+    }
+    bad = printer->colour && value.kind == LAP_VALUE_ENUM && value.i < 0;
+    fprintf(printer->out, " = %s", bad ? BAD_COLOUR : "");
+    print_value(printer->out, &value);
+    if (bad)
+        fputs(NO_COLOUR, printer->out);
+}
+
+void lap_print_text(const struct lap_printer *printer, const struct lap_line *line)
+{
+    struct text text = {.out = printer->out, .first = true};
+    struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &text};
+    FILE *out = printer->out;
+
+    if (printer->colour)
+        fputs(DIM_COLOUR, out);
+    fprintf(out, "#%" PRIu64, line->index);
+    if (line->in_block)
+        fprintf(out, ".%" PRIu32, line->command_index);
+    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket, line->packet->frame,
+            printer->colour ? NO_COLOUR : "");
+    if (line->in_block)
+        fputs("  ", out);
+    fprintf(out, "%s%s%s(", printer->colour ? NAME_COLOUR : "", line->name, printer->colour ? NO_COLOUR : "");
+    if (line->command == GEN_COMMAND_NONE) {
+        fprintf(out, "<%zu bytes, unknown to this build>)", line->packet->bytes);
+    } else {
+        lap_walk_command(line->command, line->args, false, &visitor);
+        fputc(')', out);
+        if (line->has_result)
+            print_result(printer, line);
+    }
+    fputc('\n', out);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_ids.h"
+#include "gen_reflect.h"
+
+const char *lap_text_enum(uint32_t type, int64_t value)
+{
+    const struct gen_enum_info *info = &gen_enums[type];
+    uint32_t low = 0, high = info->value_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (info->values[middle].value < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < info->value_count && info->values[low].value == value ? info->values[low].name : NULL;
+}
+
+static size_t append(char *out, size_t at, const char *text)
+{
+    int written = snprintf(out + at, LAP_TEXT_FLAGS_MAX - at, "%s%s", at ? " | " : "", text);
+    return written > 0 && (size_t)written < LAP_TEXT_FLAGS_MAX - at ? at + (size_t)written : at;
+}
+
+void lap_text_flags(uint32_t type, uint64_t value, char out[LAP_TEXT_FLAGS_MAX])
+{
+    const char *whole = value ? lap_text_enum(type, (int64_t)value) : NULL;
+    uint64_t unnamed = 0;
+    size_t at = 0;
+
+    out[0] = 0;
+    if (whole) {
+        append(out, 0, whole);
+        return;
+    }
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t mask = UINT64_C(1) << bit;
+        const char *name = value & mask ? lap_text_enum(type, (int64_t)mask) : NULL;
+        if (name)
+            at = append(out, at, name);
+        else
+            unnamed |= value & mask;
+    }
+    if (unnamed || at == 0) {
+        char number[24];
+        snprintf(number, sizeof number, unnamed ? "0x%" PRIx64 : "0", unnamed);
+        append(out, at, number);
+    }
+}
+
+void lap_text_float(double value, uint32_t width, char out[LAP_TEXT_NUMBER_MAX])
+{
+    int most = width == 4 ? 9 : 17;
+
+    if (isnan(value)) {
+        strcpy(out, "NaN");
+        return;
+    }
+    if (isinf(value)) {
+        strcpy(out, value > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    for (int digits = most - 3; digits <= most; digits++) {
+        snprintf(out, LAP_TEXT_NUMBER_MAX, "%.*g", digits, value);
+        if (width == 4 ? strtof(out, NULL) == (float)value : strtod(out, NULL) == value)
+            return;
+    }
+}
+
+void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
+{
+    snprintf(out, LAP_TEXT_HANDLE_MAX, "%s:%" PRIu64, type < GEN_HANDLE_COUNT ? gen_handle_names[type] : "", index);
+}
+
+/* Bytes of the UTF-8 sequence at p; 0 when there is none. */
+static size_t utf8_sequence(const unsigned char *p, size_t left)
+{
+    static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    uint32_t code;
+
+    if (length <= 1 || length > left)
+        return length <= left ? length : 0;
+    code = p[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (p[i] & 0x3fu);
+    }
+    return code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : length;
+}
+
+char *lap_text_utf8(const char *text, size_t bytes)
+{
+    char *out = malloc(bytes * 3 + 1);
+    size_t at = 0;
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < bytes;) {
+        size_t length = utf8_sequence((const unsigned char *)text + i, bytes - i);
+        memcpy(out + at, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
+        at += length ? length : 3;
+        i += length ? length : 1;
+    }
+    out[at] = 0;
+    return out;
+}

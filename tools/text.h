@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text: numbers and names as people read them. Any thread.
+ */
+#ifndef LAP_TOOLS_TEXT_H
+#define LAP_TOOLS_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/walk.h"
+
+/* The name of an enum's value; NULL when the registry has none. type: index into gen_enums. */
+const char *lap_text_enum(uint32_t type, int64_t value);
+
+#define LAP_TEXT_FLAGS_MAX 4096
+/* "A | B | 0x40": names of all bits that have one, the rest as a number; "0" for none. */
+void lap_text_flags(uint32_t type, uint64_t value, char out[LAP_TEXT_FLAGS_MAX]);
+
+#define LAP_TEXT_NUMBER_MAX 40
+/* The shortest decimal text that gives the same float (width 4) or double (width 8) again; NaN, Infinity, -Infinity. */
+void lap_text_float(double value, uint32_t width, char out[LAP_TEXT_NUMBER_MAX]);
+
+#define LAP_TEXT_HANDLE_MAX 96
+/* "VkBuffer:12". */
+void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX]);
+
+/* A heap copy in which bytes that are no UTF-8 are replaced by U+FFFD; NULL when out of memory. */
+char *lap_text_utf8(const char *text, size_t bytes);
+
+#endif

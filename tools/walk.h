@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk: visits everything in a decoded command or structure, with the reflection tables. Prints nothing, changes nothing:
+ * what is done with a value is up to the visitor.
+ *
+ * Walks only what the decoders made: counts and depth have been checked there, members that were not recorded are NULL.
+ * Any thread.
+ */
+#ifndef LAP_TOOLS_WALK_H
+#define LAP_TOOLS_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codegen/support/reflect.h"
+
+#define LAP_WALK_MAX_DEPTH 96 /* of structures and arrays within each other; the decoders stop long before */
+
+enum lap_value_kind {
+    LAP_VALUE_UNSIGNED,
+    LAP_VALUE_SIGNED,
+    LAP_VALUE_FLOAT,
+    LAP_VALUE_BOOL,
+    LAP_VALUE_ENUM,   /* type: index into gen_enums; i */
+    LAP_VALUE_FLAGS,  /* type: index into gen_enums; u */
+    LAP_VALUE_HANDLE, /* type: enum gen_handle_type; u: the trace index, 0 for VK_NULL_HANDLE */
+    LAP_VALUE_STRING, /* data, bytes: without the NUL; not checked for encoding */
+    LAP_VALUE_BYTES,  /* data, bytes */
+    LAP_VALUE_ADDRESS /* u: an address of the recorded program */
+};
+
+struct lap_value {
+    enum lap_value_kind kind;
+    uint32_t type;
+    uint32_t width; /* bytes of a number */
+    uint64_t u;
+    int64_t i;
+    double f;
+    const void *data;
+    size_t bytes;
+};
+
+/* Where the walk is. */
+struct lap_place {
+    const struct gen_member *member; /* NULL for a structure that the walk began with */
+    const void *owner;               /* the structure or parameters that the member is in */
+    const void *at;                  /* the element itself; NULL for bit-fields */
+    uint64_t index;                  /* in the array that it is an element of */
+    bool in_array;                   /* it is an element of an array, row or chain */
+};
+
+/* Any callback may be NULL. Those that begin something return whether to go in; what was refused does not end. */
+struct lap_visitor {
+    bool (*begin_struct)(void *user, const struct lap_place *place, uint32_t struct_number);
+    void (*end_struct)(void *user, const struct lap_place *place, uint32_t struct_number);
+    /* An array, or a chain (place->member->shape is GEN_SHAPE_PNEXT and its elements are structures). */
+    bool (*begin_array)(void *user, const struct lap_place *place, uint64_t count);
+    void (*end_array)(void *user, const struct lap_place *place);
+    void (*null)(void *user, const struct lap_place *place); /* a NULL pointer */
+    void (*value)(void *user, const struct lap_place *place, const struct lap_value *value);
+    void *user;
+};
+
+/* Visits the parameters in order and then, if with_result and it was recorded, the result (member name "result"). */
+void lap_walk_command(uint32_t command, const void *args, bool with_result, const struct lap_visitor *visitor);
+
+void lap_walk_struct(uint32_t struct_number, const void *data, const struct lap_visitor *visitor);
+
+/* The result of a command, or NULL when none is recorded. */
+const struct gen_member *lap_walk_result_member(uint32_t command);
+
+#endif
