@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "trace/dictionary.h"
@@ -63,6 +64,42 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     return LAP_OK;
 }
 
+/* A stream whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left out. */
+static bool lock_for_the_end(struct lap_stream *stream)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 1;
+    return pthread_mutex_timedlock(&stream->mutex, &limit) == 0;
+}
+
+void lap_writer_finish(struct lap_writer *writer)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    pthread_mutex_lock(&writer->list_mutex);
+    /* All streams are held until the file is closed, so that no packet is begun that would leave a hole behind it. */
+    bool good = true, whole = true;
+    for (struct lap_stream *stream = writer->streams; stream; stream = stream->next) {
+        stream->held = lock_for_the_end(stream);
+        whole = whole && stream->held;
+        if (stream->held && good)
+            good = lap_stream_seal(stream);
+    }
+    enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
+    if (status == LAP_OK) {
+        struct lap_totals totals = current_totals(writer);
+        (void)lap_output_finish(&writer->output, &totals, whole ? "" : "the process ended in the middle of a call");
+    } else {
+        lap_writer_fail(writer, status);
+    }
+    atomic_store(&writer->stopped, true);
+    for (struct lap_stream *stream = writer->streams; stream; stream = stream->next)
+        if (stream->held)
+            pthread_mutex_unlock(&stream->mutex);
+    pthread_mutex_unlock(&writer->list_mutex);
+}
+
 void lap_writer_destroy(struct lap_writer **writer_at)
 {
     struct lap_writer *writer = *writer_at;
@@ -70,23 +107,7 @@ void lap_writer_destroy(struct lap_writer **writer_at)
         return;
     *writer_at = NULL;
 
-    if (!lap_writer_stopped(writer)) {
-        bool good = true;
-        pthread_mutex_lock(&writer->list_mutex);
-        for (struct lap_stream *stream = writer->streams; good && stream; stream = stream->next) {
-            pthread_mutex_lock(&stream->mutex);
-            good = lap_stream_seal(stream);
-            pthread_mutex_unlock(&stream->mutex);
-        }
-        pthread_mutex_unlock(&writer->list_mutex);
-        enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
-        if (status == LAP_OK) {
-            struct lap_totals totals = current_totals(writer);
-            (void)lap_output_finish(&writer->output, &totals, "");
-        } else {
-            lap_writer_fail(writer, status);
-        }
-    }
+    lap_writer_finish(writer);
 
     struct lap_stream *stream = writer->streams;
     while (stream) {

@@ -42,6 +42,7 @@ struct lap_stream {
     uint32_t number;
     _Atomic bool used; /* by a thread */
 
+    bool held;             /* by lap_writer_finish */
     pthread_mutex_t mutex; /* for all below */
     struct lap_enc enc;    /* the payload of the next chunk, the packet being encoded last */
     uint64_t thread_id;
