@@ -11,4 +11,8 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
 
+# What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
+$(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
+$(BUILD)/tests/unit/test_rows: REPLAY_LIBS += $(UTILITY_LIBS)
+
 -include $(UNIT_OBJECTS:.o=.d)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What a physical device is said to have: features that we hide, memory types as we show them, and our own name as a
+ * tool. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "gen_layer.h"
+
+#define RECORD(command, ...)                                                         \
+    do {                                                                             \
+        struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vk##command, 0); \
+        if (enc) {                                                                   \
+            gen_encode_vk##command(enc, __VA_ARGS__);                                \
+            layer_packet_end();                                                      \
+        }                                                                            \
+    } while (0)
+
+VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures(VkPhysicalDevice physicalDevice,
+                                                             VkPhysicalDeviceFeatures *pFeatures)
+{
+    layer_instance_of_VkPhysicalDevice(physicalDevice)->vk.GetPhysicalDeviceFeatures(physicalDevice, pFeatures);
+    gen_hide_features(pFeatures, NULL);
+    RECORD(GetPhysicalDeviceFeatures, physicalDevice, pFeatures);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures2(VkPhysicalDevice physicalDevice,
+                                                              VkPhysicalDeviceFeatures2 *pFeatures)
+{
+    layer_instance_of_VkPhysicalDevice(physicalDevice)->vk.GetPhysicalDeviceFeatures2(physicalDevice, pFeatures);
+    gen_hide_features(&pFeatures->features, pFeatures->pNext);
+    RECORD(GetPhysicalDeviceFeatures2, physicalDevice, pFeatures);
+}
+
+/* Heaps, and what chains say about them, are the machine's own. */
+static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryProperties *properties)
+{
+    const struct layer_physical_device *record = layer_physical_device_of(physical_device);
+    if (!record)
+        return;
+    memset(properties->memoryTypes, 0, sizeof properties->memoryTypes);
+    properties->memoryTypeCount = record->types.shown_count;
+    for (uint32_t i = 0; i < record->types.shown_count; i++) {
+        properties->memoryTypes[i].propertyFlags = record->types.shown[i].flags;
+        properties->memoryTypes[i].heapIndex = record->types.shown[i].heap;
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceMemoryProperties(
+    VkPhysicalDevice physicalDevice, VkPhysicalDeviceMemoryProperties *pMemoryProperties)
+{
+    struct layer_instance *instance_record = layer_instance_of_VkPhysicalDevice(physicalDevice);
+    instance_record->vk.GetPhysicalDeviceMemoryProperties(physicalDevice, pMemoryProperties);
+    show_types(physicalDevice, pMemoryProperties);
+    RECORD(GetPhysicalDeviceMemoryProperties, physicalDevice, pMemoryProperties);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceMemoryProperties2(
+    VkPhysicalDevice physicalDevice, VkPhysicalDeviceMemoryProperties2 *pMemoryProperties)
+{
+    struct layer_instance *instance_record = layer_instance_of_VkPhysicalDevice(physicalDevice);
+    instance_record->vk.GetPhysicalDeviceMemoryProperties2(physicalDevice, pMemoryProperties);
+    show_types(physicalDevice, &pMemoryProperties->memoryProperties);
+    RECORD(GetPhysicalDeviceMemoryProperties2, physicalDevice, pMemoryProperties);
+}
+
+static void describe_us(VkPhysicalDeviceToolProperties *tool)
+{
+    snprintf(tool->name, sizeof tool->name, "Lapilli");
+    snprintf(tool->version, sizeof tool->version, "%s", LAPILLI_VERSION);
+    tool->purposes = VK_TOOL_PURPOSE_TRACING_BIT;
+    snprintf(tool->description, sizeof tool->description, "%s", LAPILLI_LAYER_DESCRIPTION);
+    snprintf(tool->layer, sizeof tool->layer, "%s", LAPILLI_LAYER_NAME);
+}
+
+/* The tools below us come first. */
+static VkResult tools_with_us(const struct layer_instance *instance, VkPhysicalDevice physical_device, uint32_t *count,
+                              VkPhysicalDeviceToolProperties *tools)
+{
+    VkResult result = VK_SUCCESS;
+    uint32_t room = *count, others = tools ? room : 0;
+
+    if (!instance->vk.GetPhysicalDeviceToolProperties)
+        others = 0;
+    else
+        result = instance->vk.GetPhysicalDeviceToolProperties(physical_device, &others, tools);
+    if (result < 0)
+        return result;
+    *count = others;
+    if (!tools) {
+        *count = others + 1;
+    } else if (result == VK_SUCCESS && others < room) {
+        describe_us(&tools[others]);
+        *count = others + 1;
+    } else {
+        result = VK_INCOMPLETE;
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysicalDevice physicalDevice,
+                                                                       uint32_t *pToolCount,
+                                                                       VkPhysicalDeviceToolProperties *pToolProperties)
+{
+    struct layer_instance *instance_record = layer_instance_of_VkPhysicalDevice(physicalDevice);
+    VkResult result = tools_with_us(instance_record, physicalDevice, pToolCount, pToolProperties);
+    struct lap_enc *enc =
+        layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceToolProperties, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkGetPhysicalDeviceToolProperties(enc, physicalDevice, pToolCount, pToolProperties, result);
+        layer_packet_end();
+    }
+    return result;
+}

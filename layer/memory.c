@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory: allocation, mapping and binding. The calls themselves are kept as information; what a replay needs of
+ * them is in lapilliBind* and lapilliUpdate* packets.
+ *
+ * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
+ */
+#include "gen_layer.h"
+#include "layer/resource.h"
+
+#define FAILED_FLAG(result) ((result) < 0 ? LAP_PACKET_FAILED : 0u)
+
+/* ---- allocation ---- */
+
+/* What imported memory holds was put there by somebody; what new memory holds is left over. */
+static bool is_imported(const void *chain)
+{
+    static const VkStructureType imports[] = {
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_NV,
+        VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID,
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA,
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_BUFFER_COLLECTION_FUCHSIA,
+    };
+    for (size_t i = 0; i < sizeof imports / sizeof imports[0]; i++)
+        if (layer_chain_find(chain, imports[i]))
+            return true;
+    return false;
+}
+
+/* A type that is shown without HOST_VISIBLE is never mapped, whatever stands behind it. */
+static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
+{
+    uint32_t flags = is_imported(chain) ? 0 : LAP_MEM_FRESH;
+    if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        return 0;
+    if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+        flags |= LAP_MEM_HOST_COHERENT;
+    return flags | LAP_MEM_HOST_VISIBLE;
+}
+
+static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t real_type,
+                            VkDeviceMemory handle)
+{
+    const struct layer_physical_device *gpu = dev->physical_device;
+    struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
+    if (!memory || memory->object.aliases)
+        return;
+    memory->bytes = info->allocationSize;
+    memory->shown_type = info->memoryTypeIndex;
+    memory->real_type = real_type;
+    if (info->memoryTypeIndex < gpu->types.shown_count)
+        memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
+    if (real_type < gpu->memory.memoryTypeCount)
+        memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
+    if (dev->memtrack && layer_is_recording())
+        layer_tracking_result(
+            lap_mem_create(dev->memtrack, memory->bytes, tracking_flags(memory, info->pNext), &memory->mem));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
+                                                      const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryAllocateInfo info = *pAllocateInfo;
+    uint32_t real_type = lap_types_real_index(&dev->physical_device->types, info.memoryTypeIndex);
+    VkResult result;
+
+    if (real_type != UINT32_MAX)
+        info.memoryTypeIndex = real_type;
+    result = dev->vk.AllocateMemory(device, &info, pAllocator, pMemory);
+    if (result >= 0)
+        remember_memory(dev, pAllocateInfo, info.memoryTypeIndex, *pMemory);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkAllocateMemory, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory memory,
+                                              const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    struct lap_enc *enc;
+
+    /* Freeing unmaps, and the watch must be off before the pages go. */
+    if (record && !record->object.aliases)
+        lap_mem_destroy(&record->mem);
+    enc = layer_packet_begin(&dev->tables, GEN_vkFreeMemory, 0);
+    if (enc) {
+        gen_encode_vkFreeMemory(enc, device, memory, pAllocator);
+        layer_packet_end();
+    }
+    layer_object_remove(dev, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory));
+    dev->vk.FreeMemory(device, memory, pAllocator);
+}
+
+/* ---- mapping ---- */
+
+static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                             void *pointer)
+{
+    struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && record->mem && layer_is_recording())
+        layer_tracking_result(lap_mem_map(record->mem, pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
+}
+
+/* Before the driver unmaps: what was written is still there. */
+static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
+{
+    struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && record->mem)
+        lap_mem_unmap(record->mem);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+                                                 VkDeviceSize size, VkMemoryMapFlags flags, void **ppData)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.MapMemory(device, memory, offset, size, flags, ppData);
+    if (result >= 0)
+        remember_mapping(dev, memory, offset, size, *ppData);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkMapMemory(enc, device, memory, offset, size, flags, ppData, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory memory)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    forget_mapping(dev, memory);
+    dev->vk.UnmapMemory(device, memory);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkUnmapMemory, 0);
+    if (enc) {
+        gen_encode_vkUnmapMemory(enc, device, memory);
+        layer_packet_end();
+    }
+}
+
+/* The same calls with extensible parameters have one name from Vulkan 1.4 on and another one before. */
+#if defined(VK_VERSION_1_4)
+#define MAP_2(prefix) prefix##MapMemory2
+#define UNMAP_2(prefix) prefix##UnmapMemory2
+#elif defined(VK_KHR_map_memory2)
+#define MAP_2(prefix) prefix##MapMemory2KHR
+#define UNMAP_2(prefix) prefix##UnmapMemory2KHR
+#endif
+
+#ifdef MAP_2
+VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMapInfoKHR *pMemoryMapInfo, void **ppData)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.MAP_2()(device, pMemoryMapInfo, ppData);
+    if (result >= 0)
+        remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, *ppData);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, MAP_2(GEN_vk), FAILED_FLAG(result));
+    if (enc) {
+        MAP_2(gen_encode_vk)(enc, device, pMemoryMapInfo, ppData, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemoryUnmapInfoKHR *pMemoryUnmapInfo)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result;
+
+    forget_mapping(dev, pMemoryUnmapInfo->memory);
+    result = dev->vk.UNMAP_2()(device, pMemoryUnmapInfo);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, UNMAP_2(GEN_vk), FAILED_FLAG(result));
+    if (enc) {
+        UNMAP_2(gen_encode_vk)(enc, device, pMemoryUnmapInfo, result);
+        layer_packet_end();
+    }
+    return result;
+}
+#endif
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_FlushMappedMemoryRanges(VkDevice device, uint32_t memoryRangeCount,
+                                                               const VkMappedMemoryRange *pMemoryRanges)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result;
+
+    for (uint32_t i = 0; i < memoryRangeCount; i++) {
+        struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pMemoryRanges[i].memory);
+        if (memory && memory->mem && layer_is_recording())
+            lap_mem_flush(memory->mem, pMemoryRanges[i].offset, pMemoryRanges[i].size);
+    }
+    result = dev->vk.FlushMappedMemoryRanges(device, memoryRangeCount, pMemoryRanges);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkFlushMappedMemoryRanges, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkFlushMappedMemoryRanges(enc, device, memoryRangeCount, pMemoryRanges, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_InvalidateMappedMemoryRanges(VkDevice device, uint32_t memoryRangeCount,
+                                                                    const VkMappedMemoryRange *pMemoryRanges)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.InvalidateMappedMemoryRanges(device, memoryRangeCount, pMemoryRanges);
+
+    for (uint32_t i = 0; i < memoryRangeCount && result >= 0; i++) {
+        struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pMemoryRanges[i].memory);
+        if (memory && memory->mem && layer_is_recording())
+            lap_mem_invalidate(memory->mem, pMemoryRanges[i].offset, pMemoryRanges[i].size);
+    }
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkInvalidateMappedMemoryRanges, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkInvalidateMappedMemoryRanges(enc, device, memoryRangeCount, pMemoryRanges, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+/* ---- binding ---- */
+
+/* Of several binds in one call some may succeed though the call fails: then each says so, if it was asked. */
+static bool has_succeeded(const void *chain, VkResult result)
+{
+#if defined(VK_VERSION_1_4) || defined(VK_KHR_maintenance6)
+    const VkBindMemoryStatusKHR *status = layer_chain_find(chain, VK_STRUCTURE_TYPE_BIND_MEMORY_STATUS_KHR);
+    if (status && status->pResult)
+        return *status->pResult >= 0;
+#endif
+    return result >= 0;
+}
+
+/* The packet comes first: as soon as memory tracking knows the place, a submission of another thread may send updates.
+ */
+static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemory memory_handle, VkDeviceSize offset)
+{
+    struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, handle);
+    const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, memory_handle);
+    struct lap_enc *enc;
+
+    if (!buffer || !memory)
+        return;
+    enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
+    if (enc) {
+        gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
+        layer_packet_end();
+    }
+    if (buffer->memobj && memory->mem)
+        layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));
+}
+
+static uint32_t plane_number(VkImageAspectFlags plane)
+{
+    return plane == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : plane == VK_IMAGE_ASPECT_PLANE_1_BIT;
+}
+
+static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory memory_handle, VkDeviceSize offset,
+                       VkImageAspectFlags plane)
+{
+    struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, memory_handle);
+    VkDeviceSize object_offset = 0, bytes;
+    struct lap_enc *enc;
+
+    if (!image || !memory)
+        return;
+    if (!image->bytes)
+        layer_image_track(dev, image);
+    bytes = image->bytes;
+    if (plane) {
+        struct layer_image_planes planes;
+        uint32_t number = plane_number(plane);
+        layer_image_planes(dev, image, &planes);
+        if (number < planes.count) {
+            object_offset = planes.offsets[number];
+            bytes = planes.bytes[number];
+        }
+    }
+    enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
+    if (enc) {
+        gen_encode_lapilliBindImage(enc, handle, plane, memory_handle, offset, bytes, memory->shown_flags,
+                                    VK_NULL_HANDLE, 0);
+        layer_packet_end();
+    }
+    if (image->memobj && memory->mem)
+        layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));
+}
+
+/* The image becomes one of a swapchain's: its memory is not the program's. */
+static void bind_image_to_swapchain(struct layer_device *dev, VkImage handle,
+                                    const VkBindImageMemorySwapchainInfoKHR *info)
+{
+    struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    struct lap_enc *enc;
+
+    if (!image)
+        return;
+    image->swapchain = info->swapchain;
+    image->swapchain_index = info->imageIndex;
+    enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
+    if (enc) {
+        gen_encode_lapilliBindImage(enc, handle, 0, VK_NULL_HANDLE, 0, 0, 0, info->swapchain, info->imageIndex);
+        layer_packet_end();
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_BindBufferMemory(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
+                                                        VkDeviceSize memoryOffset)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.BindBufferMemory(device, buffer, memory, memoryOffset);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindBufferMemory, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkBindBufferMemory(enc, device, buffer, memory, memoryOffset, result);
+        layer_packet_end();
+    }
+    if (result >= 0)
+        bind_buffer(dev, buffer, memory, memoryOffset);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_BindBufferMemory2(VkDevice device, uint32_t bindInfoCount,
+                                                         const VkBindBufferMemoryInfo *pBindInfos)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.BindBufferMemory2(device, bindInfoCount, pBindInfos);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindBufferMemory2, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkBindBufferMemory2(enc, device, bindInfoCount, pBindInfos, result);
+        layer_packet_end();
+    }
+    for (uint32_t i = 0; i < bindInfoCount; i++)
+        if (has_succeeded(pBindInfos[i].pNext, result))
+            bind_buffer(dev, pBindInfos[i].buffer, pBindInfos[i].memory, pBindInfos[i].memoryOffset);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory(VkDevice device, VkImage image, VkDeviceMemory memory,
+                                                       VkDeviceSize memoryOffset)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.BindImageMemory(device, image, memory, memoryOffset);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindImageMemory, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkBindImageMemory(enc, device, image, memory, memoryOffset, result);
+        layer_packet_end();
+    }
+    if (result >= 0)
+        bind_image(dev, image, memory, memoryOffset, 0);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory2(VkDevice device, uint32_t bindInfoCount,
+                                                        const VkBindImageMemoryInfo *pBindInfos)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.BindImageMemory2(device, bindInfoCount, pBindInfos);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindImageMemory2, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkBindImageMemory2(enc, device, bindInfoCount, pBindInfos, result);
+        layer_packet_end();
+    }
+    for (uint32_t i = 0; i < bindInfoCount; i++) {
+        const VkBindImageMemoryInfo *bind = &pBindInfos[i];
+        const VkBindImageMemorySwapchainInfoKHR *swapchain =
+            layer_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR);
+        const VkBindImagePlaneMemoryInfo *plane =
+            layer_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO);
+        if (!has_succeeded(bind->pNext, result))
+            continue;
+        if (swapchain && swapchain->swapchain != VK_NULL_HANDLE)
+            bind_image_to_swapchain(dev, bind->image, swapchain);
+        else
+            bind_image(dev, bind->image, bind->memory, bind->memoryOffset, plane ? plane->planeAspect : 0);
+    }
+    return result;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
+#include "gen_layer.h"
+
+static uint32_t shown(const struct layer_device *dev, uint32_t mask)
+{
+    return lap_types_shown_mask(&dev->physical_device->types, mask);
+}
+
+#define RECORD(command, ...)                                                        \
+    do {                                                                            \
+        struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vk##command, 0); \
+        if (enc) {                                                                  \
+            gen_encode_vk##command(enc, __VA_ARGS__);                               \
+            layer_packet_end();                                                     \
+        }                                                                           \
+    } while (0)
+
+VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
+                                                               VkMemoryRequirements *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    dev->vk.GetBufferMemoryRequirements(device, buffer, pMemoryRequirements);
+    pMemoryRequirements->memoryTypeBits = shown(dev, pMemoryRequirements->memoryTypeBits);
+    RECORD(GetBufferMemoryRequirements, device, buffer, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements2(VkDevice device,
+                                                                const VkBufferMemoryRequirementsInfo2 *pInfo,
+                                                                VkMemoryRequirements2 *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    dev->vk.GetBufferMemoryRequirements2(device, pInfo, pMemoryRequirements);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    RECORD(GetBufferMemoryRequirements2, device, pInfo, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements(VkDevice device, VkImage image,
+                                                              VkMemoryRequirements *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    dev->vk.GetImageMemoryRequirements(device, image, pMemoryRequirements);
+    pMemoryRequirements->memoryTypeBits = shown(dev, pMemoryRequirements->memoryTypeBits);
+    RECORD(GetImageMemoryRequirements, device, image, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements2(VkDevice device,
+                                                               const VkImageMemoryRequirementsInfo2 *pInfo,
+                                                               VkMemoryRequirements2 *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    dev->vk.GetImageMemoryRequirements2(device, pInfo, pMemoryRequirements);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    RECORD(GetImageMemoryRequirements2, device, pInfo, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceBufferMemoryRequirements(VkDevice device,
+                                                                     const VkDeviceBufferMemoryRequirements *pInfo,
+                                                                     VkMemoryRequirements2 *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    dev->vk.GetDeviceBufferMemoryRequirements(device, pInfo, pMemoryRequirements);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    RECORD(GetDeviceBufferMemoryRequirements, device, pInfo, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceImageMemoryRequirements(VkDevice device,
+                                                                    const VkDeviceImageMemoryRequirements *pInfo,
+                                                                    VkMemoryRequirements2 *pMemoryRequirements)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    dev->vk.GetDeviceImageMemoryRequirements(device, pInfo, pMemoryRequirements);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    RECORD(GetDeviceImageMemoryRequirements, device, pInfo, pMemoryRequirements);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
+                                                                VkExternalMemoryHandleTypeFlagBits handleType, int fd,
+                                                                VkMemoryFdPropertiesKHR *pMemoryFdProperties)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.GetMemoryFdPropertiesKHR(device, handleType, fd, pMemoryFdProperties);
+    if (result >= 0)
+        pMemoryFdProperties->memoryTypeBits = shown(dev, pMemoryFdProperties->memoryTypeBits);
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkGetMemoryFdPropertiesKHR, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkGetMemoryFdPropertiesKHR(enc, device, handleType, fd, pMemoryFdProperties, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryHostPointerPropertiesEXT(
+    VkDevice device, VkExternalMemoryHandleTypeFlagBits handleType, const void *pHostPointer,
+    VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result =
+        dev->vk.GetMemoryHostPointerPropertiesEXT(device, handleType, pHostPointer, pMemoryHostPointerProperties);
+    if (result >= 0)
+        pMemoryHostPointerProperties->memoryTypeBits = shown(dev, pMemoryHostPointerProperties->memoryTypeBits);
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkGetMemoryHostPointerPropertiesEXT, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkGetMemoryHostPointerPropertiesEXT(enc, device, handleType, pHostPointer,
+                                                       pMemoryHostPointerProperties, result);
+        layer_packet_end();
+    }
+    return result;
+}

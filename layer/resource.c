@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers, images and their views: what their records need to know. */
+#include "layer/resource.h"
+
+#include "gen_layer.h"
+#include "layer/format_utils.h"
+#include "layer/touched.h"
+
+const void *layer_chain_find(const void *chain, VkStructureType type)
+{
+    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
+        if (s->sType == type)
+            return s;
+    return NULL;
+}
+
+void layer_tracking_result(enum lap_status status)
+{
+    if (status == LAP_ERROR_MEMORY)
+        layer_stop(lap_error_message());
+    else if (status < 0)
+        lap_log(&layer.log, LAP_LOG_DEBUG, "%s", lap_error_message());
+}
+
+static void track(struct layer_device *dev, layer_resource resource, void *record, VkDeviceSize bytes,
+                  bool host_readable_layout, struct lap_memobj **memobj)
+{
+    if (!dev->memtrack || !layer_is_recording())
+        return;
+    layer_tracking_result(lap_memobj_create(dev->memtrack, record, bytes, host_readable_layout, memobj));
+    if (*memobj && !layer_resource_add(dev, resource, *memobj))
+        layer_stop("out of memory");
+}
+
+static void untrack(struct layer_device *dev, layer_resource resource, struct lap_memobj **memobj)
+{
+    if (!*memobj)
+        return;
+    layer_resource_remove(dev, resource);
+    lap_memobj_destroy(memobj);
+}
+
+/* ---- buffers ---- */
+
+static VkBufferUsageFlags buffer_usage(const VkBufferCreateInfo *info)
+{
+#ifdef VK_KHR_maintenance5
+    const VkBufferUsageFlags2CreateInfoKHR *usage =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
+    if (usage)
+        return (VkBufferUsageFlags)usage->usage;
+#endif
+    return info->usage;
+}
+
+void hook_after_CreateBuffer(struct layer_device *dev, VkDevice device, const VkBufferCreateInfo *pCreateInfo,
+                             const VkAllocationCallbacks *pAllocator, VkBuffer *pBuffer, VkResult result)
+{
+    struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, *pBuffer);
+    if (!buffer || buffer->object.aliases)
+        return;
+    buffer->bytes = pCreateInfo->size;
+    buffer->usage = buffer_usage(pCreateInfo);
+    track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
+}
+
+void hook_before_DestroyBuffer(struct layer_device *dev, VkDevice device, VkBuffer buffer,
+                               const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_buffer *record = LAYER_GET(dev, VkBuffer, buffer);
+    if (record && !record->object.aliases)
+        untrack(dev, layer_resource_of_buffer(record), &record->memobj);
+}
+
+void hook_after_CreateBufferView(struct layer_device *dev, VkDevice device, const VkBufferViewCreateInfo *pCreateInfo,
+                                 const VkAllocationCallbacks *pAllocator, VkBufferView *pView, VkResult result)
+{
+    struct layer_buffer_view *view = LAYER_GET(dev, VkBufferView, *pView);
+    struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, pCreateInfo->buffer);
+    if (!view || !buffer)
+        return;
+    view->buffer = buffer;
+    view->offset = pCreateInfo->offset < buffer->bytes ? pCreateInfo->offset : buffer->bytes;
+    view->bytes = pCreateInfo->range;
+    if (view->bytes > buffer->bytes - view->offset) /* VK_WHOLE_SIZE too */
+        view->bytes = buffer->bytes - view->offset;
+}
+
+/* ---- images ---- */
+
+static VkDeviceSize plane_bytes(struct layer_device *dev, VkImage image, uint32_t plane)
+{
+    VkImagePlaneMemoryRequirementsInfo which = {.sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO};
+    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+                                           .pNext = &which};
+    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+    which.planeAspect = (VkImageAspectFlagBits)(VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
+    info.image = image;
+    dev->vk.GetImageMemoryRequirements2(dev->handle, &info, &requirements);
+    return requirements.memoryRequirements.size;
+}
+
+void layer_image_planes(struct layer_device *dev, const struct layer_image *image, struct layer_image_planes *out)
+{
+    VkImage handle = gen_VkImage(image->object.handle);
+    uint32_t count = image->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT ? FormatPlaneCount(image->info.format) : 1;
+    VkMemoryRequirements requirements;
+
+    *out = (struct layer_image_planes){.count = 1};
+    if (count <= 1 || count > LAYER_MAX_PLANES || !dev->vk.GetImageMemoryRequirements2) {
+        dev->vk.GetImageMemoryRequirements(dev->handle, handle, &requirements);
+        out->bytes[0] = requirements.size;
+        return;
+    }
+    out->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        out->offsets[i] = i ? out->offsets[i - 1] + out->bytes[i - 1] : 0;
+        out->bytes[i] = plane_bytes(dev, handle, i);
+    }
+}
+
+void layer_image_track(struct layer_device *dev, struct layer_image *image)
+{
+    struct layer_image_planes planes;
+    if (image->memobj || image->swapchain)
+        return;
+    layer_image_planes(dev, image, &planes);
+    image->bytes = planes.offsets[planes.count - 1] + planes.bytes[planes.count - 1];
+    track(dev, layer_resource_of_image(image), image, image->bytes, image->info.tiling == VK_IMAGE_TILING_LINEAR,
+          &image->memobj);
+}
+
+/* Before they are bound the driver must not be asked about the memory of images whose memory is made elsewhere. */
+static bool is_measurable(const VkImageCreateInfo *info)
+{
+    const VkImageSwapchainCreateInfoKHR *swapchain =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR);
+    const VkExternalMemoryImageCreateInfo *external =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+    return (!swapchain || swapchain->swapchain == VK_NULL_HANDLE) &&
+           (!external || !(external->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID));
+}
+
+void hook_after_CreateImage(struct layer_device *dev, VkDevice device, const VkImageCreateInfo *pCreateInfo,
+                            const VkAllocationCallbacks *pAllocator, VkImage *pImage, VkResult result)
+{
+    struct layer_image *image = LAYER_GET(dev, VkImage, *pImage);
+    if (!image || image->object.aliases)
+        return;
+    image->info = *pCreateInfo;
+    image->info.pNext = NULL;
+    image->info.pQueueFamilyIndices = NULL;
+    image->info.queueFamilyIndexCount = 0;
+    if (is_measurable(pCreateInfo))
+        layer_image_track(dev, image);
+}
+
+void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage image,
+                              const VkAllocationCallbacks *pAllocator)
+{
+    struct layer_image *record = LAYER_GET(dev, VkImage, image);
+    if (record && !record->object.aliases)
+        untrack(dev, layer_resource_of_image(record), &record->memobj);
+}
+
+void hook_after_CreateImageView(struct layer_device *dev, VkDevice device, const VkImageViewCreateInfo *pCreateInfo,
+                                const VkAllocationCallbacks *pAllocator, VkImageView *pView, VkResult result)
+{
+    struct layer_image_view *view = LAYER_GET(dev, VkImageView, *pView);
+    if (view)
+        view->image = LAYER_GET(dev, VkImage, pCreateInfo->image);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * update: what the host wrote, as packets: lapilliUpdateBuffer, and lapilliUpdateImage by row for linear images, whose
+ * padding between rows is left out.
+ */
+#ifndef LAP_LAYER_UPDATE_H
+#define LAP_LAYER_UPDATE_H
+
+#include "layer/layer.h"
+
+/* Before the packet of a submission: writes packets for all that its work may read and the host has written since the
+ * last time. touched is sealed; NULL: everything. Any thread, with no packet open. Nothing happens when nothing is
+ * recorded. */
+void layer_emit_updates(struct layer_device *dev, const struct lap_touched *touched);
+
+#endif
