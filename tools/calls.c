@@ -107,8 +107,8 @@ int lap_calls_report_open(const char *program, const char *path, enum lap_status
 {
     const char *text = sentence(status);
 
-    /* The reader's sentences often begin with the path. */
-    if (strncmp(text, path, strlen(path)) == 0)
+    /* Some of the reader's sentences name the file themselves. */
+    if (strstr(text, path))
         fprintf(stderr, "%s: %s\n", program, text);
     else
         fprintf(stderr, "%s: %s: %s\n", program, path, text);

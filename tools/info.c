@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-info: what a trace is, as text or as one JSON object.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "gen_reflect.h"
+#include "tools/calls.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+#include "tools/uses.h"
+
+#define PROGRAM "lapilli-info"
+
+static const char help[] =
+    "usage: lapilli info [--json] FILE\n"
+    "Says what a trace is: where it was recorded, what it contains and what a replay of it needs.\n"
+    "\n"
+    "  --json    one JSON object\n"
+    "  --help    this text\n"
+    "\n"
+    "An extension counts as used when it was enabled and a call that a replay makes is one of its commands or has one of\n"
+    "its structures in a pNext chain (structures of features only with something switched on); enabled ones that add\n"
+    "neither count as used. Features are those that vkCreateDevice switched on.\n"
+    "\n"
+    "Exit status: 0, also when the trace is incomplete (it says so); 1 out of memory; 2 usage; 3 no readable trace;\n"
+    "4 a part of the trace is damaged (what it uses is then known only up to there).\n";
+
+/* What one pass over the packets finds. */
+struct pass {
+    struct lap_uses uses;
+    struct lap_map threads;
+    enum lap_status status; /* LAP_END, or why the pass stopped */
+};
+
+static void run_pass(struct pass *pass, struct lap_calls *calls)
+{
+    enum lap_status status;
+
+    while ((status = lap_calls_next(calls)) == LAP_OK) {
+        if (!lap_map_get(&pass->threads, calls->packet.thread_id) &&
+            lap_map_put(&pass->threads, calls->packet.thread_id, pass, NULL) == LAP_ERROR_MEMORY)
+            status = LAP_ERROR_MEMORY;
+        if (status == LAP_OK)
+            status = lap_uses_add(&pass->uses, calls);
+        if (status != LAP_OK)
+            break;
+    }
+    lap_uses_settle(&pass->uses);
+    pass->status = status;
+}
+
+/* ---- JSON ---- */
+
+static void put_number(cJSON *object, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    /* Readers of JSON keep numbers as doubles. */
+    cJSON_AddItemToObjectCS(object, key, value > UINT64_C(1) << 53 ? cJSON_CreateString(text) : cJSON_CreateRaw(text));
+}
+
+static void put_text(cJSON *object, const char *key, const char *text)
+{
+    char *clean = text ? lap_text_utf8(text, strlen(text)) : NULL;
+    cJSON_AddItemToObjectCS(object, key, clean ? cJSON_CreateString(clean) : cJSON_CreateNull());
+    free(clean);
+}
+
+static void put_pair(cJSON *object, const char *key, const char *first, uint64_t a, const char *second, uint64_t b)
+{
+    cJSON *pair = cJSON_AddObjectToObject(object, key);
+    if (pair) {
+        put_number(pair, first, a);
+        put_number(pair, second, b);
+    }
+}
+
+/* A string of the layer's info object; NULL when there is none. The object is as untrusted as the rest of the file. */
+static const char *info_text(const cJSON *info, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(info, key));
+}
+
+static void put_uses(cJSON *object, const struct lap_uses *uses)
+{
+    cJSON *both = cJSON_AddObjectToObject(object, "uses");
+    cJSON *extensions = cJSON_AddArrayToObject(both, "extensions");
+    cJSON *features = cJSON_AddArrayToObject(both, "features");
+
+    for (unsigned i = 0; i < GEN_EXTENSION_COUNT; i++)
+        if (uses->used[i])
+            cJSON_AddItemToArray(extensions, cJSON_CreateString(gen_extensions[i].name));
+    for (size_t i = 0; i < uses->feature_count; i++)
+        cJSON_AddItemToArray(features, cJSON_CreateString(uses->features[i]));
+}
+
+static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
+{
+    static const char *const texts[] = {"write_watch", "write_watch_reason", "layer_version", "registry"};
+    static const char *const machine[] = {"device", "driver", "api_version"};
+    const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
+    const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");
+    cJSON *object = cJSON_CreateObject(), *where;
+    char uuid[33];
+
+    for (int i = 0; i < 16; i++)
+        snprintf(uuid + 2 * i, 3, "%02x", summary->uuid[i]);
+    put_number(object, "format_version", summary->format_version);
+    put_text(object, "uuid", uuid);
+    cJSON_AddItemToObjectCS(object, "complete", cJSON_CreateBool(summary->complete));
+    put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
+    cJSON_AddItemToObjectCS(object, "indexed", cJSON_CreateBool(summary->indexed));
+    put_number(object, "frames", summary->frames);
+    put_number(object, "threads", lap_map_count(&pass->threads));
+    put_number(object, "packets", summary->packets);
+    put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
+    put_number(object, "commands", summary->counters[LAP_COUNTER_COMMANDS]);
+    put_pair(object, "blocks", "recorded", summary->counters[LAP_COUNTER_BLOCKS_RECORDED], "stored",
+             summary->counters[LAP_COUNTER_BLOCKS_STORED]);
+    put_pair(object, "updates", "count", summary->counters[LAP_COUNTER_UPDATES], "bytes",
+             summary->counters[LAP_COUNTER_UPDATE_BYTES]);
+    put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
+    put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
+    put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    put_text(object, "program", info_text(info, "program"));
+    cJSON_AddItemToObjectCS(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
+    where = cJSON_AddObjectToObject(object, "recorded_on");
+    for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++)
+        put_text(where, machine[i], info_text(recorded_on, machine[i]));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        put_text(object, texts[i], info_text(info, texts[i]));
+    put_uses(object, &pass->uses);
+    return object;
+}
+
+/* ---- text ---- */
+
+/* Text from a file is shown without what a terminal would obey. */
+static void show_text(const char *label, const char *text)
+{
+    printf("%-14s", label);
+    for (const char *p = text ? text : "unknown"; *p; p++)
+        putchar((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
+    putchar('\n');
+}
+
+static void show_bytes(uint64_t bytes)
+{
+    if (bytes < 10 * 1024)
+        printf("%" PRIu64 " bytes", bytes);
+    else if (bytes < 10 * 1024 * 1024)
+        printf("%.1f KiB", (double)bytes / 1024);
+    else
+        printf("%.1f MiB", (double)bytes / (1024 * 1024));
+}
+
+static void show_names(const char *label, const cJSON *names)
+{
+    const cJSON *name;
+    const char *separator = "";
+
+    printf("%-14s", label);
+    cJSON_ArrayForEach(name, names)
+    {
+        printf("%s%s", separator, cJSON_GetStringValue(name));
+        separator = ", ";
+    }
+    printf("%s\n", *separator ? "" : "none");
+}
+
+static void show(const struct lap_reader_summary *summary, size_t threads, const cJSON *json)
+{
+    const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
+    const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
+    const char *watch_reason = info_text(json, "write_watch_reason");
+
+    printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version, summary->complete ? "complete" : "incomplete");
+    if (!summary->complete)
+        show_text("stopped", summary->stopped);
+    show_text("program", info_text(json, "program"));
+    show_text("device", info_text(where, "device"));
+    show_text("driver", info_text(where, "driver"));
+    show_text("api version", info_text(where, "api_version"));
+    show_text("write watch", info_text(json, "write_watch"));
+    if (watch_reason && *watch_reason)
+        show_text("", watch_reason);
+    printf("%-14s%" PRIu64 "\n", "frames", summary->frames);
+    printf("%-14s%zu\n", "threads", threads);
+    printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);
+    printf("%-14s%" PRIu64 " in %" PRIu64 " command buffers, of which %" PRIu64 " are stored\n", "commands",
+           summary->counters[LAP_COUNTER_COMMANDS], summary->counters[LAP_COUNTER_BLOCKS_RECORDED],
+           summary->counters[LAP_COUNTER_BLOCKS_STORED]);
+    printf("%-14s%" PRIu64 ", ", "updates", summary->counters[LAP_COUNTER_UPDATES]);
+    show_bytes(summary->counters[LAP_COUNTER_UPDATE_BYTES]);
+    printf("\n%-14s%" PRIu64 ", ", "blobs", summary->blobs);
+    show_bytes(summary->blob_bytes);
+    printf("\n%-14s", "size");
+    show_bytes(summary->file_bytes);
+    printf(" (");
+    show_bytes(summary->raw_bytes);
+    printf(" before compression)\n");
+    if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
+        printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",
+               summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    show_names("extensions", cJSON_GetObjectItemCaseSensitive(uses, "extensions"));
+    show_names("features", cJSON_GetObjectItemCaseSensitive(uses, "features"));
+}
+
+static int report(const char *path, struct lap_calls *calls, bool as_json)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
+    struct pass pass = {.status = LAP_OK};
+    cJSON *info = cJSON_Parse(summary->info), *json = NULL;
+    char *text = NULL;
+    int code = LAP_TOOL_FAILED;
+
+    lap_map_init(&pass.threads);
+    if (lap_uses_init(&pass.uses) != LAP_OK)
+        goto out;
+    run_pass(&pass, calls);
+    json = make_json(summary, info, &pass);
+    text = as_json && json ? cJSON_Print(json) : NULL;
+    if (!json || (as_json && !text))
+        goto out;
+    if (as_json)
+        puts(text);
+    else
+        show(summary, lap_map_count(&pass.threads), json);
+    code = LAP_TOOL_OK;
+    if (pass.status < 0) {
+        fprintf(stderr, PROGRAM ": %s: %s\n", path, lap_error_message());
+        code = pass.status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
+    }
+    if (fflush(stdout) != 0 && errno != EPIPE) {
+        fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
+        code = LAP_TOOL_FAILED;
+    }
+out:
+    if (code == LAP_TOOL_FAILED && !json)
+        fprintf(stderr, PROGRAM ": out of memory\n");
+    cJSON_free(text);
+    cJSON_Delete(json);
+    cJSON_Delete(info);
+    lap_uses_finish(&pass.uses);
+    lap_map_finish(&pass.threads);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    struct lap_calls calls;
+    enum lap_status status;
+    bool json = false;
+    int option, code;
+
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        if (option == 'j') {
+            json = true;
+        } else if (option == 'h') {
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        } else {
+            fprintf(stderr, "Try 'lapilli info --help'.\n");
+            return LAP_TOOL_USAGE;
+        }
+    }
+    if (optind + 1 != argc) {
+        fprintf(stderr, PROGRAM ": %s. Try 'lapilli info --help'.\n", optind < argc ? "one FILE at a time" : "a FILE is missing");
+        return LAP_TOOL_USAGE;
+    }
+    status = lap_calls_open(&calls, argv[optind]);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, argv[optind], status);
+    code = report(argv[optind], &calls, json);
+    lap_calls_close(&calls);
+    return code;
+}
