@@ -27,7 +27,7 @@ struct app_swapchain {
     VkFormat format;
     VkExtent2D extent;
     uint32_t count;
-    bool readable; /* its images can be copied from */
+    bool readable, writable; /* its images can be copied from, and to */
     VkImage images[APP_MAX_IMAGES];
     VkImageView views[APP_MAX_IMAGES];
     VkSemaphore drawn[APP_MAX_IMAGES]; /* per image: a present may use it until the image is acquired again */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "target.h"
 
+#include <time.h>
+
 /* Waits until the server has answered everything before, then drops what it told us meanwhile. */
 static void settle(struct app_window *window)
 {
@@ -11,12 +13,26 @@ static void settle(struct app_window *window)
         free(event);
 }
 
+/* A server that has only just been started may not listen yet. */
+static xcb_connection_t *connect_display(const struct app *app)
+{
+    const struct timespec pause = {0, 100000000};
+    if (!getenv("DISPLAY"))
+        app_skip(app, "no DISPLAY");
+    for (uint32_t i = 0; i < 20; i++) {
+        xcb_connection_t *connection = xcb_connect(NULL, NULL);
+        if (!xcb_connection_has_error(connection)) /* never NULL */
+            return connection;
+        xcb_disconnect(connection);
+        nanosleep(&pause, NULL);
+    }
+    app_skip(app, "the X display does not answer");
+}
+
 void app_window_open(const struct app *app, struct app_window *window, uint32_t width, uint32_t height)
 {
     *window = (struct app_window){0};
-    window->connection = xcb_connect(NULL, NULL);
-    if (!window->connection || xcb_connection_has_error(window->connection))
-        app_skip(app, "no X display");
+    window->connection = connect_display(app);
     xcb_screen_t *screen = xcb_setup_roots_iterator(xcb_get_setup(window->connection)).data;
     window->window = xcb_generate_id(window->connection);
     /* No window manager may give it another size: pictures are compared from run to run. */
@@ -127,6 +143,7 @@ bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain
     create.oldSwapchain = old.swapchain;
     *swapchain = (struct app_swapchain){.format = format.format, .extent = extent};
     swapchain->readable = create.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    swapchain->writable = create.imageUsage & VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     CHECK_VK(vkCreateSwapchainKHR(app->device, &create, NULL, &swapchain->swapchain));
     app_swapchain_destroy(app, &old);
 

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wsi: windows and swapchains as real programs treat them: every present mode, swapchains replaced while they are in
+ * use and after a resize, acquiring with a timeout of 0, with a fence, two images at a time that are presented in the
+ * other order, two windows in one present, a window that is hidden for a while, images acquired and never presented.
+ */
+#include "common/target.h"
+
+#include <time.h>
+
+#define STAMP 16u /* side of the square that is copied into the picture */
+
+enum how { WAITING, POLLING, WITH_FENCE, SECOND_COMMAND, HOW_COUNT };
+
+struct shot { /* one image on its way */
+    VkCommandBuffer commands;
+    VkFence acquired_fence, done;
+    VkSemaphore acquired;
+    struct app_buffer pixels, stamp;
+    bool waits; /* for the semaphore */
+    uint32_t image, number;
+};
+
+struct view {
+    struct app_window window;
+    struct app_swapchain swapchain;
+    VkPresentModeKHR mode;
+    bool stale;
+};
+
+struct state {
+    struct app *app;
+    struct shot shots[2];
+    uint32_t next; /* number of the next picture */
+};
+
+static uint32_t color_of(uint32_t number)
+{
+    return (number * 16 & 0xff) << 24 | (number * 48 & 0xff) << 16 | 0x30ff;
+}
+
+static void query(struct app *app, const struct view *view)
+{
+    const VkPhysicalDeviceSurfaceInfo2KHR info = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SURFACE_INFO_2_KHR,
+                                                  .surface = view->window.surface};
+    PFN_vkGetPhysicalDeviceSurfaceFormats2KHR get_formats = (PFN_vkGetPhysicalDeviceSurfaceFormats2KHR)
+        vkGetInstanceProcAddr(app->instance, "vkGetPhysicalDeviceSurfaceFormats2KHR");
+    PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR get_caps = (PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR)
+        vkGetInstanceProcAddr(app->instance, "vkGetPhysicalDeviceSurfaceCapabilities2KHR");
+    if (!get_formats || !get_caps) {
+        printf("left out: VK_KHR_get_surface_capabilities2\n");
+        return;
+    }
+    VkSurfaceCapabilities2KHR caps2 = {.sType = VK_STRUCTURE_TYPE_SURFACE_CAPABILITIES_2_KHR};
+    VkSurfaceCapabilitiesKHR caps;
+    CHECK_VK(get_caps(app->physical, &info, &caps2));
+    CHECK_VK(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(app->physical, view->window.surface, &caps));
+    CHECK(caps.currentExtent.width == caps2.surfaceCapabilities.currentExtent.width);
+    uint32_t all = 0, one = 1;
+    CHECK_VK(get_formats(app->physical, &info, &all, NULL));
+    VkSurfaceFormat2KHR format = {.sType = VK_STRUCTURE_TYPE_SURFACE_FORMAT_2_KHR};
+    CHECK(get_formats(app->physical, &info, &one, &format) == (all > 1 ? VK_INCOMPLETE : VK_SUCCESS));
+    CHECK(one == 1);
+}
+
+static void create_shots(struct state *state)
+{
+    struct app *app = state->app;
+    for (uint32_t i = 0; i < COUNT_OF(state->shots); i++) {
+        struct shot *shot = &state->shots[i];
+        VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+        allocate.commandPool = app->pool;
+        allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+        allocate.commandBufferCount = 1;
+        CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, &shot->commands));
+        VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+        CHECK_VK(vkCreateFence(app->device, &fence, NULL, &shot->done));
+        CHECK_VK(vkCreateFence(app->device, &fence, NULL, &shot->acquired_fence));
+        VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+        CHECK_VK(vkCreateSemaphore(app->device, &semaphore, NULL, &shot->acquired));
+        app_buffer_create(app, &shot->pixels, 2 * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+        app_buffer_create(app, &shot->stamp, STAMP * STAMP * 4, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    }
+}
+
+static void destroy_shots(struct state *state)
+{
+    struct app *app = state->app;
+    for (uint32_t i = 0; i < COUNT_OF(state->shots); i++) {
+        struct shot *shot = &state->shots[i];
+        vkDestroyFence(app->device, shot->done, NULL);
+        vkDestroyFence(app->device, shot->acquired_fence, NULL);
+        vkDestroySemaphore(app->device, shot->acquired, NULL);
+        app_buffer_destroy(app, &shot->pixels);
+        app_buffer_destroy(app, &shot->stamp);
+    }
+}
+
+/* False where the window has no area: then nothing can be drawn. */
+static bool renew(struct state *state, struct view *view, uint32_t width, uint32_t height)
+{
+    struct app *app = state->app;
+    CHECK_VK(vkDeviceWaitIdle(app->device));
+    if (!app_swapchain_create(app, &view->swapchain, view->window.surface, view->mode, width, height))
+        return false;
+    if (!view->swapchain.writable || !view->swapchain.readable)
+        app_skip(app, "the swapchain's images can't be copied from and to");
+    view->stale = false;
+    return true;
+}
+
+static VkResult try_acquire(const struct app *app, struct shot *shot, const struct view *view, enum how how)
+{
+    VkSwapchainKHR swapchain = view->swapchain.swapchain;
+    VkAcquireNextImageInfoKHR info = {.sType = VK_STRUCTURE_TYPE_ACQUIRE_NEXT_IMAGE_INFO_KHR};
+    const struct timespec pause = {0, 200000};
+    VkResult result;
+    shot->waits = how != WITH_FENCE;
+    switch (how) {
+    case POLLING:
+        while ((result = vkAcquireNextImageKHR(app->device, swapchain, 0, shot->acquired, VK_NULL_HANDLE,
+                                               &shot->image)) == VK_NOT_READY ||
+               result == VK_TIMEOUT)
+            nanosleep(&pause, NULL);
+        return result;
+    case WITH_FENCE:
+        result = vkAcquireNextImageKHR(app->device, swapchain, UINT64_MAX, VK_NULL_HANDLE, shot->acquired_fence,
+                                       &shot->image);
+        if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR) {
+            CHECK_VK(vkWaitForFences(app->device, 1, &shot->acquired_fence, VK_TRUE, UINT64_MAX));
+            CHECK_VK(vkResetFences(app->device, 1, &shot->acquired_fence));
+        }
+        return result;
+    case SECOND_COMMAND:
+        info.swapchain = swapchain;
+        info.timeout = 5000000000u;
+        info.semaphore = shot->acquired;
+        info.deviceMask = 1;
+        return vkAcquireNextImage2KHR(app->device, &info, &shot->image);
+    case WAITING:
+    default:
+        return vkAcquireNextImageKHR(app->device, swapchain, UINT64_MAX, shot->acquired, VK_NULL_HANDLE, &shot->image);
+    }
+}
+
+/* Acquires an image; renews the swapchain as often as it is out of date. False where the window has no area. */
+static bool acquire(struct state *state, struct shot *shot, struct view *view, enum how how)
+{
+    if (view->stale && !renew(state, view, 0, 0))
+        return false;
+    for (;;) {
+        VkResult result = try_acquire(state->app, shot, view, how);
+        if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR) {
+            CHECK(shot->image < view->swapchain.count);
+            return true;
+        }
+        CHECK(result == VK_ERROR_OUT_OF_DATE_KHR);
+        if (!renew(state, view, 0, 0))
+            return false;
+    }
+}
+
+static void record(struct state *state, struct shot *shot, const struct view *view)
+{
+    VkCommandBuffer commands = shot->commands;
+    const struct app_image image = {.image = view->swapchain.images[shot->image], .aspect = VK_IMAGE_ASPECT_COLOR_BIT};
+    const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    uint32_t rgba = color_of(shot->number);
+    VkClearColorValue color;
+    for (int c = 0; c < 4; c++)
+        color.float32[c] = (float)(rgba >> (24 - 8 * c) & 0xff) / 255.0f;
+    for (uint32_t i = 0; i < STAMP * STAMP; i++)
+        ((uint32_t *)shot->stamp.mapped)[i] = 0xff000000u | (i + shot->number) * 257;
+    app_buffer_flush(state->app, &shot->stamp, 0, shot->stamp.size);
+
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    CHECK_VK(vkBeginCommandBuffer(commands, &begin));
+    app_image_barrier(commands, &image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdClearColorImage(commands, image.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &range);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
+    VkBufferImageCopy put = {.imageSubresource = layers, .imageOffset = {8, 8, 0}, .imageExtent = {STAMP, STAMP, 1}};
+    vkCmdCopyBufferToImage(commands, shot->stamp.buffer, image.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &put);
+    app_image_barrier(commands, &image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    const VkExtent2D extent = view->swapchain.extent;
+    const VkBufferImageCopy get[2] = {
+        {.imageSubresource = layers,
+         .imageOffset = {(int32_t)extent.width - 1, (int32_t)extent.height - 1, 0},
+         .imageExtent = {1, 1, 1}},
+        {.bufferOffset = 4, .imageSubresource = layers, .imageOffset = {8 + 5, 8 + 1, 0}, .imageExtent = {1, 1, 1}},
+    };
+    vkCmdCopyImageToBuffer(commands, image.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, shot->pixels.buffer, 2, get);
+    app_image_barrier(commands, &image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    CHECK_VK(vkEndCommandBuffer(commands));
+}
+
+/* Draws into the acquired image and checks it; it is ready to be presented then. */
+static void draw(struct state *state, struct shot *shot, const struct view *view)
+{
+    const struct app *app = state->app;
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    shot->number = state->next++;
+    record(state, shot, view);
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    submit.waitSemaphoreCount = shot->waits;
+    submit.pWaitSemaphores = &shot->acquired;
+    submit.pWaitDstStageMask = &stage;
+    submit.commandBufferCount = 1;
+    submit.pCommandBuffers = &shot->commands;
+    submit.signalSemaphoreCount = 1;
+    submit.pSignalSemaphores = &view->swapchain.drawn[shot->image];
+    CHECK_VK(vkQueueSubmit(app->queue, 1, &submit, shot->done));
+    CHECK_VK(vkWaitForFences(app->device, 1, &shot->done, VK_TRUE, UINT64_MAX));
+    CHECK_VK(vkResetFences(app->device, 1, &shot->done));
+    app_buffer_invalidate(app, &shot->pixels, 0, shot->pixels.size);
+    struct app_pixels corner = {.bytes = shot->pixels.mapped, .width = 1, .height = 1, .frame = shot->number};
+    corner.blue_first = view->swapchain.format == VK_FORMAT_B8G8R8A8_UNORM;
+    EXPECT_PIXEL(app, &corner, 0, 0, color_of(shot->number));
+    EXPECT_EQ(app, ((uint32_t *)shot->pixels.mapped)[1], 0xff000000u | (STAMP + 5 + shot->number) * 257);
+}
+
+static void present(struct state *state, uint32_t count, struct view *const *views, struct shot *const *shots)
+{
+    VkSwapchainKHR swapchains[2];
+    VkSemaphore semaphores[2];
+    uint32_t images[2];
+    VkResult results[2] = {VK_SUCCESS, VK_SUCCESS};
+    for (uint32_t i = 0; i < count; i++) {
+        swapchains[i] = views[i]->swapchain.swapchain;
+        images[i] = shots[i]->image;
+        semaphores[i] = views[i]->swapchain.drawn[images[i]];
+    }
+    VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR};
+    info.waitSemaphoreCount = count;
+    info.pWaitSemaphores = semaphores;
+    info.swapchainCount = count;
+    info.pSwapchains = swapchains;
+    info.pImageIndices = images;
+    info.pResults = count > 1 ? results : NULL;
+    VkResult result = vkQueuePresentKHR(state->app->queue, &info);
+    CHECK(result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR || result == VK_ERROR_OUT_OF_DATE_KHR);
+    for (uint32_t i = 0; i < count; i++)
+        views[i]->stale |= (count > 1 ? results[i] : result) != VK_SUCCESS;
+}
+
+static void run_frames(struct state *state, struct view *view, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct shot *shot = &state->shots[i % 2];
+        if (!acquire(state, shot, view, (enum how)(i % HOW_COUNT)))
+            continue;
+        draw(state, shot, view);
+        present(state, 1, &view, &shot);
+    }
+}
+
+static void open_view(struct state *state, struct view *view, uint32_t width, uint32_t height)
+{
+    *view = (struct view){.mode = VK_PRESENT_MODE_FIFO_KHR};
+    app_window_open(state->app, &view->window, width, height);
+    CHECK(renew(state, view, width, height));
+}
+
+static void close_view(struct state *state, struct view *view)
+{
+    CHECK_VK(vkDeviceWaitIdle(state->app->device));
+    app_swapchain_destroy(state->app, &view->swapchain);
+    app_window_close(state->app, &view->window);
+}
+
+static void run_modes(struct state *state, struct view *view, uint32_t frames)
+{
+    VkPresentModeKHR modes[8];
+    uint32_t count = COUNT_OF(modes);
+    VkResult result =
+        vkGetPhysicalDeviceSurfacePresentModesKHR(state->app->physical, view->window.surface, &count, modes);
+    CHECK(result == VK_SUCCESS || result == VK_INCOMPLETE);
+    for (uint32_t i = 0; i < count; i++) {
+        if (modes[i] > VK_PRESENT_MODE_FIFO_RELAXED_KHR) /* the shared ones work another way */
+            continue;
+        view->mode = modes[i];
+        CHECK(renew(state, view, 320, 240));
+        run_frames(state, view, frames);
+    }
+    view->mode = VK_PRESENT_MODE_FIFO_KHR;
+    CHECK(renew(state, view, 320, 240));
+}
+
+static void run_resizes(struct state *state, struct view *view, uint32_t frames)
+{
+    static const uint32_t sizes[][2] = {{200, 300}, {640, 100}, {97, 61}, {320, 240}};
+    for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
+        app_window_resize(&view->window, sizes[i][0], sizes[i][1]);
+        if (i % 2) /* otherwise the program learns of it from the results, or never */
+            view->stale = true;
+        run_frames(state, view, frames);
+    }
+    CHECK(renew(state, view, 320, 240));
+    CHECK(view->swapchain.extent.width == 320 && view->swapchain.extent.height == 240);
+}
+
+static void run_out_of_order(struct state *state, struct view *view, uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++) {
+        struct shot *first = &state->shots[0], *second = &state->shots[1];
+        if (!acquire(state, first, view, WAITING))
+            return;
+        VkSwapchainKHR before = view->swapchain.swapchain;
+        CHECK(acquire(state, second, view, POLLING));
+        CHECK(view->swapchain.swapchain == before); /* nothing is resized here */
+        CHECK(first->image != second->image);
+        draw(state, second, view);
+        draw(state, first, view);
+        present(state, 1, &view, &second);
+        present(state, 1, &view, &first);
+    }
+}
+
+static void run_two(struct state *state, struct view *views[2], uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++) {
+        struct shot *shots[2] = {&state->shots[0], &state->shots[1]};
+        for (uint32_t v = 0; v < 2; v++) {
+            CHECK(acquire(state, shots[v], views[v], (enum how)((i + v) % HOW_COUNT)));
+            draw(state, shots[v], views[v]);
+        }
+        present(state, 2, views, shots);
+    }
+}
+
+/* An image that was acquired goes down with its swapchain. */
+static void abandon(struct state *state, struct view *view)
+{
+    CHECK(acquire(state, &state->shots[0], view, WITH_FENCE));
+    CHECK(renew(state, view, 320, 240));
+    run_frames(state, view, 2);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const instance_extensions[] = {"VK_KHR_get_surface_capabilities2", NULL};
+    static const struct app_program program = {
+        .name = "wsi",
+        .what = "Windows and swapchains: present modes, resizes, two windows, images in any order.",
+        .frames = 6,
+        .can_present = true,
+        .presents_by_default = true,
+        .instance_extensions = instance_extensions,
+    };
+    struct app app;
+    struct state state = {.app = &app};
+    struct view first, second;
+    app_init(&app, argc, argv, &program);
+    if (!app.present)
+        app_skip(&app, "there is nothing to do without windows");
+    app_device_create(&app, NULL);
+    create_shots(&state);
+    open_view(&state, &first, 320, 240);
+    query(&app, &first);
+    run_modes(&state, &first, app.frames);
+    run_resizes(&state, &first, app.frames / 2);
+    run_out_of_order(&state, &first, app.frames / 2);
+    open_view(&state, &second, 200, 150);
+    run_two(&state, (struct view *[2]){&first, &second}, app.frames);
+    app_window_show(&first.window, false);
+    run_frames(&state, &first, 2);
+    run_frames(&state, &second, 2);
+    app_window_show(&first.window, true);
+    abandon(&state, &first);
+    close_view(&state, &second);
+    run_frames(&state, &first, 2);
+    close_view(&state, &first);
+    destroy_shots(&state);
+    return app_finish(&app);
+}
