@@ -15,10 +15,7 @@ struct collect {
 
 /* ---- scanning ---- */
 
-static bool exposed(const struct lap_mem *mem)
-{
-    return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT);
-}
+static bool exposed(const struct lap_mem *mem) { return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT); }
 
 /* Touched ranges overlap in objects, and objects overlap in memory: sets, so that no byte is read twice. */
 struct to_scan {
@@ -134,7 +131,8 @@ static void scan(struct collect *collect, const struct lap_touched *touched)
 /* ---- emitting ---- */
 
 /* Where [begin, end) of the object's data lies in one run, cut to what can be had in one run. */
-static const unsigned char *emit_data(struct lap_memtrack *tracker, const struct lap_piece *piece, uint64_t begin, uint64_t *end)
+static const unsigned char *emit_data(struct lap_memtrack *tracker, const struct lap_piece *piece, uint64_t begin,
+                                      uint64_t *end)
 {
     uint64_t at = begin - piece->in_object.begin + piece->in_mem.begin, left = LAP_SHADOW_PAGE - at % LAP_SHADOW_PAGE;
     const struct lap_shadow *shadow = &piece->mem->shadow;
@@ -230,7 +228,8 @@ static void emit_everything(struct collect *collect)
 
 /* ---- device writes ---- */
 
-static void each_written_range(const struct lap_touched *touched, void (*visit)(struct lap_mem *mem, uint64_t begin, uint64_t end))
+static void each_written_range(const struct lap_touched *touched,
+                               void (*visit)(struct lap_mem *mem, uint64_t begin, uint64_t end))
 {
     for (size_t i = 0; i < touched->count; i++) {
         const struct lap_touched_range *range = &touched->ranges[i];
@@ -240,7 +239,8 @@ static void each_written_range(const struct lap_touched *touched, void (*visit)(
             const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
             uint64_t to_mem = piece->in_mem.begin - node->begin;
             if (piece->mem->flags & LAP_MEM_HOST_VISIBLE)
-                visit(piece->mem, (at > node->begin ? at : node->begin) + to_mem, (end < node->end ? end : node->end) + to_mem);
+                visit(piece->mem, (at > node->begin ? at : node->begin) + to_mem,
+                      (end < node->end ? end : node->end) + to_mem);
             at = node->end;
         }
     }
@@ -259,7 +259,8 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
                                      void *context, struct lap_collect_stats *stats)
 {
     struct lap_collect_stats ignored;
-    struct collect collect = {.tracker = tracker, .emit = emit, .emit_context = context, .stats = stats ? stats : &ignored};
+    struct collect collect = {
+        .tracker = tracker, .emit = emit, .emit_context = context, .stats = stats ? stats : &ignored};
     lap_memtrack_lock(tracker);
     *collect.stats = tracker->since;
     tracker->since = (struct lap_collect_stats){0};

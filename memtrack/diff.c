@@ -72,7 +72,8 @@ static size_t span_end(const unsigned char *a, const unsigned char *b, size_t by
     return end;
 }
 
-bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin, size_t *out_end)
+bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin,
+                   size_t *out_end)
 {
     size_t begin = first_difference(a, b, bytes, from);
     if (begin >= bytes)

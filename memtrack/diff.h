@@ -11,7 +11,8 @@
 /* Finds the first span at or after `from` in which a and b differ: its first and last byte differ, and runs of equal
  * bytes shorter than `gap` are part of it (gap 0 or 1: none are). False when the rest is equal. To go on, pass *out_end
  * as `from`. Equal data is read at about the speed of memcmp. */
-bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin, size_t *out_end);
+bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin,
+                   size_t *out_end);
 
 bool lap_diff_is_zero(const void *data, size_t bytes);
 

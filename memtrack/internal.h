@@ -29,13 +29,13 @@ struct lap_memtrack {
     const struct lap_log *log;
     uint64_t atom_bytes;
     uint32_t gap_bytes;
-    uint64_t next_order;      /* numbers objects and pieces in the order of their creation */
-    enum lap_status failed;   /* latched: something was not tracked, so nothing can be trusted from here on */
+    uint64_t next_order;    /* numbers objects and pieces in the order of their creation */
+    enum lap_status failed; /* latched: something was not tracked, so nothing can be trusted from here on */
     struct lap_mem *mems;
     struct lap_memobj *objects;
     struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */
-    struct lap_collect_stats since; /* what flushes and unmaps found since the last collect */
-    unsigned char *chunk;           /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
+    struct lap_collect_stats since;                  /* what flushes and unmaps found since the last collect */
+    unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
 };
 
@@ -82,7 +82,8 @@ struct lap_piece {
 
 /* tracker.c. No lock is held. `ops` NULL: compare. */
 enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,
-                                            void *context, const char *reason, struct lap_memtrack **out) LAP_MUST_CHECK;
+                                            void *context, const char *reason,
+                                            struct lap_memtrack **out) LAP_MUST_CHECK;
 /* Latches LAP_ERROR_MEMORY: from now on every collect fails. */
 void lap_memtrack_break(struct lap_memtrack *tracker);
 
@@ -102,7 +103,8 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* What is there now came from the device, all of it. The range may pass the mapping. */
 void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* What is there counts as written by host, whatever the watch says; the shadow is taken to be zero where it is not known. */
+/* What is there counts as written by host, whatever the watch says; the shadow is taken to be zero where it is not
+ * known. */
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 
 /* object.c */

@@ -154,7 +154,7 @@ bool lap_interval_add(struct lap_interval *set, uint64_t begin, uint64_t end)
         uint32_t found = find_after(set, begin ? begin - 1 : 0); /* the first that touches or follows */
         if (found && set->nodes[found].begin <= begin && set->nodes[found].end >= end)
             return true;
-        if (found && set->nodes[found].begin <= begin) { /* growing a range at its end is what a scan does all the time */
+        if (found && set->nodes[found].begin <= begin) { /* a scan grows ranges at their ends all the time */
             uint32_t next = find_after(set, set->nodes[found].end);
             if (!next || set->nodes[next].begin > end) {
                 set->nodes[found].end = end;

@@ -129,7 +129,8 @@ static void forget_unwritten(struct lap_mem *mem)
     while (lap_interval_first_hole(&mem->written, begin, mem->map_end, &from, &to)) {
         /* A page may also hold bytes outside the mapping that the host wrote through an earlier one. */
         uint64_t first = from / LAP_SHADOW_PAGE, end = (to + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
-        if (first < end && lap_interval_intersects(&mem->written, first * LAP_SHADOW_PAGE, (first + 1) * LAP_SHADOW_PAGE))
+        if (first < end &&
+            lap_interval_intersects(&mem->written, first * LAP_SHADOW_PAGE, (first + 1) * LAP_SHADOW_PAGE))
             first++;
         if (first < end && lap_interval_intersects(&mem->written, (end - 1) * LAP_SHADOW_PAGE, end * LAP_SHADOW_PAGE))
             end--;
@@ -163,7 +164,8 @@ bool lap_mem_mapped(const struct lap_mem *mem)
 }
 
 /* The part of [offset, offset + bytes) that is mapped; false when none is. */
-static bool clip_to_mapping(const struct lap_mem *mem, uint64_t offset, uint64_t bytes, uint64_t *out_begin, uint64_t *out_end)
+static bool clip_to_mapping(const struct lap_mem *mem, uint64_t offset, uint64_t bytes, uint64_t *out_begin,
+                            uint64_t *out_end)
 {
     uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
     if (!mem->mapped)

@@ -90,7 +90,12 @@ void *lap_memobj_user(const struct lap_memobj *object);
 
 /* ---- touched and written ranges ---- */
 
-/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. */
+/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. Its objects must
+ * be alive in every call that gets the list, lap_touched_add included.
+ *
+ * `written` is a promise: the device owns these bytes from the submit that names them until lap_memtrack_device_wrote, and
+ * the host stores nothing there in between. Where that isn't known (a storage buffer that a shader may write somewhere),
+ * say false: the device's bytes may then be sent as if the host had stored them, but no store of the host is lost. */
 struct lap_touched_range { struct lap_memobj *object; uint64_t offset, bytes; bool written; };
 struct lap_touched {
     struct lap_touched_range *ranges;
@@ -121,7 +126,7 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
                                      void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
 
 /* The program has learnt that the device finished writing these ranges (those with ->written): their bytes are no host
- * writes. Bytes of the same pages that the host owns keep counting. Ranges in memory that is not mapped are remembered. */
+ * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the host owns keep counting. Ranges in memory that is not mapped are remembered. */
 void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched);
 
 #endif

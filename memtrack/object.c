@@ -244,7 +244,4 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     return place;
 }
 
-void *lap_memobj_user(const struct lap_memobj *object)
-{
-    return object->user;
-}
+void *lap_memobj_user(const struct lap_memobj *object) { return object->user; }

@@ -31,7 +31,8 @@ static void piece_drop(void *context, struct lap_tree_node *node)
 
 static void host_wrote(struct lap_mem *mem, struct span span)
 {
-    if (!lap_interval_add(&mem->written, span.begin, span.end) || !lap_interval_remove(&mem->device, span.begin, span.end))
+    if (!lap_interval_add(&mem->written, span.begin, span.end) ||
+        !lap_interval_remove(&mem->device, span.begin, span.end))
         lap_memtrack_break(mem->tracker);
     lap_tree_visit(mem->pieces, span.begin, span.end, piece_add, &span);
 }

@@ -5,10 +5,7 @@
 
 #include "memtrack/internal.h"
 
-void lap_touched_init(struct lap_touched *touched)
-{
-    *touched = (struct lap_touched){0};
-}
+void lap_touched_init(struct lap_touched *touched) { *touched = (struct lap_touched){0}; }
 
 void lap_touched_finish(struct lap_touched *touched)
 {
@@ -72,7 +69,8 @@ static bool grow(struct lap_touched *touched)
     return true;
 }
 
-bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written)
+bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                     bool written)
 {
     struct lap_touched_range range = {object, offset, bytes, written};
     if (offset >= object->bytes || bytes == 0)

@@ -106,7 +106,8 @@ node_t *lap_tree_first(node_t *root, uint64_t begin, uint64_t end)
 {
     while (root && root->max_end > begin) {
         if (root->left && root->left->max_end > begin) {
-            /* Something on the left ends late enough. If none of that begins early enough, nothing further right does. */
+            /* Something on the left ends late enough. If none of that begins early enough, nothing further right does.
+             */
             root = root->left;
         } else if (root->end > begin) {
             return root->begin < end ? root : NULL;
@@ -117,7 +118,8 @@ node_t *lap_tree_first(node_t *root, uint64_t begin, uint64_t end)
     return NULL;
 }
 
-void lap_tree_visit(node_t *root, uint64_t begin, uint64_t end, void (*visit)(void *context, node_t *node), void *context)
+void lap_tree_visit(node_t *root, uint64_t begin, uint64_t end, void (*visit)(void *context, node_t *node),
+                    void *context)
 {
     while (root && root->max_end > begin) {
         lap_tree_visit(root->left, begin, end, visit, context);

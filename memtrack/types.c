@@ -20,16 +20,17 @@ struct candidate {
     uint32_t real;
 };
 
-/* Lazily allocated, protected, AMD's coherent and uncached, RDMA-capable types, and whatever comes after them: a program
- * takes such a type for that very property, so its choice is no riddle. */
+/* Lazily allocated, protected, AMD's coherent and uncached, RDMA-capable types, and whatever comes after them: a
+ * program takes such a type for that very property, so its choice is no riddle. */
 static bool is_combined(struct lap_type type)
 {
-    return (type.flags & (DEVICE_LOCAL | HOST_VISIBLE)) == (DEVICE_LOCAL | HOST_VISIBLE) && !(type.flags & ~(uint32_t)PLAIN);
+    return (type.flags & (DEVICE_LOCAL | HOST_VISIBLE)) == (DEVICE_LOCAL | HOST_VISIBLE) &&
+           !(type.flags & ~(uint32_t)PLAIN);
 }
 
 /* Adds one half of real type `real`, unless the machine has a type of these flags, or it has been added. */
-static void add_half(struct candidate *list, uint32_t *count, const struct lap_type *reals, uint32_t real_count, uint32_t real,
-                     uint32_t flags)
+static void add_half(struct candidate *list, uint32_t *count, const struct lap_type *reals, uint32_t real_count,
+                     uint32_t real, uint32_t flags)
 {
     for (uint32_t i = 0; i < real_count; i++)
         if (reals[i].flags == flags)
@@ -42,7 +43,8 @@ static void add_half(struct candidate *list, uint32_t *count, const struct lap_t
     list[(*count)++].real = real;
 }
 
-/* VkPhysicalDeviceMemoryProperties: X comes before Y if Y alone has one of AMD's two, or X's flags are a strict subset. */
+/* VkPhysicalDeviceMemoryProperties: X comes before Y if Y alone has one of AMD's two, or X's flags are a strict subset.
+ */
 static bool must_precede(struct lap_type x, struct lap_type y)
 {
     if (!(x.flags & LAST) != !(y.flags & LAST))
@@ -101,10 +103,7 @@ void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32
     }
 }
 
-static uint32_t all_of(uint32_t count)
-{
-    return count >= 32 ? UINT32_MAX : (1u << count) - 1;
-}
+static uint32_t all_of(uint32_t count) { return count >= 32 ? UINT32_MAX : (1u << count) - 1; }
 
 uint32_t lap_types_shown_mask(const struct lap_types *types, uint32_t real_mask)
 {

@@ -13,7 +13,9 @@
 
 #define LAP_TYPES_MAX 32u
 
-struct lap_type { uint32_t flags, heap; };
+struct lap_type {
+    uint32_t flags, heap;
+};
 
 struct lap_types {
     struct lap_type real[LAP_TYPES_MAX], shown[LAP_TYPES_MAX];
@@ -22,8 +24,8 @@ struct lap_types {
     bool split;                      /* false: shown is real */
 };
 
-/* Splits where it can (never past 32 types; the order keeps the rule of VkPhysicalDeviceMemoryProperties that a type whose
- * flags are a subset of another's comes first). real_only shows the machine as it is. */
+/* Splits where it can (never past 32 types; the order keeps the rule of VkPhysicalDeviceMemoryProperties that a type
+ * whose flags are a subset of another's comes first). real_only shows the machine as it is. */
 void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32_t real_count, bool real_only);
 
 /* A memoryTypeBits mask as the program sees it; never 0 unless real_mask is 0. */

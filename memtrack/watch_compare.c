@@ -14,9 +14,7 @@ static enum lap_status compare_take(void *region, const void *begin, size_t byte
     return LAP_OK;
 }
 
-static void compare_disarm(void *region)
-{
-}
+static void compare_disarm(void *region) {}
 
 const struct lap_watch_ops lap_watch_compare = {
     .name = "compare", .arm = compare_arm, .take = compare_take, .disarm = compare_disarm};

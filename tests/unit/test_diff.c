@@ -13,8 +13,8 @@ static unsigned random_below(unsigned limit)
 }
 
 /* One byte at a time, as the header says it. */
-static bool plain_next(const unsigned char *a, const unsigned char *b, size_t bytes, size_t from, size_t gap, size_t *out_begin,
-                       size_t *out_end)
+static bool plain_next(const unsigned char *a, const unsigned char *b, size_t bytes, size_t from, size_t gap,
+                       size_t *out_begin, size_t *out_end)
 {
     while (from < bytes && a[from] == b[from])
         from++;

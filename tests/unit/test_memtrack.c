@@ -44,10 +44,7 @@ static void begin_with(uint32_t flags, enum lap_watch_kind watch)
     emit_budget = UINT32_MAX;
 }
 
-static void begin(void)
-{
-    begin_with(COHERENT, LAP_WATCH_COMPARE);
-}
+static void begin(void) { begin_with(COHERENT, LAP_WATCH_COMPARE); }
 
 static void end(void)
 {
@@ -189,7 +186,7 @@ UNIT_TEST(unmap_keeps_what_was_written)
     CHECK_EQ_U64(copies[0].received, 100);
     CHECK_EQ_U64(copies[0].bytes[10], 7);
     CHECK_EQ_U64(stats.scanned_bytes, MEM); /* at unmap */
-    lap_mem_unmap(mem); /* twice does no harm */
+    lap_mem_unmap(mem);                     /* twice does no harm */
     end();
 }
 
@@ -414,7 +411,7 @@ UNIT_TEST(device_writes_are_no_host_writes_but_their_neighbours_are)
     map(0, MEM);
     memset(store, 1, 300);
     collect_range(a, 0, 300, false);
-    memset(store + 100, 9, 100); /* device */
+    memset(store + 100, 9, 100);   /* device */
     store[99] = 2, store[200] = 3; /* host */
     device_wrote(a, 100, 100);
     COLLECT_ALL();
@@ -560,6 +557,22 @@ UNIT_TEST(optimal_images_are_never_sent)
     CHECK_EQ_U64(copies[0].received, 0);
     CHECK_EQ_U64(copies[1].received, 50);
     CHECK_EQ_U64(image->pending.count, 0);
+    end();
+}
+
+UNIT_TEST(a_buffer_under_an_image_is_served_before_the_device_writes_the_image)
+{
+    begin();
+    struct lap_memobj *image = NULL;
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 8192, false, &image), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(image, 0, mem, 0, 8192), LAP_OK);
+    object_at(1, 4096, 1000);
+    map(0, MEM);
+    memset(store, 1, 8192);
+    collect_range(image, 0, UINT64_MAX, true);
+    CHECK_EQ_U64(stats.scanned_bytes, 1000);
+    CHECK_EQ_U64(copies[0].received, 0);
+    CHECK_EQ_U64(copies[1].received, 1000);
     end();
 }
 
@@ -753,7 +766,8 @@ static enum lap_status told_arm(void *context, void *begin, size_t bytes, void *
     return LAP_OK;
 }
 
-static enum lap_status told_take(void *region, const void *begin, size_t bytes, lap_watch_report_fn report, void *context)
+static enum lap_status told_take(void *region, const void *begin, size_t bytes, lap_watch_report_fn report,
+                                 void *context)
 {
     size_t first = (size_t)((const unsigned char *)begin - told.begin);
     CHECK(region == &told);
@@ -768,10 +782,7 @@ static enum lap_status told_take(void *region, const void *begin, size_t bytes, 
     return told.broken ? LAP_ERROR_IO : LAP_OK;
 }
 
-static void told_disarm(void *region)
-{
-    told.armed--;
-}
+static void told_disarm(void *region) { told.armed--; }
 
 static const struct lap_watch_ops told_ops = {"told", told_arm, told_take, told_disarm};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracker against a model that keeps whole copies. Random sequences of map, write, flush, bind, alias, submit, device
- * write, unmap and free; a replay that gets nothing but what was emitted, and whose device runs as early as it may, while
- * the captured one runs as late as it may. After each submit the replay's objects must hold what the program put there.
+ * The tracker against a model that keeps whole copies. Random sequences of map, write, flush, bind, alias, submit,
+ * device write, unmap and free; a replay that gets nothing but what was emitted, and whose device runs as early as it
+ * may, while the captured one runs as late as it may. After each submit the replay's objects must hold what the program
+ * put there.
  *
  * MODEL_SEED and MODEL_OPERATIONS in the environment repeat one sequence, or run a longer one.
  */
@@ -17,13 +18,14 @@ enum owner { NOBODY, HOST, DEVICE };
 struct model_mem {
     struct lap_mem *mem;
     uint32_t flags;
-    unsigned char *window_block, *window; /* the mapping: an allocation of its own, so that sanitizers see each step aside */
+    unsigned char *window_block,
+        *window; /* the mapping: an allocation of its own, so that sanitizers see each step aside */
     uint32_t map_begin, map_end;
-    unsigned char content[MEM_BYTES]; /* true where not mapped */
-    unsigned char known[MEM_BYTES];   /* at the last scan, baseline or device write */
-    unsigned char owner[MEM_BYTES];   /* who wrote last, as far as known */
+    unsigned char content[MEM_BYTES];      /* true where not mapped */
+    unsigned char known[MEM_BYTES];        /* at the last scan, baseline or device write */
+    unsigned char owner[MEM_BYTES];        /* who wrote last, as far as known */
     bool seen[MEM_BYTES], told[MEM_BYTES]; /* was mapped once; the device wrote it or was told to */
-    bool flight[MEM_BYTES];           /* the device will write flight_value, and in the replay has */
+    bool flight[MEM_BYTES];                /* the device will write flight_value, and in the replay has */
     unsigned char flight_value[MEM_BYTES];
 };
 
@@ -31,7 +33,12 @@ struct model_object {
     struct lap_memobj *object;
     uint32_t bytes;
     bool readable;
-    struct { int8_t mem; bool device; uint32_t offset; unsigned char copy; } at[OBJECT_BYTES]; /* copy: the replay's */
+    struct {
+        int8_t mem;
+        bool device;
+        uint32_t offset;
+        unsigned char copy;
+    } at[OBJECT_BYTES]; /* copy: the replay's */
 };
 
 static struct lap_memtrack *tracker;
@@ -51,7 +58,8 @@ static uint32_t random_below(uint32_t limit)
 
 static unsigned char *byte_at(struct model_mem *mem, uint32_t at)
 {
-    return mem->window && at >= mem->map_begin && at < mem->map_end ? &mem->window[at - mem->map_begin] : &mem->content[at];
+    return mem->window && at >= mem->map_begin && at < mem->map_end ? &mem->window[at - mem->map_begin]
+                                                                    : &mem->content[at];
 }
 
 /* ---- what the tracker is meant to notice ---- */
@@ -127,8 +135,8 @@ static void check_replay(const struct lap_touched *touched)
             else
                 must = mem->owner[at] == HOST && object->readable && in_touched(touched, object, i);
             if (must && object->at[i].copy != now) {
-                UNIT_FAIL("object %u byte %u, memory %d byte %u: the replay has %u, expected %u", o, i, object->at[i].mem, at,
-                          object->at[i].copy, now);
+                UNIT_FAIL("object %u byte %u, memory %d byte %u: the replay has %u, expected %u", o, i,
+                          object->at[i].mem, at, object->at[i].copy, now);
                 return;
             }
         }
@@ -213,7 +221,8 @@ static void op_map(struct model_mem *mem)
         mem->seen[i] = true;
     }
     CHECK_EQ_INT(lap_mem_map(mem->mem, mem->window, mem->map_begin,
-                             mem->map_end == MEM_BYTES ? UINT64_MAX : mem->map_end - mem->map_begin), LAP_OK);
+                             mem->map_end == MEM_BYTES ? UINT64_MAX : mem->map_end - mem->map_begin),
+                 LAP_OK);
 }
 
 static void op_unmap(struct model_mem *mem)
@@ -391,7 +400,8 @@ static void op_submit(void)
             bytes = 100;
         if (written && !device_may_write(object, from, from + bytes))
             continue;
-        CHECK(lap_touched_add(&touched, object->object, from, from + bytes == object->bytes ? UINT64_MAX : bytes, written));
+        CHECK(lap_touched_add(&touched, object->object, from, from + bytes == object->bytes ? UINT64_MAX : bytes,
+                              written));
         writes |= written;
     }
     if (random_below(2))
@@ -435,12 +445,18 @@ static void run(uint64_t first_seed, unsigned operations)
         switch (random_below(20)) {
         case 0: op_mem(mem); break;
         case 1: op_object(object); break;
-        case 2: case 3: op_bind(object); break;
-        case 4: case 5: op_map(mem); break;
+        case 2:
+        case 3: op_bind(object); break;
+        case 4:
+        case 5: op_map(mem); break;
         case 6: random_below(3) ? op_write(mem) : op_unmap(mem); break;
-        case 7: case 8: op_flush_or_invalidate(mem); break;
-        case 9: case 10: finish_job(); break;
-        case 11: case 12: case 13: op_submit(); break;
+        case 7:
+        case 8: op_flush_or_invalidate(mem); break;
+        case 9:
+        case 10: finish_job(); break;
+        case 11:
+        case 12:
+        case 13: op_submit(); break;
         default: op_write(mem); break;
         }
         if (unit_failed)

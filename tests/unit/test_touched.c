@@ -13,8 +13,8 @@ static void begin(void)
     CHECK_EQ_INT(lap_memobj_create(tracker, NULL, 1000, true, &b), LAP_OK);
 }
 
-static void check_range(const struct lap_touched *touched, size_t index, const struct lap_memobj *object, uint64_t offset,
-                        uint64_t bytes, bool written)
+static void check_range(const struct lap_touched *touched, size_t index, const struct lap_memobj *object,
+                        uint64_t offset, uint64_t bytes, bool written)
 {
     CHECK(index < touched->count);
     if (index >= touched->count)

@@ -56,8 +56,9 @@ UNIT_TEST(agrees_with_a_list)
         CHECK_EQ_U64(hits.count, expected);
         for (unsigned i = 0; i < hits.count; i++) {
             CHECK(overlaps(hits.nodes[i], begin, end));
-            CHECK(i == 0 || hits.nodes[i - 1]->begin < hits.nodes[i]->begin ||
-                  (hits.nodes[i - 1]->begin == hits.nodes[i]->begin && hits.nodes[i - 1]->order < hits.nodes[i]->order));
+            CHECK(
+                i == 0 || hits.nodes[i - 1]->begin < hits.nodes[i]->begin ||
+                (hits.nodes[i - 1]->begin == hits.nodes[i]->begin && hits.nodes[i - 1]->order < hits.nodes[i]->order));
         }
         first = lap_tree_first(root, begin, end);
         CHECK(!first == (expected == 0));

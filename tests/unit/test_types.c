@@ -46,7 +46,10 @@ static void check_shown(const struct lap_types *types, const uint32_t *flags, co
 }
 
 #define SHOWN(types, count, flags, real) check_shown(types, (const uint32_t[])flags, (const uint32_t[])real, count)
-#define LIST(...) {__VA_ARGS__}
+#define LIST(...)                                                                                                      \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 
 UNIT_TEST(one_type_for_all_becomes_three)
 {

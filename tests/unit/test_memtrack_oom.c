@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Lets the n-th allocation fail, for every n. A write is either in the replay's copy or somebody was told. */
+#include <stdlib.h>
+
+#include "memtrack/memtrack.h"
+#include "tests/unit/unit.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HAS_OWN_MALLOC 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define HAS_OWN_MALLOC 1
+#endif
+
+#ifdef HAS_OWN_MALLOC
+
+UNIT_TEST(every_allocation_may_fail) { SKIP("malloc can't be replaced under a sanitizer, or without glibc"); }
+
+#else
+
+static long countdown = -1; /* allocations that still succeed; -1: all */
+static bool failed_one;
+
+static bool fails(void)
+{
+    if (countdown < 0)
+        return false;
+    if (countdown == 0)
+        return failed_one = true;
+    countdown--;
+    return false;
+}
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *old, size_t bytes);
+
+void *malloc(size_t bytes) { return fails() ? NULL : __libc_malloc(bytes); }
+void *calloc(size_t count, size_t bytes) { return fails() ? NULL : __libc_calloc(count, bytes); }
+void *realloc(void *old, size_t bytes) { return fails() ? NULL : __libc_realloc(old, bytes); }
+
+enum { MEM = 64 * 1024, FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
+
+static unsigned char store[MEM], copies[2][MEM];
+
+static enum lap_status receive(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    memcpy((unsigned char *)user + offset, data, bytes);
+    return LAP_OK;
+}
+
+/* A short life of a tracker. Returns whether every step was fine; then the copies must be right. */
+static bool live(struct lap_memtrack **tracker)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_AUTO};
+    struct lap_mem *mem = NULL;
+    struct lap_memobj *a = NULL, *b = NULL;
+    struct lap_touched touched;
+    bool ok = true;
+    memset(store, 0, sizeof(store));
+    memset(copies, 0, sizeof(copies));
+    lap_touched_init(&touched);
+    if (lap_memtrack_create(&options, tracker) != LAP_OK)
+        return false;
+    memset(store, 0x33, 5000);
+    ok = ok && lap_mem_create(*tracker, MEM, FLAGS, &mem) == LAP_OK;
+    ok = ok && lap_memobj_create(*tracker, copies[0], MEM, true, &a) == LAP_OK;
+    ok = ok && lap_memobj_bind(a, 0, mem, 0, MEM) == LAP_OK;
+    ok = ok && lap_mem_map(mem, store, 0, MEM) == LAP_OK;
+    for (unsigned i = 0; ok && i < MEM; i += 512)
+        memset(store + i, (int)(i / 512 + 1), 200);
+    memset(store, 0x44, 5000);
+    ok = ok && lap_touched_add(&touched, a, 100, 30000, false);
+    ok = ok && lap_memtrack_collect(*tracker, &touched, receive, NULL, NULL) == LAP_OK;
+    if (ok) {
+        lap_touched_reset(&touched);
+        ok = lap_touched_add(&touched, a, 40000, 50, true);
+    }
+    if (ok)
+        lap_memtrack_device_wrote(*tracker, &touched);
+    memset(store + 40000, 0x55, 50);
+    store[60000] = 9;
+    if (ok)
+        lap_mem_unmap(mem);
+    ok = ok && lap_memobj_create(*tracker, copies[1], MEM, true, &b) == LAP_OK;
+    ok = ok && lap_memobj_bind(b, 0, mem, 0, MEM) == LAP_OK;
+    if (ok)
+        lap_memobj_unbind(a, 50000, 100);
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    lap_touched_finish(&touched);
+    return ok;
+}
+
+UNIT_TEST(every_allocation_may_fail)
+{
+    bool ok = false;
+    long n = 0;
+    do {
+        struct lap_memtrack *tracker = NULL;
+        failed_one = false;
+        countdown = n++;
+        ok = live(&tracker);
+        countdown = -1;
+        if (ok) {
+            memset(store + 50000, 0, 100);
+            memset(copies[0] + 50000, 0, 100);
+            CHECK(memcmp(copies[0], store, MEM) == 0);
+            memset(copies[1] + 50000, 0, 100);
+            CHECK(memcmp(copies[1], store, MEM) == 0);
+        }
+        lap_memtrack_destroy(&tracker);
+    } while (failed_one && n < 5000 && !unit_failed);
+    CHECK(ok);
+    CHECK(n > 20); /* something did fail on the way */
+}
+
+#endif
+
+UNIT_MAIN();
