@@ -152,8 +152,6 @@ static enum lap_status append(struct lap_output *output, const struct lap_chunk_
 static enum lap_status write_index(struct lap_output *output, uint8_t *scratch, struct lap_end *end)
 {
     size_t records = output->chunks;
-    end->index_offset = output->bytes;
-    end->index_chunks = 0;
     for (size_t done = 0; done < records; end->index_chunks++) {
         size_t count = records - done < INDEX_RECORDS_PER_CHUNK ? records - done : INDEX_RECORDS_PER_CHUNK;
         struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX,
@@ -171,29 +169,45 @@ static enum lap_status write_index(struct lap_output *output, uint8_t *scratch, 
     return LAP_OK;
 }
 
-/* Ends the file and closes it; the mutex is held. What can't be written is left out: a scan makes up for an index. */
-static void finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+static enum lap_status write_end(struct lap_output *output, struct lap_end *end, bool with_index)
 {
-    struct lap_end end = {.totals = *totals};
-    memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
-
     uint64_t bytes = output->bytes;
-    size_t records = output->chunks < INDEX_RECORDS_PER_CHUNK ? output->chunks : INDEX_RECORDS_PER_CHUNK;
-    uint8_t *scratch = malloc(lap_chunk_scratch_bytes(records * LAP_CHUNK_HEADER_BYTES));
-    enum lap_status status = scratch ? write_index(output, scratch, &end) : LAP_ERROR_MEMORY;
-    free(scratch);
+    size_t chunks = output->chunks;
+    enum lap_status status = LAP_OK;
+    end->index_offset = bytes;
+    end->index_chunks = 0;
+    if (with_index) {
+        size_t records = chunks < INDEX_RECORDS_PER_CHUNK ? chunks : INDEX_RECORDS_PER_CHUNK;
+        uint8_t *scratch = malloc(lap_chunk_scratch_bytes(records * LAP_CHUNK_HEADER_BYTES));
+        status = scratch ? write_index(output, scratch, end) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        free(scratch);
+    }
     if (status == LAP_OK) {
         uint8_t payload[LAP_END_BYTES];
         struct lap_chunk_header header = {.kind = LAP_CHUNK_END, .frame = output->frames};
-        lap_end_store(&end, payload);
+        lap_end_store(end, payload);
         status = append(output, &header, lap_chunk_pack(&header, LAP_CODEC_NONE, payload, sizeof(payload), NULL));
     }
     if (status != LAP_OK) {
         cut(output->fd, bytes);
         output->bytes = bytes;
+        output->chunks = chunks;
     }
+    return status;
+}
+
+/* Ends the file and closes it; the mutex is held. Without room for an index the end chunk stands alone: a scan makes up
+ * for the index, but nothing else says why recording ended. */
+static enum lap_status finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+{
+    struct lap_end end = {.totals = *totals};
+    memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
+    enum lap_status status = write_end(output, &end, true);
+    if (status != LAP_OK)
+        status = write_end(output, &end, false);
     close(output->fd);
     output->fd = -1;
+    return status;
 }
 
 /* A chunk is lost, so the file ends behind the last place at which nothing was. */
@@ -206,7 +220,7 @@ static void give_up(struct lap_output *output, enum lap_status status)
         output->bytes = output->mark_bytes;
         output->chunks = output->mark_chunks;
     }
-    finish(output, &output->mark_totals, reason);
+    (void)finish(output, &output->mark_totals, reason);
     (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
 }
 
@@ -260,14 +274,12 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
     return pack_and_append(output, header, payload, sizeof(payload), totals);
 }
 
-bool lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
 {
     pthread_mutex_lock(&output->mutex);
-    bool open = output->fd >= 0;
-    if (open)
-        finish(output, totals, reason);
+    enum lap_status status = output->fd >= 0 ? finish(output, totals, reason) : LAP_ERROR_STOPPED;
     pthread_mutex_unlock(&output->mutex);
-    return open;
+    return status;
 }
 
 void lap_output_abandon(struct lap_output *output)

@@ -49,9 +49,9 @@ enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_hea
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
-/* Writes index and end chunk and closes the file; does nothing when it is closed. reason: "" for an orderly end.
- * Returns whether this call closed it. */
-bool lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
+/* Writes index and end chunk and closes the file. reason: "" for an orderly end. LAP_ERROR_STOPPED (without a new
+ * sentence) when it was closed before; LAP_ERROR_IO when there was no room even for the end chunk. */
+enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
 /* Closes the descriptor and nothing else, without the lock: in a child after fork(). */
 void lap_output_abandon(struct lap_output *output);

@@ -64,7 +64,8 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     return LAP_OK;
 }
 
-/* A stream whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left out. */
+/* A stream whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left
+ * out. */
 static bool lock_for_the_end(struct lap_stream *stream)
 {
     struct timespec limit;
@@ -89,10 +90,10 @@ void lap_writer_finish(struct lap_writer *writer)
     enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
     if (status == LAP_OK) {
         struct lap_totals totals = current_totals(writer);
-        (void)lap_output_finish(&writer->output, &totals, whole ? "" : "the process ended in the middle of a call");
-    } else {
-        lap_writer_fail(writer, status);
+        status = lap_output_finish(&writer->output, &totals, whole ? "" : "the process ended in the middle of a call");
     }
+    if (status != LAP_OK)
+        lap_writer_fail(writer, status);
     atomic_store(&writer->stopped, true);
     for (struct lap_stream *stream = writer->streams; stream; stream = stream->next)
         if (stream->held)

@@ -39,8 +39,8 @@ struct lap_writer_options {
 enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
                                   struct lap_writer **out_writer) LAP_MUST_CHECK;
 
-/* Writes what streams still hold, the index and the end chunk, closes the file. Other threads may still record: what they begin
- * from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy. */
+/* Writes what streams still hold, the index and the end chunk, closes the file. Other threads may still record: what
+ * they begin from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy. */
 void lap_writer_finish(struct lap_writer *writer);
 
 /* lap_writer_finish, and frees everything. No thread may record any more. */
