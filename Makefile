@@ -92,9 +92,61 @@ $(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py
 # ---- tests
 include $(wildcard tests/*/module.mk)
 
+XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp"
+TEST_ARGUMENTS ?=
+
+.PHONY: deps check check-built test-programs check-asan demo lint format docs install uninstall
+deps: ## install what is missing (Debian packages)
+	scripts/install-deps.sh build check
+
+check: ## install what is missing, build, run all tests
+	scripts/install-deps.sh build check
+	+$(MAKE) check-built
+
+test-programs: all unit apps $(E2E_TOOLS)
+
+check-built: test-programs ## run all tests on what is installed already
+	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
+
+check-asan: ## the unit tests and the replayer's tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	+$(MAKE) BUILD=$(BUILD)/asan SANITIZE=address,undefined CFLAGS="-O1 -g" unit
+	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit $(TEST_ARGUMENTS)
+
+demo: ## record vkcube, replay it, compare every image
+	scripts/install-deps.sh build demo
+	+$(MAKE) all
+	BUILD=$(BUILD) scripts/demo.sh
+
+docs: $(GEN_STAMP) ## write docs/extensions.md anew
+	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
+
+C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
+	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch])
+
+lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
+	scripts/lint.sh $(C_SOURCES)
+	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --check docs/extensions.md
+
+format: ## format all C sources
+	clang-format -i $(C_SOURCES)
+
+INSTALL_MANIFESTS := explicit implicit
+install: all ## install into $(DESTDIR)$(prefix)
+	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib
+	install $(PROGRAMS) $(DESTDIR)$(prefix)/bin
+	install -m 644 $(LIBRARY) $(DESTDIR)$(prefix)/lib
+	for kind in $(INSTALL_MANIFESTS); do \
+		install -d $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d && \
+		$(PYTHON) manifests/make_manifest.py --kind $$kind --library-path $(prefix)/lib/$(notdir $(LIBRARY)) \
+			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/VkLayer_lapilli.json || exit 1; done
+
+uninstall: ## remove what install put there
+	rm -f $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(prefix)/bin/%,$(PROGRAMS)) $(DESTDIR)$(prefix)/lib/$(notdir $(LIBRARY)) \
+		$(INSTALL_MANIFESTS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/VkLayer_lapilli.json)
+
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer, so that the replay computes
+ * something else than was recorded. A --verify that does not notice is broken.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/reader.h"
+
+static const char **names(const struct lap_reader *reader, const char *(*name)(const struct lap_reader *, uint64_t), uint32_t count)
+{
+    const char **list = calloc(count + 1, sizeof *list);
+    for (uint32_t i = 0; list && i < count; i++)
+        list[i] = name(reader, i);
+    return list;
+}
+
+int main(int argc, char **argv)
+{
+    struct lap_reader_options no_options = {0};
+    struct lap_reader *reader = NULL;
+    struct lap_writer *writer = NULL;
+    struct lap_packet packet;
+    unsigned changed = 0;
+
+    if (argc != 3)
+        return 2;
+    if (lap_reader_open(argv[1], &no_options, &reader) != LAP_OK)
+        return fprintf(stderr, "%s\n", lap_error_message()), 1;
+    struct lap_writer_options options = {
+        .commands = {names(reader, lap_reader_command_name, lap_reader_command_count(reader)), lap_reader_command_count(reader)},
+        .structs = {names(reader, lap_reader_struct_name, lap_reader_struct_count(reader)), lap_reader_struct_count(reader)},
+        .handle_types = {names(reader, lap_reader_handle_type_name, lap_reader_handle_type_count(reader)),
+                         lap_reader_handle_type_count(reader)},
+        .codec = LAP_CODEC_LZ4,
+    };
+    if (lap_writer_create(argv[2], &options, &writer) != LAP_OK)
+        return fprintf(stderr, "%s\n", lap_error_message()), 1;
+    /* Blobs are numbered in the order in which they are added. */
+    for (uint64_t id = 1; id <= lap_reader_summary(reader)->blobs; id++)
+        for (int kind = LAP_BLOB_DATA; kind <= LAP_BLOB_PACKET; kind++) {
+            const uint8_t *data;
+            size_t bytes;
+            if (lap_reader_blob(reader, (enum lap_blob_kind)kind, id, &data, &bytes) == LAP_OK &&
+                lap_writer_blob(writer, (enum lap_blob_kind)kind, data, bytes, NULL) != id)
+                return fprintf(stderr, "blob %d has another number\n", (int)id), 1;
+        }
+    lap_writer_info(writer, lap_reader_summary(reader)->info);
+    struct lap_stream *stream = lap_writer_stream(writer, 1);
+    for (uint64_t frame = 0; lap_reader_next(reader, &packet) == LAP_OK; frame = packet.frame) {
+        if (packet.frame != frame)
+            lap_writer_frame(writer);
+        struct lap_enc *enc = lap_packet_begin(stream, packet.command, packet.flags, NULL, NULL);
+        if (!enc)
+            return fprintf(stderr, "%s\n", lap_error_message()), 1;
+        const char *name = lap_reader_command_name(reader, packet.command);
+        lap_enc_raw(enc, packet.body, packet.bytes);
+        if (name && strcmp(name, "lapilliUpdateBuffer") == 0 && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES) {
+            enc->p[-1] ^= 0x55;
+            changed++;
+        }
+        lap_packet_end(stream);
+    }
+    lap_writer_destroy(&writer);
+    lap_reader_close(&reader);
+    printf("%u updates changed\n", changed);
+    return changed ? 0 : 1;
+}

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""End-to-end cases: programs are recorded, their traces read, printed and replayed, as a user does it.
+
+Every case runs in a folder of its own. Validation messages count as failures: on top of the layer (what the layer shows the
+program), below it (what the layer tells the driver) and under the replayer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Callable
+
+LAYER = "VK_LAYER_LAPILLI_capture"
+VALIDATION = "VK_LAYER_KHRONOS_validation"
+TIMEOUT = 240
+
+
+class Failure(Exception):
+    """What was expected and what came."""
+
+
+class Skip(Exception):
+    """What the machine lacks."""
+
+
+@dataclass
+class Case:
+    name: str
+    run: Callable[["Context"], None]
+
+
+@dataclass
+class Done:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+@dataclass
+class Context:
+    root: Path
+    build: Path
+    folder: Path = Path(".")
+
+    def in_folder(self, folder: Path) -> "Context":
+        return replace(self, folder=folder)
+
+    def program(self, name: str) -> str:
+        return str(self.build / "bin" / name)
+
+    def run(self, command: list[str], env: dict[str, str] | None = None, expect: int | None = 0, timeout: float = TIMEOUT) -> Done:
+        """Runs a command in the case's folder; another exit status than expected is a failure (None: any)."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+        if "VK_DRIVER_FILES" in os.environ:
+            environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = os.environ["VK_DRIVER_FILES"]
+        environment.update(env or {})
+        process = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, errors="replace",
+                                 timeout=timeout, check=False)
+        done = Done(process.returncode, process.stdout, process.stderr)
+        if expect is not None and done.status != expect:
+            raise Failure(f"{' '.join(command)}: exit status {done.status}, expected {expect}\n{done.text[-4000:]}")
+        return done
+
+    def layer_env(self, **more: str) -> dict[str, str]:
+        """The layer without the command-line tools, as explicit layer of the build tree."""
+        return {"VK_LAYER_PATH": f"{self.build}/share/vulkan/explicit_layer.d:/usr/share/vulkan/explicit_layer.d",
+                "VK_INSTANCE_LAYERS": LAYER, "LAPILLI_FILE": "out.lapilli", **more}
+
+    def capture(self, command: list[str], file: str = "out.lapilli", **options) -> Done:
+        return self.run([self.program("lapilli"), "capture", "--verify", "-o", file, "--", *command], **options)
+
+    def replay(self, file: str = "out.lapilli", *arguments: str, **options) -> Done:
+        return self.run([self.program("lapilli-replay"), "--verify", "--present", "headless", *arguments, file], **options)
+
+    def info(self, file: str = "out.lapilli", expect: int | None = 0) -> dict:
+        return json.loads(self.run([self.program("lapilli"), "info", "--json", file], expect=expect).out)
+
+    def print_lines(self, file: str = "out.lapilli", *arguments: str) -> list[dict]:
+        out = self.run([self.program("lapilli"), "print", "--json", *arguments, file]).out
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def check(condition: bool, what: str) -> None:
+    if not condition:
+        raise Failure(what)
+
+
+def check_verified(done: Done) -> int:
+    """The contract of --verify: the last line, and how many checks there were."""
+    lines = done.out.splitlines()
+    found = re.fullmatch(r"verify: (\d+) checks, (\d+) different", lines[-1] if lines else "")
+    check(found is not None, f"the last line is no verify line:\n{done.text[-2000:]}")
+    count, different = int(found.group(1)), int(found.group(2))
+    check(count > 0 and different == 0, lines[-1] + "\n" + done.err[-2000:])
+    return count
+
+
+def check_no_validation_message(done: Done, where: str) -> None:
+    if re.search(r"Validation (Error|Warning|Performance|Information)|VUID-|UNASSIGNED-", done.text):
+        raise Failure(f"validation {where}:\n{done.text[-4000:]}")
+
+
+def validation_layer(context: Context) -> None:
+    if not Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json").exists():
+        raise Skip(f"{VALIDATION} is not installed")
+
+
+def display() -> None:
+    if not os.environ.get("DISPLAY"):
+        raise Skip("there is no X display")
+
+
+@dataclass
+class Program:
+    """A program to record: one line of tests/apps/list.txt, or a real one."""
+
+    name: str
+    command: list[str]
+    needs_display: bool
+
+
+def programs(context: Context) -> list[Program]:
+    result = []
+    for line in (context.root / "tests/apps/list.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, needs_display, *arguments = line.split("\t")
+        words = arguments[0].split() if arguments else []
+        label = "-".join([name] + [w.lstrip("-") for w in words])
+        result.append(Program(label, [str(context.build / "tests/apps" / name), *words], needs_display == "1"))
+    result.append(Program("vkcube", ["vkcube", "--c", "100"], True))
+    return result
+
+
+def prepare(program: Program) -> None:
+    if program.needs_display:
+        display()
+    if not shutil.which(program.command[0]):
+        raise Skip(f"{program.command[0]} is not installed")
+
+
+def record_and_replay(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        prepare(program)
+        context.capture(program.command)
+        traces = sorted(p.name for p in context.folder.glob("*.lapilli"))
+        check(bool(traces), "no trace was written")
+        checks = 0
+        for trace in traces:
+            info = context.info(trace)
+            check(info["complete"] is True and info["stopped"] is None, f"{trace} is not complete: {info['stopped']}")
+            check(info["calls"] > 0, f"{trace} has no calls")
+            names = [line["name"] for line in context.print_lines(trace)]
+            check("vkCreateInstance" in names, f"{trace}: print shows no vkCreateInstance")
+            if "vkQueueSubmit" in names or "vkQueueSubmit2" in names:
+                checks += check_verified(context.replay(trace))
+        check(checks > 0, "nothing was checked")
+        if program.name == "vkcube":
+            check(context.info()["frames"] == 100, f"{context.info()['frames']} frames, not 100")
+    return run
+
+
+def validate(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        prepare(program)
+        validation_layer(context)
+        native = context.run(program.command, context.layer_env(VK_INSTANCE_LAYERS=VALIDATION))
+        check_no_validation_message(native, "of the program itself, without Lapilli")
+        for where, order in (("on top of the layer", [VALIDATION, LAYER]), ("below the layer", [LAYER, VALIDATION])):
+            done = context.run(program.command, context.layer_env(VK_INSTANCE_LAYERS=":".join(order), LAPILLI_VERIFY="1",
+                                                                 LAPILLI_CAPTURE="1"))
+            check_no_validation_message(done, where)
+        for trace in sorted(p.name for p in context.folder.glob("*.lapilli")):
+            done = context.run([context.program("lapilli-replay"), "--present", "headless", trace],
+                               context.layer_env(VK_INSTANCE_LAYERS=VALIDATION))
+            check_no_validation_message(done, "of the replay")
+    return run
+
+
+def all_cases(context: Context) -> list[Case]:
+    from e2e import contract
+    result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
+    result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
+    result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    return result

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""What users, scripts and test farms rely on: options, exit codes, ways to switch the layer on, and what bad input gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from typing import Callable
+
+from e2e.cases import Context, Skip, check, check_verified, display
+
+CASES: dict[str, Callable[[Context], None]] = {}
+
+
+def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
+    CASES[run.__name__.replace("_", "-")] = run
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return CASES
+
+
+def app(context: Context, name: str) -> str:
+    return str(context.build / "tests/apps" / name)
+
+
+def one_sentence(err: str) -> None:
+    lines = [line for line in err.splitlines() if line.strip()]
+    check(len(lines) == 1, f"expected one sentence on stderr:\n{err}")
+
+
+@case
+def exit_status_is_the_programs(context: Context) -> None:
+    context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "sh", "-c", "exit 7"], expect=7)
+    context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "sh", "-c", "kill -TERM $$"], expect=128 + signal.SIGTERM)
+
+
+@case
+def program_without_vulkan(context: Context) -> None:
+    done = context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "true"])
+    one_sentence(done.err)
+    check(not (context.folder / "a.lapilli").exists(), "a trace was written")
+
+
+@case
+def program_that_does_not_exist(context: Context) -> None:
+    one_sentence(context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "./no-such-program"], expect=127).err)
+
+
+@case
+def unwritable_output(context: Context) -> None:
+    done = context.run([context.program("lapilli"), "capture", "-o", "/no/such/folder/a.lapilli", "--", app(context, "headless")], expect=2)
+    one_sentence(done.err)
+    # Without the command-line tool: one message, and the program runs on.
+    done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="/no/such/folder/a.lapilli"))
+    check("ok headless" in done.out, done.text)
+    check("nothing is recorded" in done.err, f"nothing says that nothing is recorded: {done.err}")
+
+
+@case
+def missing_file(context: Context) -> None:
+    for command in (["replay"], ["info"], ["print"]):
+        one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
+
+
+@case
+def file_that_is_no_trace(context: Context) -> None:
+    (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
+    (context.folder / "b.lapilli").write_bytes(b"")
+    for command in (["replay"], ["info"], ["print"]):
+        for name in ("a.lapilli", "b.lapilli", "."):
+            one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
+
+
+@case
+def usage(context: Context) -> None:
+    for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
+                    ["capture"], ["capture", "--no-such-option", "--", "true"], ["no-such-verb"]):
+        done = context.run([context.program("lapilli"), *command], expect=2)
+        check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
+    for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["info", "--help"], ["print", "--help"]):
+        done = context.run([context.program("lapilli"), *command])
+        check(len(done.out.splitlines()) > 5, f"{command} is no help")
+    check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
+
+
+@case
+def cut_trace_replays_its_prefix(context: Context) -> None:
+    display()
+    context.capture(["vkcube", "--c", "30"])
+    data = (context.folder / "out.lapilli").read_bytes()
+    (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 2 // 3])
+    done = context.replay("cut.lapilli", expect=4)
+    check("verify: " in done.out.splitlines()[-1], done.text)
+    one_sentence(done.err)
+    info = context.info("cut.lapilli", expect=None)
+    check(info["complete"] is False and info["stopped"], f"{info}")
+    check(0 < info["frames"] < 30, f"{info['frames']} frames")
+
+
+@case
+def killed_program_leaves_a_trace(context: Context) -> None:
+    display()
+    environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
+    process = subprocess.Popen(["vkcube"], cwd=context.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    file = context.folder / "out.lapilli"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (not file.exists() or file.stat().st_size < 300000):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = context.replay(expect=4)
+    check(" 0 different" in done.out.splitlines()[-1] and not done.out.splitlines()[-1].startswith("verify: 0 "), done.text)
+
+
+@case
+def explicit_layer_by_environment(context: Context) -> None:
+    context.run([app(context, "headless")], context.layer_env(LAPILLI_VERIFY="1"))
+    check_verified(context.replay())
+
+
+@case
+def implicit_layer_needs_its_switch(context: Context) -> None:
+    manifests = str(context.build / "share/vulkan/implicit_layer.d")
+    places = {"VK_IMPLICIT_LAYER_PATH": manifests, "VK_ADD_IMPLICIT_LAYER_PATH": manifests, "LAPILLI_FILE": "out.lapilli"}
+    home = context.folder / "data"
+    (home / "vulkan").mkdir(parents=True)
+    shutil.copytree(manifests, home / "vulkan/implicit_layer.d")
+    # Debian 12's loader does not know VK_IMPLICIT_LAYER_PATH: a data folder of one's own works with every loader.
+    for manifest in (home / "vulkan/implicit_layer.d").glob("*.json"):
+        text = json.loads(manifest.read_text())
+        text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
+        manifest.write_text(json.dumps(text))
+    places["XDG_DATA_HOME"] = str(home)
+    context.run([app(context, "headless")], places)
+    check(not list(context.folder.glob("*.lapilli")), "a trace was written without LAPILLI_CAPTURE=1")
+    context.run([app(context, "headless")], {**places, "LAPILLI_CAPTURE": "1", "DISABLE_LAPILLI_CAPTURE": "1"})
+    check(not list(context.folder.glob("*.lapilli")), "a trace was written although the layer was disabled")
+    context.run([app(context, "headless")], {**places, "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1"})
+    check_verified(context.replay())
+
+
+@case
+def unarmed_layer_does_nothing(context: Context) -> None:
+    """Loaded but not switched on (a settings file of the loader can force that): no file, no thread, no file descriptor."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    trace = ["strace", "-f", "-e", "trace=openat,clone,clone3,memfd_create", app(context, "headless")]
+    done = context.run(trace, context.layer_env(LAPILLI_CAPTURE="0"))
+    check("ok headless" in done.out, done.text[-2000:])
+    bare = context.run(trace)
+    for call in ("clone", "memfd_create", "O_CREAT"):
+        counts = [sum(call in line for line in run.err.splitlines()) for run in (done, bare)]
+        check(counts[0] == counts[1], f"{call}: {counts[0]} times, without the layer {counts[1]}")
+    check(not list(context.folder.glob("*.lapilli")), "a trace was written")
+
+
+@case
+def settings_file(context: Context) -> None:
+    (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\nlapilli_capture.verify = true\n")
+    environment = context.layer_env()
+    del environment["LAPILLI_FILE"]
+    context.run([app(context, "headless")], environment)
+    check_verified(context.replay("settings.lapilli"))
+
+
+@case
+def nothing_is_overwritten(context: Context) -> None:
+    for _ in range(3):
+        context.run([app(context, "headless")], context.layer_env())
+    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
+    check(names == ["out-2.lapilli", "out-3.lapilli", "out.lapilli"], f"{names}")
+    for name in names:
+        check(stat.S_IMODE((context.folder / name).stat().st_mode) == 0o600, f"{name} can be read by others")
+
+
+@case
+def launcher_of_two_programs(context: Context) -> None:
+    done = context.run([context.program("lapilli"), "capture", "-o", "two.lapilli", "--", "sh", "-c",
+                        f"{app(context, 'headless')} & {app(context, 'compute')} & wait"])
+    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
+    check(len(names) == 2, f"{names}")
+    for name in names:
+        line = [x for x in done.err.splitlines() if name in x]
+        check(len(line) == 1 and "frame" in line[0], f"no line names {name} with frames and size:\n{done.err}")
+
+
+@case
+def only_one_symbol_set_is_exported(context: Context) -> None:
+    done = context.run(["nm", "-D", "--defined-only", str(context.build / "lib/libVkLayer_lapilli.so")])
+    names = sorted(line.split()[-1].split("@")[0] for line in done.out.splitlines())
+    check(all(name.startswith("vk") for name in names) and "vkNegotiateLoaderLayerInterfaceVersion" in names, f"{names}")
+    check(len(names) == 7, f"{names}")
+
+
+@case
+def loader_has_no_complaint(context: Context) -> None:
+    done = context.run([app(context, "headless")], context.layer_env(VK_LOADER_DEBUG="error,warn"))
+    complaints = [line for line in done.err.splitlines() if "lapilli" in line.lower() and ("ERROR" in line or "WARN" in line)]
+    check(not complaints, "\n".join(complaints))
+
+
+@case
+def screenshots(context: Context) -> None:
+    display()
+    (context.folder / "recorded").mkdir()
+    context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "5", "--screenshot-dir", "recorded",
+                 "-o", "out.lapilli", "--", "vkcube", "--c", "10"])
+    (context.folder / "replayed").mkdir()
+    check_verified(context.replay("out.lapilli", "--screenshot", "5", "--screenshot-dir", "replayed"))
+    pictures = [list(context.folder.glob(f"{where}/*.png")) for where in ("recorded", "replayed")]
+    check([len(p) for p in pictures] == [1, 1], f"{pictures}")
+    recorded, replayed = (p[0].read_bytes() for p in pictures)
+    check(recorded.startswith(b"\x89PNG") and recorded == replayed, "the two pictures differ")
+
+
+@case
+def print_is_complete(context: Context) -> None:
+    context.capture([app(context, "compute")])
+    lines = context.print_lines()
+    for key in ("index", "thread", "ticket", "frame", "name", "args"):
+        check(all(key in line for line in lines), f"a line has no {key}")
+    dispatches = [line for line in lines if line["name"] == "vkCmdDispatch"]
+    check(bool(dispatches) and dispatches[0]["args"]["groupCountX"] > 0, "vkCmdDispatch has no arguments")
+    create = next(line for line in lines if line["name"] == "vkCreateInstance")
+    check(create["result"] == "VK_SUCCESS", f"{create['result']}")
+    buffers = [line["args"]["pBuffer"] for line in lines if line["name"] == "vkCreateBuffer"]
+    check("VkBuffer:1" in json.dumps(buffers), f"{buffers}")
+
+
+@case
+def a_mismatch_is_found(context: Context) -> None:
+    """--verify must fail when the replay shows something else: the bytes of an update are changed in the file."""
+    context.run([app(context, "compute")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
+    tool = context.build / "tests/bin/break-check"
+    if not tool.exists():
+        raise Skip("break-check is not built")
+    context.run([str(tool), "out.lapilli", "broken.lapilli"])
+    done = context.replay("broken.lapilli", expect=1)
+    last = done.out.splitlines()[-1]
+    check(last.startswith("verify: ") and not last.endswith(" 0 different"), done.text)
+    check(len(done.err.splitlines()) >= 1, "nothing says which check differs")
+
