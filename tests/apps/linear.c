@@ -95,6 +95,13 @@ static bool create_image(const struct app *app, const struct shape *shape, struc
                shape->layers);
     CHECK_VK(vkCreateImage(app->device, &create, NULL, &linear->image));
     vkGetImageMemoryRequirements(app->device, linear->image, &linear->requirements);
+    VkSubresourceLayout layout;
+    const VkImageSubresource color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+    vkGetImageSubresourceLayout(app->device, linear->image, &color, &layout);
+    if (layout.rowPitch < shape->extent.width * shape->texel_bytes && app->no_check) { /* a driver that only pretends */
+        vkDestroyImage(app->device, linear->image, NULL);
+        return false;
+    }
     for (uint32_t level = 0; level < linear->levels; level++)
         linear->model_bytes += level_bytes(linear, level) * linear->layers;
     linear->model = calloc(1, linear->model_bytes);
