@@ -3,8 +3,9 @@
  * internal: what the files of memtrack share. Everything here is called with the tracker's mutex held, unless it says
  * otherwise. Offsets are in the memory's space unless they are called object offsets; ranges are [begin, end).
  *
- * For a memory m with the written set W(m), and an object o with pending P(o), seen through o's pieces in m:
- *     P(o) in m  is a subset of  W(m)  is a subset of  the bytes whose shadow is what the host wrote last
+ * For a memory m with the sets W(m) and D(m), and an object o with pending P(o), seen through o's pieces in m:
+ *     P(o) in m  is a subset of  W(m) without D(m)
+ *     W(m)       is a subset of  the bytes whose shadow is what the host wrote last
  * See docs/memory.md.
  */
 #ifndef LAP_MEMTRACK_INTERNAL_H

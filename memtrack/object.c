@@ -204,10 +204,12 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
     lap_memtrack_lock(tracker);
     unbind(object, object_offset, object_offset + bytes, &spare);
     set_piece(piece, object, object_offset, mem, offset, bytes);
-    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. */
+    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not so
+     * what the device is about to write: an alias of the object is in use there. */
     while (lap_interval_first_in(&mem->written, at, end, &from, &to)) {
-        lap_memobj_add_pending(object, from - offset + object_offset, to - offset + object_offset);
-        at = to;
+        uint64_t hole_begin, hole_end;
+        for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end)
+            lap_memobj_add_pending(object, hole_begin - offset + object_offset, hole_end - offset + object_offset);
     }
     lap_memtrack_unlock(tracker);
     free(spare);
