@@ -18,7 +18,7 @@ static const char help[] =
     "Prints the calls of a trace, one a line, in the order of their tickets.\n"
     "\n"
     "  --json         one JSON object a line (below)\n"
-    "  --frames A-B   only these frames, counted from 0; also A, A- and -B\n"
+    "  --frames A-B   only these frames, counted from 1; also A, A- and -B\n"
     "  --no-blocks    leave out the commands inside command buffers\n"
     "  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
     "  --help         this text\n"
@@ -148,9 +148,9 @@ static enum lap_status print_all(const struct options *options, const struct lap
     while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
         struct lap_line line = {.packet = &calls->packet, .index = calls->index, .name = calls->name, .command = calls->command,
                                 .args = calls->args.bytes, .has_result = calls->has_result};
-        if (calls->packet.frame > options->last_frame)
+        if (calls->packet.frame + 1 > options->last_frame)
             return LAP_END;
-        if (calls->packet.frame < options->first_frame)
+        if (calls->packet.frame + 1 < options->first_frame)
             continue;
         status = print_line(options, printer, &line);
         if (status == LAP_OK && options->blocks && calls->command == GEN_lapilliBlock)

@@ -174,7 +174,7 @@ static cJSON *head(const struct lap_line *line)
     cJSON_AddItemToObjectCS(object, "index", number(line->index, false));
     cJSON_AddItemToObjectCS(object, "thread", number(line->packet->thread_id, false));
     cJSON_AddItemToObjectCS(object, "ticket", number(line->packet->ticket, false));
-    cJSON_AddItemToObjectCS(object, "frame", number(line->packet->frame, false));
+    cJSON_AddItemToObjectCS(object, "frame", number(line->packet->frame + 1, false));
     if (line->in_block) {
         lap_text_handle(GEN_HANDLE_VkCommandBuffer, line->command_buffer, handle);
         cJSON_AddItemToObjectCS(object, "block", number(line->block, false));

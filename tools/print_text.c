@@ -184,7 +184,7 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
     fprintf(out, "#%" PRIu64, line->index);
     if (line->in_block)
         fprintf(out, ".%" PRIu32, line->command_index);
-    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket, line->packet->frame,
+    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket, line->packet->frame + 1,
             printer->colour ? NO_COLOUR : "");
     if (line->in_block)
         fputs("  ", out);

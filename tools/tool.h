@@ -5,8 +5,6 @@
 #ifndef LAP_TOOLS_TOOL_H
 #define LAP_TOOLS_TOOL_H
 
-#define LAP_TOOL_VERSION "0.1.0"
-
 enum lap_tool_exit {
     LAP_TOOL_OK = 0,
     LAP_TOOL_FAILED = 1,     /* the machine is in the way: memory, output */

@@ -81,7 +81,7 @@ UNIT_TEST(text_shows_what_was_recorded)
 {
     char *text = print_sample(false);
 
-    CHECK_HAS(text, "#0 4242 1 0 vkCreateInstance(pCreateInfo = {flags = 0, pApplicationInfo = {pApplicationName = \"sam\\\"ple\\xff\"");
+    CHECK_HAS(text, "#0 4242 1 1 vkCreateInstance(pCreateInfo = {flags = 0, pApplicationInfo = {pApplicationName = \"sam\\\"ple\\xff\"");
     CHECK_HAS(text, "pEngineName = NULL");
     CHECK_HAS(text, "pNext = [VkPhysicalDeviceCustomBorderColorFeaturesEXT{customBorderColors = VK_TRUE, customBorderColorWithoutFormat = VK_FALSE}");
     CHECK_HAS(text, "pQueuePriorities = [0.1]");
@@ -90,7 +90,7 @@ UNIT_TEST(text_shows_what_was_recorded)
     CHECK_HAS(text, "pBuffer = VkBuffer:12) = VK_SUCCESS\n");
     CHECK_HAS(text, "pBuffer = NULL) = VK_ERROR_OUT_OF_DEVICE_MEMORY\n");
     CHECK_HAS(text, "pData = <5 bytes, ");
-    CHECK_HAS(text, "#5.1 4242 6 1   vkCmdCopyBuffer(commandBuffer = VkCommandBuffer:3, srcBuffer = VkBuffer:12, dstBuffer = VkBuffer:12, "
+    CHECK_HAS(text, "#5.1 4242 6 2   vkCmdCopyBuffer(commandBuffer = VkCommandBuffer:3, srcBuffer = VkBuffer:12, dstBuffer = VkBuffer:12, "
                     "regionCount = 2, pRegions = [{srcOffset = 0, dstOffset = 0, size = 4}, {srcOffset = 4, dstOffset = 8, size = 4}])\n");
     CHECK_HAS(text, "vkDestroyBuffer(device = VkDevice:1, buffer = VkBuffer:12)\n");
     free(text);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Writes a layer manifest: make_manifest.py --kind explicit|implicit --library-path PATH --out FILE
+
+Both kinds name the same layer. The implicit one is off unless LAPILLI_CAPTURE=1, so installing it changes no program.
+The settings are those of layer/options.c.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# The highest API version of which the layer has every core command; an application may ask for a later one.
+API_VERSION = "1.4.304"
+
+
+def read_version_header(path: Path) -> dict[str, str]:
+    """The #defines of base/version.h."""
+    found = re.findall(r'^#define (LAPILLI_\w+) "?([^"\n]*)"?$', path.read_text(encoding="utf-8"), re.MULTILINE)
+    return dict(found)
+
+
+def manifest(kind: str, library_path: str, api_version: str, version: dict[str, str]) -> dict:
+    """The manifest as the loader and vkconfig read it."""
+    settings = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
+    layer = {
+        "name": version["LAPILLI_LAYER_NAME"],
+        "type": "GLOBAL",
+        "library_path": library_path,
+        "api_version": api_version,
+        "implementation_version": version["LAPILLI_IMPLEMENTATION_VERSION"],
+        "description": version["LAPILLI_LAYER_DESCRIPTION"],
+        "introduction": "Records the Vulkan calls of a program, and what it writes to memory, into a trace that can be "
+                        "replayed on another device.",
+        "platforms": ["LINUX", "ANDROID"],
+        "status": "BETA",
+        "device_extensions": [{
+            "name": "VK_EXT_tooling_info",
+            "spec_version": "1",
+            "entrypoints": ["vkGetPhysicalDeviceToolPropertiesEXT"],
+        }],
+        "features": {"settings": settings},
+    }
+    if kind == "implicit":
+        layer["enable_environment"] = {"LAPILLI_CAPTURE": "1"}
+        layer["disable_environment"] = {"DISABLE_LAPILLI_CAPTURE": "1"}
+    return {"file_format_version": "1.2.0", "layer": layer}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Writes a layer manifest.")
+    parser.add_argument("--kind", required=True, choices=("explicit", "implicit"))
+    parser.add_argument("--library-path", required=True, help="absolute, relative to the manifest (with a /), or a bare name")
+    parser.add_argument("--api-version", default=API_VERSION)
+    parser.add_argument("--out", required=True)
+    options = parser.parse_args(arguments)
+    text = manifest(options.kind, options.library_path, options.api_version, read_version_header(HERE.parent / "base" / "version.h"))
+    Path(options.out).write_text(json.dumps(text, indent=4) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

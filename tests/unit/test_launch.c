@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "tools/launch.h"
+
+#define VARIABLE "LAPILLI_TEST_LIST"
+
+UNIT_TEST(lists_grow_at_the_end_that_was_asked_for)
+{
+    unsetenv(VARIABLE);
+    CHECK(lap_launch_add(VARIABLE, "a", false));
+    CHECK_STR(getenv(VARIABLE), "a");
+    CHECK(lap_launch_add(VARIABLE, "b", false));
+    CHECK_STR(getenv(VARIABLE), "b:a");
+    CHECK(lap_launch_add(VARIABLE, "c", true));
+    CHECK_STR(getenv(VARIABLE), "b:a:c");
+    CHECK(lap_launch_add(VARIABLE, "a", false));
+    CHECK_STR(getenv(VARIABLE), "b:a:c");
+    CHECK(lap_launch_add(VARIABLE, "aa", true));
+    CHECK_STR(getenv(VARIABLE), "b:a:c:aa");
+}
+
+UNIT_TEST(the_users_own_layers_stay)
+{
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_own", 1);
+    unsetenv("VK_LAYER_PATH");
+    unsetenv("VK_ADD_LAYER_PATH");
+    CHECK(lap_launch_layer("/x/explicit_layer.d"));
+    CHECK_STR(getenv("VK_INSTANCE_LAYERS"), "VK_LAYER_LAPILLI_capture:VK_LAYER_own");
+    CHECK(getenv("VK_LAYER_PATH") == NULL); /* setting it would hide the system's layers */
+    CHECK_STR(getenv("VK_ADD_LAYER_PATH"), "/x/explicit_layer.d");
+    setenv("VK_LAYER_PATH", "/own", 1);
+    CHECK(lap_launch_layer("/x/explicit_layer.d"));
+    CHECK_STR(getenv("VK_LAYER_PATH"), "/own:/x/explicit_layer.d");
+    CHECK_STR(getenv("VK_INSTANCE_LAYERS"), "VK_LAYER_LAPILLI_capture:VK_LAYER_own");
+    CHECK(!lap_launch_layer("/with:colon"));
+}
+
+static int run_shell(const char *script, int *failure)
+{
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    return lap_launch_run(argv, failure);
+}
+
+UNIT_TEST(exit_statuses_are_those_of_a_shell)
+{
+    char *nothing[] = {(char[]){"/nonexistent/program"}, NULL};
+    int failure = 1;
+
+    CHECK_EQ_INT(run_shell("exit 0", &failure), 0);
+    CHECK_EQ_INT(failure, 0);
+    CHECK_EQ_INT(run_shell("exit 37", &failure), 37);
+    CHECK_EQ_INT(run_shell("kill -KILL $$", &failure), 128 + SIGKILL);
+    CHECK_EQ_INT(failure, 0);
+    CHECK_EQ_INT(lap_launch_run(nothing, &failure), 127);
+    CHECK_EQ_INT(failure, ENOENT);
+}
+
+static void *terminate_soon(void *unused)
+{
+    (void)unused;
+    usleep(300 * 1000);
+    kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+UNIT_TEST(a_signal_to_us_is_passed_on)
+{
+    int failure;
+    pthread_t thread;
+
+    CHECK_EQ_INT(pthread_create(&thread, NULL, terminate_soon, NULL), 0);
+    CHECK_EQ_INT(run_shell("trap 'exit 42' TERM; sleep 10 & wait", &failure), 42);
+    pthread_join(thread, NULL);
+}
+
+UNIT_MAIN();

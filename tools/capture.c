@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-capture: runs a program with the layer and says which traces came of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "tools/launch.h"
+#include "tools/tool.h"
+#include "trace/reader.h"
+
+#define PROGRAM "lapilli-capture"
+#define MANIFEST "VkLayer_lapilli.json"
+
+static const char help[] =
+    "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"
+    "Runs a program and records what it does with Vulkan, one trace for each process that uses it.\n"
+    "\n"
+    "  -o, --output FILE        the trace; %p is the process, %e the program, %t the time, %n a number, %% a percent sign.\n"
+    "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
+    "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
+    "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
+    "      --screenshot-dir DIR into this folder (default: the current one)\n"
+    "      --compression HOW    lz4 (default) or none\n"
+    "      --memory-types HOW   virtual (default) or real: show the program the device's own memory types\n"
+    "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how host writes are found\n"
+    "      --log LEVEL          error, warning (default), info or debug\n"
+    "  -q, --quiet              do not name the traces at the end\n"
+    "      --help               this text\n"
+    "\n"
+    "The exit status is that of the program, 128 + n when signal n ended it, 127 when it could not be started;\n"
+    "2 when the options are wrong or the trace could not be written where it should be.\n";
+
+enum { OPTION_VERIFY = 256, OPTION_SCREENSHOT, OPTION_SCREENSHOT_DIR, OPTION_COMPRESSION, OPTION_MEMORY, OPTION_WATCH, OPTION_LOG,
+       OPTION_HELP };
+
+struct options {
+    const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *log;
+    bool verify, quiet;
+    char **argv;
+};
+
+static bool one_of(const char *option, const char *value, const char *const *allowed)
+{
+    for (const char *const *p = allowed; *p; p++)
+        if (strcmp(*p, value) == 0)
+            return true;
+    fprintf(stderr, PROGRAM ": --%s can't be '%s'. Try 'lapilli capture --help'.\n", option, value);
+    return false;
+}
+
+static bool check_values(const struct options *options)
+{
+    static const char *const compressions[] = {"lz4", "none", NULL}, *const types[] = {"virtual", "real", NULL};
+    static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
+    static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+
+    if (options->screenshots && (!*options->screenshots || strspn(options->screenshots, "0123456789,-") != strlen(options->screenshots))) {
+        fprintf(stderr, PROGRAM ": --screenshot wants frames such as 1,50-60, not '%s'\n", options->screenshots);
+        return false;
+    }
+    return (!options->compression || one_of("compression", options->compression, compressions)) &&
+           (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
+           (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
+           (!options->log || one_of("log", options->log, levels));
+}
+
+/* Fills *options or returns an exit status that is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"verify", no_argument, NULL, OPTION_VERIFY},
+        {"screenshot", required_argument, NULL, OPTION_SCREENSHOT},
+        {"screenshot-dir", required_argument, NULL, OPTION_SCREENSHOT_DIR},
+        {"compression", required_argument, NULL, OPTION_COMPRESSION},
+        {"memory-types", required_argument, NULL, OPTION_MEMORY},
+        {"write-watch", required_argument, NULL, OPTION_WATCH},
+        {"log", required_argument, NULL, OPTION_LOG},
+        {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    memset(options, 0, sizeof *options);
+    while ((option = getopt_long(argc, argv, "+o:qh", longs, NULL)) != -1) {
+        switch (option) {
+        case 'o': options->output = optarg; break;
+        case 'q': options->quiet = true; break;
+        case OPTION_VERIFY: options->verify = true; break;
+        case OPTION_SCREENSHOT: options->screenshots = optarg; break;
+        case OPTION_SCREENSHOT_DIR: options->screenshot_dir = optarg; break;
+        case OPTION_COMPRESSION: options->compression = optarg; break;
+        case OPTION_MEMORY: options->memory_types = optarg; break;
+        case OPTION_WATCH: options->write_watch = optarg; break;
+        case OPTION_LOG: options->log = optarg; break;
+        case 'h':
+        case OPTION_HELP: fputs(help, stdout); return LAP_TOOL_OK;
+        default: fprintf(stderr, "Try 'lapilli capture --help'.\n"); return LAP_TOOL_USAGE;
+        }
+    }
+    if (optind == argc) {
+        fprintf(stderr, PROGRAM ": a PROGRAM is missing. Try 'lapilli capture --help'.\n");
+        return LAP_TOOL_USAGE;
+    }
+    options->argv = argv + optind;
+    return check_values(options) ? -1 : LAP_TOOL_USAGE;
+}
+
+/* ---- where things are ---- */
+
+/* PREFIX/share/vulkan/explicit_layer.d, where PREFIX/bin holds this program: the same when installed and in a build folder. */
+static bool find_manifests(char out[PATH_MAX])
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length > 0) {
+        path[length] = 0;
+        for (int up = 0; up < 2 && strrchr(path, '/'); up++)
+            *strrchr(path, '/') = 0;
+        length = snprintf(out, PATH_MAX, "%s/share/vulkan/explicit_layer.d/" MANIFEST, path);
+        if (length < PATH_MAX && access(out, R_OK) == 0) {
+            *strrchr(out, '/') = 0;
+            return true;
+        }
+    }
+    fprintf(stderr, PROGRAM ": the layer's manifest share/vulkan/explicit_layer.d/" MANIFEST " is not where it should be, beside the "
+                    "folder of this program\n");
+    return false;
+}
+
+/* `text` with every % doubled, so that the layer takes it as it is. */
+static char *escape(const char *text)
+{
+    char *out = malloc(2 * strlen(text) + 1), *p = out;
+
+    if (!out)
+        return NULL;
+    for (; *text; text++) {
+        if (*text == '%')
+            *p++ = '%';
+        *p++ = *text;
+    }
+    *p = 0;
+    return out;
+}
+
+/* The pattern of the trace's path, absolute because the program may change its folder. */
+static char *output_pattern(const struct options *options)
+{
+    const char *slash = strrchr(options->argv[0], '/');
+    char *here = getcwd(NULL, 0), *folder = here ? escape(here) : NULL;
+    char *name = options->output ? strdup(options->output) : escape(slash ? slash + 1 : options->argv[0]);
+    char *pattern = NULL;
+
+    if (folder && name && asprintf(&pattern, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
+                                   options->output ? "" : ".lapilli") < 0)
+        pattern = NULL;
+    free(here);
+    free(folder);
+    free(name);
+    return pattern;
+}
+
+/* Whether files can be made in a folder; says so when not. */
+static bool check_folder(const char *path, const char *what)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0) {
+        fprintf(stderr, PROGRAM ": the folder %s for the %s can't be used: %s\n", path, what, strerror(errno));
+        return false;
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        fprintf(stderr, PROGRAM ": %s, where the %s should go, is no folder\n", path, what);
+        return false;
+    }
+    if (access(path, W_OK | X_OK) != 0) {
+        fprintf(stderr, PROGRAM ": the %s can't be written to %s: %s\n", what, path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool check_output(const char *pattern)
+{
+    char folder[PATH_MAX];
+    size_t at = 0;
+    const char *slash = strrchr(pattern, '/');
+
+    if (!slash[1]) {
+        fprintf(stderr, PROGRAM ": %s is a folder, not a file\n", pattern);
+        return false;
+    }
+    for (const char *p = pattern; p < slash && at + 1 < sizeof folder; p++) {
+        if (*p == '%' && p[1] != '%')
+            return true; /* a folder that is known only when the trace is made */
+        p += *p == '%';
+        folder[at++] = *p;
+    }
+    folder[at] = 0;
+    return check_folder(at ? folder : "/", "trace");
+}
+
+/* ---- the traces ---- */
+
+/* An empty file to which the layer appends the path of every trace. */
+static char *make_report(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = NULL;
+    int fd;
+
+    if (asprintf(&path, "%s/lapilli-report-XXXXXX", folder && *folder ? folder : P_tmpdir) < 0)
+        return NULL;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) {
+        fprintf(stderr, PROGRAM ": %s can't be made: %s\n", path, strerror(errno));
+        free(path);
+        return NULL;
+    }
+    close(fd);
+    return path;
+}
+
+static void name_trace(const char *path)
+{
+    const struct lap_reader_summary *summary;
+    struct lap_reader *reader;
+
+    if (lap_reader_open(path, NULL, &reader) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s can't be read back: %s\n", path, lap_error_message());
+        return;
+    }
+    summary = lap_reader_summary(reader);
+    fprintf(stderr, PROGRAM ": %s: %" PRIu64 " frame%s, ", path, summary->frames, summary->frames == 1 ? "" : "s");
+    if (summary->file_bytes < 1024 * 1024)
+        fprintf(stderr, "%.1f KiB", (double)summary->file_bytes / 1024);
+    else
+        fprintf(stderr, "%.1f MiB", (double)summary->file_bytes / (1024 * 1024));
+    if (summary->complete)
+        fputc('\n', stderr);
+    else
+        fprintf(stderr, ", incomplete: %s\n", summary->stopped ? summary->stopped : "no end");
+    lap_reader_close(&reader);
+}
+
+/* Names every trace once; false when there was none. */
+static bool name_traces(const char *report, bool quiet)
+{
+    FILE *file = fopen(report, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    bool any = false;
+    ssize_t length;
+
+    while (file && (length = getline(&line, &capacity, file)) > 0) {
+        if (line[length - 1] == '\n')
+            line[length - 1] = 0;
+        if (!*line)
+            continue;
+        any = true;
+        if (!quiet)
+            name_trace(line);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return any;
+}
+
+static bool set(const char *variable, const char *value)
+{
+    return !value || setenv(variable, value, 1) == 0;
+}
+
+/* What the layer is to do; see layer/options.c for the other side. */
+static bool set_environment(const struct options *options, const char *pattern, const char *report, const char *manifests)
+{
+    if (strchr(manifests, ':')) {
+        fprintf(stderr, PROGRAM ": %s: the loader can't be given a folder with a colon in its name\n", manifests);
+        return false;
+    }
+    if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) && set("LAPILLI_REPORT", report) &&
+        set("LAPILLI_VERIFY", options->verify ? "1" : NULL) && set("LAPILLI_SCREENSHOT", options->screenshots) &&
+        set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) && set("LAPILLI_COMPRESSION", options->compression) &&
+        set("LAPILLI_MEMORY_TYPES", options->memory_types) && set("LAPILLI_WRITE_WATCH", options->write_watch) &&
+        set("LAPILLI_LOG", options->log))
+        return unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
+    fprintf(stderr, PROGRAM ": the environment can't be set: %s\n", strerror(errno));
+    return false;
+}
+
+static int run(const struct options *options, const char *pattern, const char *report, const char *manifests)
+{
+    int code, failure;
+
+    if (!set_environment(options, pattern, report, manifests))
+        return LAP_TOOL_USAGE;
+    code = lap_launch_run(options->argv, &failure);
+    if (failure)
+        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(failure));
+    else if (!name_traces(report, options->quiet))
+        fprintf(stderr, PROGRAM ": %s used no Vulkan that the layer could record, so there is no trace\n", options->argv[0]);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    char manifests[PATH_MAX], screenshots[PATH_MAX];
+    struct options options;
+    char *pattern = NULL, *report = NULL;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    code = LAP_TOOL_USAGE;
+    pattern = output_pattern(&options);
+    if (!pattern) {
+        fprintf(stderr, PROGRAM ": the current folder can't be used: %s\n", strerror(errno));
+        return LAP_TOOL_USAGE;
+    }
+    if (!find_manifests(manifests) || !check_output(pattern))
+        goto out;
+    if (options.screenshot_dir) {
+        if (!realpath(options.screenshot_dir, screenshots)) {
+            fprintf(stderr, PROGRAM ": %s: %s\n", options.screenshot_dir, strerror(errno));
+            goto out;
+        }
+        if (!check_folder(screenshots, "screenshots"))
+            goto out;
+        options.screenshot_dir = screenshots;
+    } else if (options.screenshots) {
+        options.screenshot_dir = getcwd(screenshots, sizeof screenshots);
+    }
+    report = make_report();
+    if (report)
+        code = run(&options, pattern, report, manifests);
+out:
+    if (report)
+        unlink(report);
+    free(report);
+    free(pattern);
+    return code;
+}

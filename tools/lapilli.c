@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli: the front door. `lapilli X ...` runs the program lapilli-X, which is looked for beside this one and then in PATH.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "tools/tool.h"
+
+static const char help[] =
+    "usage: lapilli VERB [options]\n"
+    "Records what a Vulkan program does and plays it again.\n"
+    "\n"
+    "  lapilli capture -- PROGRAM ...   run a program and record it\n"
+    "  lapilli replay FILE              play a trace\n"
+    "  lapilli info FILE                what a trace is and what it needs\n"
+    "  lapilli print FILE               the calls of a trace\n"
+    "  lapilli help VERB                the options of a verb\n"
+    "  lapilli --version                the version\n"
+    "\n"
+    "A verb X is the program lapilli-X; others can be added to the same folder or to PATH.\n";
+
+/* "DIR/lapilli-VERB", where DIR is that of this program; false when it does not fit or is not there. */
+static bool find_beside(const char *verb, char out[PATH_MAX])
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    self[length] = 0;
+    slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    length = snprintf(out, PATH_MAX, "%.*s/lapilli-%s", (int)(slash - self), self, verb);
+    return length < PATH_MAX && access(out, X_OK) == 0;
+}
+
+/* Runs a verb; returns only when that is not possible. */
+static int run(const char *verb, char **arguments)
+{
+    char path[PATH_MAX], *name = NULL;
+
+    if (verb[0] == 0 || strchr(verb, '/') || asprintf(&name, "lapilli-%s", verb) < 0) {
+        fprintf(stderr, "lapilli: there is no verb '%s'. Try 'lapilli help'.\n", verb);
+        return LAP_TOOL_USAGE;
+    }
+    arguments[0] = name;
+    if (find_beside(verb, path))
+        execv(path, arguments);
+    else
+        execvp(name, arguments);
+    if (errno == ENOENT) {
+        fprintf(stderr, "lapilli: there is no verb '%s'. Try 'lapilli help'.\n", verb);
+        free(name);
+        return LAP_TOOL_USAGE;
+    }
+    fprintf(stderr, "lapilli: %s can't be started: %s\n", name, strerror(errno));
+    free(name);
+    return LAP_TOOL_NOT_STARTED;
+}
+
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : NULL;
+
+    if (!verb) {
+        fputs(help, stderr);
+        return LAP_TOOL_USAGE;
+    }
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "version") == 0) {
+        printf("lapilli %s\n", LAPILLI_VERSION);
+        return LAP_TOOL_OK;
+    }
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || (strcmp(verb, "help") == 0 && argc == 2)) {
+        fputs(help, stdout);
+        return LAP_TOOL_OK;
+    }
+    if (strcmp(verb, "help") == 0) {
+        char *arguments[] = {NULL, (char[]){"--help"}, NULL};
+        return run(argv[2], arguments);
+    }
+    if (verb[0] == '-') {
+        fprintf(stderr, "lapilli: there is no option '%s'. Try 'lapilli help'.\n", verb);
+        return LAP_TOOL_USAGE;
+    }
+    return run(verb, argv + 1);
+}
