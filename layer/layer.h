@@ -151,6 +151,7 @@ struct layer_descriptor_set {
     struct layer_descriptor_set *next_in_pool, **previous_in_pool;
     struct layer_descriptor_slot *slots; /* NULL until one of them names something */
     uint32_t slot_count;
+    bool unknown; /* something was copied here from a set that keeps no slots */
     uint64_t resolved; /* the last submit for which its slots were looked up; under submit_mutex */
 };
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/touched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/support/conditions.h"
+#include "gen_layer.h"
+
+/* ---- resources ---- */
+
+bool layer_resource_add(struct layer_device *dev, layer_resource resource, struct lap_memobj *object)
+{
+    return lap_map_put(&dev->resources, resource, object, NULL) == LAP_OK;
+}
+
+void layer_resource_remove(struct layer_device *dev, layer_resource resource)
+{
+    pthread_mutex_lock(&dev->submit_mutex);
+    lap_map_remove(&dev->resources, resource);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+struct lap_memobj *layer_resource_get(struct layer_device *dev, layer_resource resource)
+{
+    return resource ? lap_map_get(&dev->resources, resource) : NULL;
+}
+
+/* ---- descriptors ---- */
+
+static bool is_written(VkDescriptorType type)
+{
+    switch (type) {
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Optimal images are never written by the host; but what the device writes into them it writes into buffers as well that lie
+ * in the same memory. */
+static bool image_matters(const struct layer_image *image, bool written)
+{
+    return image && image->memobj && !image->device_only && (written || image->info.tiling != VK_IMAGE_TILING_OPTIMAL);
+}
+
+bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view, struct layer_descriptor_slot *out)
+{
+    const struct layer_image_view *record = type == VK_DESCRIPTOR_TYPE_SAMPLER ? NULL : LAYER_GET(dev, VkImageView, view);
+    if (!record || !image_matters(record->image, is_written(type)))
+        return false;
+    *out = (struct layer_descriptor_slot){layer_resource_of_image(record->image), 0, UINT64_MAX, is_written(type)};
+    return true;
+}
+
+bool layer_slot_of_buffer(struct layer_device *dev, VkDescriptorType type, const VkDescriptorBufferInfo *info,
+                          struct layer_descriptor_slot *out)
+{
+    const struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, info->buffer);
+    if (!buffer || !buffer->memobj || buffer->device_only)
+        return false;
+    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(buffer), info->offset, info->range, is_written(type)};
+    return true;
+}
+
+bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBufferView view, struct layer_descriptor_slot *out)
+{
+    const struct layer_buffer_view *record = LAYER_GET(dev, VkBufferView, view);
+    if (!record || !record->buffer || !record->buffer->memobj || record->buffer->device_only)
+        return false;
+    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(record->buffer), record->offset, record->bytes, is_written(type)};
+    return true;
+}
+
+bool layer_slot_of_write(struct layer_device *dev, const VkWriteDescriptorSet *write, uint32_t element,
+                         struct layer_descriptor_slot *out)
+{
+    VkDescriptorType type = write->descriptorType;
+    if (cond_descriptor_is_image(type))
+        return layer_slot_of_image(dev, type, write->pImageInfo[element].imageView, out);
+    if (cond_descriptor_is_buffer(type))
+        return layer_slot_of_buffer(dev, type, &write->pBufferInfo[element], out);
+    if (cond_descriptor_is_texel_buffer(type))
+        return layer_slot_of_view(dev, type, write->pTexelBufferView[element], out);
+    return false;
+}
+
+/* ---- command buffers ---- */
+
+static void out_of_memory(struct layer_cmdbuf *cb)
+{
+    layer_stop("out of memory");
+    cb->touched.everything = true;
+}
+
+void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes, enum layer_touch how)
+{
+    const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
+    if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    if (!lap_touched_add(&cb->touched, buffer->memobj, offset, bytes, how != LAYER_READS) ||
+        (how == LAYER_WRITES_VARYING && !lap_touched_add(&cb->unchecked, buffer->memobj, offset, bytes, true)))
+        out_of_memory(cb);
+}
+
+void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how)
+{
+    const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
+    if (cb->state != LAYER_CMDBUF_RECORDING || !image_matters(image, how != LAYER_READS))
+        return;
+    if (!lap_touched_add(&cb->touched, image->memobj, 0, UINT64_MAX, how != LAYER_READS))
+        out_of_memory(cb);
+}
+
+void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how)
+{
+    struct lap_memobj *object = layer_resource_get(cb->device, resource);
+    if (object && cb->state == LAYER_CMDBUF_RECORDING &&
+        !lap_touched_add(&cb->touched, object, 0, UINT64_MAX, how != LAYER_READS))
+        out_of_memory(cb);
+}
+
+void layer_touch_write(struct layer_cmdbuf *cb, const VkWriteDescriptorSet *write)
+{
+    for (uint32_t i = 0; i < write->descriptorCount && cb->state == LAYER_CMDBUF_RECORDING; i++) {
+        struct layer_descriptor_slot slot;
+        /* The resource is alive while it is pushed. */
+        if (!layer_slot_of_write(cb->device, write, i, &slot))
+            continue;
+        struct lap_memobj *object = layer_resource_get(cb->device, slot.resource);
+        if (object && !lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written))
+            out_of_memory(cb);
+    }
+}
+
+/* ---- descriptor sets of command buffers ---- */
+
+static bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
+{
+    uint32_t capacity = cb->sets_capacity ? cb->sets_capacity : 16;
+    struct layer_cmdbuf_sets *sets;
+    if (count <= cb->sets_capacity - cb->sets_count)
+        return true;
+    if (count > UINT32_MAX / 4 - cb->sets_count)
+        return false;
+    while (capacity < cb->sets_count + count)
+        capacity *= 2;
+    sets = realloc(cb->sets, capacity * sizeof *sets);
+    if (!sets)
+        return false;
+    cb->sets = sets;
+    cb->sets_capacity = capacity;
+    return true;
+}
+
+static uint32_t entries_for(uint32_t offset_count)
+{
+    return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
+}
+
+static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set, uint32_t offset_count,
+                       const uint32_t *offsets)
+{
+    const struct layer_cmdbuf_sets *entry = &cb->sets[place];
+    if (place >= cb->sets_count || entry->index != set->object.index || entry->offset_count != offset_count ||
+        entries_for(offset_count) > cb->sets_count - place)
+        return false;
+    for (uint32_t i = 0; i < offset_count; i++)
+        if (entry[i / LAYER_ENTRY_OFFSETS].offsets[i % LAYER_ENTRY_OFFSETS] != offsets[i])
+            return false;
+    return true;
+}
+
+static void remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set, uint32_t offset_count,
+                         const uint32_t *offsets)
+{
+    uint64_t hash = set->object.index * 0x9e3779b97f4a7c15u;
+    uint32_t *recent, entries = entries_for(offset_count);
+    struct layer_cmdbuf_sets *entry;
+
+    for (uint32_t i = 0; i < offset_count; i++)
+        hash = (hash ^ offsets[i]) * 0x9e3779b97f4a7c15u;
+    recent = &cb->recent_sets[hash >> 59];
+    if (same_entry(cb, *recent, set, offset_count, offsets))
+        return;
+    if (!reserve_entries(cb, entries)) {
+        out_of_memory(cb);
+        return;
+    }
+    *recent = cb->sets_count;
+    entry = &cb->sets[cb->sets_count];
+    memset(entry, 0, entries * sizeof *entry);
+    entry->set = set->object.handle;
+    entry->index = set->object.index;
+    entry->offset_count = offset_count;
+    for (uint32_t i = 0; i < offset_count; i++)
+        entry[i / LAYER_ENTRY_OFFSETS].offsets[i % LAYER_ENTRY_OFFSETS] = offsets[i];
+    cb->sets_count += entries;
+}
+
+void layer_touch_sets(struct layer_cmdbuf *cb, uint32_t set_count, const VkDescriptorSet *sets, uint32_t offset_count,
+                      const uint32_t *offsets)
+{
+    if (cb->state != LAYER_CMDBUF_RECORDING || cb->touched.everything)
+        return;
+    for (uint32_t i = 0; i < set_count; i++) {
+        const struct layer_descriptor_set *set = LAYER_GET(cb->device, VkDescriptorSet, sets[i]);
+        if (!sets[i]) /* left out, with VK_EXT_graphics_pipeline_library */
+            continue;
+        if (!set || !set->layout || set->layout->update_after_bind || set->layout->dynamic_count > offset_count) {
+            cb->touched.everything = true;
+            return;
+        }
+        remember_set(cb, set, set->layout->dynamic_count, offsets);
+        offsets += set->layout->dynamic_count;
+        offset_count -= set->layout->dynamic_count;
+    }
+}
+
+void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
+{
+    if (cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    if (!lap_touched_append(&cb->touched, &secondary->touched) || !lap_touched_append(&cb->unchecked, &secondary->unchecked) ||
+        !reserve_entries(cb, secondary->sets_count)) {
+        out_of_memory(cb);
+        return;
+    }
+    if (secondary->sets_count)
+        memcpy(&cb->sets[cb->sets_count], secondary->sets, secondary->sets_count * sizeof *cb->sets);
+    cb->sets_count += secondary->sets_count;
+}
+
+/* ---- at submit ---- */
+
+static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
+                         struct lap_touched *touched)
+{
+    struct lap_memobj *object = layer_resource_get(dev, slot->resource);
+    return !object || lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written);
+}
+
+/* Every set once in a submit, but its dynamic buffers at each of their offsets. */
+static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial, struct lap_touched *touched)
+{
+    struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
+    uint32_t dynamic = 0;
+    bool first;
+
+    if (!set || set->object.index != entry->index || !set->layout) /* freed: no shader can use it */
+        return true;
+    if (set->unknown)
+        touched->everything = true;
+    first = set->resolved != serial;
+    set->resolved = serial;
+    if (!set->slots || (!first && !entry->offset_count))
+        return true;
+    for (uint32_t i = 0; i < set->layout->binding_count; i++) {
+        const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
+        bool is_dynamic = binding->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
+                          binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+        for (uint32_t j = binding->first; j < binding->first + binding->count && j < set->slot_count; j++) {
+            uint64_t offset = 0;
+            if (is_dynamic && dynamic < entry->offset_count) {
+                offset = entry[dynamic / LAYER_ENTRY_OFFSETS].offsets[dynamic % LAYER_ENTRY_OFFSETS];
+                dynamic++;
+            }
+            if (set->slots[j].resource && (first || is_dynamic) && !resolve_slot(dev, &set->slots[j], offset, touched))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial, struct lap_touched *touched,
+                           struct lap_touched *unchecked)
+{
+    if (!lap_touched_append(touched, &cb->touched) || !lap_touched_append(unchecked, &cb->unchecked))
+        return false;
+    for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count))
+        if (!resolve_set(dev, &cb->sets[i], serial, touched))
+            return false;
+    return true;
+}
