@@ -237,6 +237,11 @@ static bool has_succeeded(const void *chain, VkResult result)
     return result >= 0;
 }
 
+static bool is_device_only(const struct layer_memory *memory)
+{
+    return !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+}
+
 /* The packet comes first: as soon as memory tracking knows the place, a submission of another thread may send updates.
  */
 static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemory memory_handle, VkDeviceSize offset)
@@ -247,6 +252,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
 
     if (!buffer || !memory)
         return;
+    buffer->device_only = is_device_only(memory);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
@@ -274,6 +280,8 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     if (!image->bytes)
         layer_image_track(dev, image);
     bytes = image->bytes;
+    /* Planes may lie in different memories: what is said of one is not said of the image. */
+    image->device_only = !plane && is_device_only(memory);
     if (plane) {
         struct layer_image_planes planes;
         uint32_t number = plane_number(plane);
