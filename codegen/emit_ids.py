@@ -115,7 +115,9 @@ def _object_types(model: Model, c: Text) -> None:
     c("{")
     c("switch ((uint32_t)type) {")
     for name, value in pairs:
+        c.guard(model.registry.handles[name].guard)
         c(f"case {value}: return GEN_HANDLE_{name};")
+    c.guard(None)
     c("default: return GEN_HANDLE_NONE;")
     c("}")
     c("}")
@@ -123,7 +125,9 @@ def _object_types(model: Model, c: Text) -> None:
     c("{")
     c("switch (type) {")
     for name, value in pairs:
+        c.guard(model.registry.handles[name].guard)
         c(f"case GEN_HANDLE_{name}: return {value};")
+    c.guard(None)
     c("default: return VK_OBJECT_TYPE_UNKNOWN;")
     c("}")
     c("}")

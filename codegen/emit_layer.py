@@ -7,9 +7,13 @@ from __future__ import annotations
 from model import CommandPlan, Field, Model
 from text import Text, arguments, dispatch_handle, expand, finish_header, header, is_instance_level, parameters
 
+# Handles on which commands are dispatched and whose records know the next layer's functions. Commands on any other dispatchable
+# handle belong to extensions that are hidden; they are not intercepted.
+RECORDED = ("VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "VkCommandBuffer", None)
+
 
 def emit(model: Model) -> dict[str, str]:
-    plans = [p for p in model.commands if not p.packet]
+    plans = [p for p in model.commands if not p.packet and dispatch_handle(model, p) in RECORDED]
     h = header(model, "emit_layer.py", "GEN_LAYER_H", ["layer/layer.h"])
     h("/* Entry points, generated or hand-written. */")
     for p in plans:

@@ -40,7 +40,7 @@ class Member:
 
     @property
     def is_string(self) -> bool:
-        return self.type == "char" and bool(self.lengths) and self.lengths[-1] == "null-terminated"
+        return self.type == "char" and self.pointer > 0 and bool(self.lengths) and self.lengths[-1] == "null-terminated"
 
 
 @dataclass
