@@ -101,7 +101,14 @@ enum lap_status lap_source_scan(struct lap_source *source)
     enum lap_status status = LAP_OK;
     uint64_t offset = LAP_FILE_HEADER_BYTES;
     source->chunk_count = 0;
+    /* The end chunk at the end of the file may be good where the index in front of it is not. */
+    bool has_tail = source->file_bytes >= LAP_FILE_HEADER_BYTES + TAIL_BYTES &&
+                    load_end(source, source->file_bytes - TAIL_BYTES, &source->end) == LAP_OK;
     while (offset < source->file_bytes) {
+        if (has_tail && offset == source->end.index_offset) {
+            source->has_end = true;
+            return LAP_OK;
+        }
         struct lap_chunk_header header;
         const uint8_t *stored;
         status = lap_source_fetch(source, offset, &header, &stored);

@@ -183,9 +183,9 @@ static enum lap_status step(struct lap_reader *reader, struct lap_cursor *cursor
 
 static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
 {
-    if (reader->next_ticket > reader->last_ticket)
-        return LAP_END;
     struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
+    if (reader->next_ticket > reader->last_ticket && (!cursor || cursor->ticket > reader->last_ticket))
+        return LAP_END;
     if (!cursor || cursor->ticket > reader->next_ticket) {
         if (reader->holes_are_the_end)
             return LAP_END;

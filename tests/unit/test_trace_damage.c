@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that were cut, damaged, or made by somebody who wants a reader to fail. */
+#include <sys/mman.h>
+#include <xxhash.h>
+
+#include "tests/unit/trace_file.h"
+#include "trace/bytes.h"
+#include "trace/chunk.h"
+
+#define PACKETS 60u
+#define BLOBS 4u
+
+/* A small trace with everything in it: two streams, blobs of which one is in parts, information, frames or none. */
+static struct file_bytes sample(bool frames, enum lap_chunk_codec codec, const char *stop_reason)
+{
+    struct lap_writer *writer = create_trace(codec, NULL);
+    struct lap_stream *streams[2] = {lap_writer_stream(writer, 100), lap_writer_stream(writer, 101)};
+    uint8_t bytes[200] = {0};
+    lap_writer_info(writer, "{\"program\":\"sample\"}");
+    for (uint64_t ticket = 1; ticket <= PACKETS; ticket++) {
+        (void)write_packet(streams[ticket / 7 % 2], ticket);
+        lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+        if (ticket % 15 == 1) {
+            bytes[0] = (uint8_t)ticket;
+            (void)lap_writer_blob(writer, LAP_BLOB_DATA, bytes, sizeof(bytes), NULL);
+        }
+        if (ticket % 20 == 0 && frames)
+            lap_writer_frame(writer);
+    }
+    if (stop_reason)
+        lap_writer_stop(writer, stop_reason);
+    lap_writer_destroy(&writer);
+    return load_file(trace_path);
+}
+
+struct outcome {
+    enum lap_status opened, ended;
+    uint64_t packets, frames, blobs;
+    bool complete, indexed, right;
+};
+
+/* A file in memory where the kernel has such: thousands of files on a disk take their time. */
+static const char *place_file(const void *data, size_t bytes)
+{
+    static char path[64];
+    static int fd = -1;
+    if (fd < 0)
+        fd = memfd_create("lapilli-test", MFD_CLOEXEC);
+    if (fd < 0) {
+        store_file(trace_path, data, bytes);
+        return trace_path;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, data, bytes, 0) != (ssize_t)bytes)
+        abort();
+    return path;
+}
+
+/* Reads a file as far as it goes. right: nothing was given out that the sample does not have. */
+static struct outcome read_sample(const void *data, size_t bytes)
+{
+    struct outcome out = {.right = true};
+    struct lap_reader *reader = NULL;
+    struct lap_packet packet;
+    out.opened = lap_reader_open(place_file(data, bytes), NULL, &reader);
+    if (out.opened != LAP_OK) {
+        out.right = reader == NULL && out.opened < 0 && lap_error_message()[0];
+        return out;
+    }
+    const struct lap_reader_summary *summary = lap_reader_summary(reader);
+    out.complete = summary->complete;
+    out.indexed = summary->indexed;
+    out.frames = summary->frames;
+    out.right &= summary->complete == !summary->stopped;
+    out.right &= strcmp(summary->info, "{\"program\":\"sample\"}") == 0 || (!out.complete && strcmp(summary->info, "{}") == 0);
+    out.right &= lap_reader_command_count(reader) == 4 && strcmp(lap_reader_command_name(reader, 2), "vkDestroyThing") == 0;
+    while ((out.ended = lap_reader_next(reader, &packet)) == LAP_OK) {
+        out.packets++;
+        out.right &= packet_is_good(&packet, out.packets) && packet.thread_id == 100 + out.packets / 7 % 2;
+    }
+    out.right &= out.ended != LAP_END || out.packets == summary->packets;
+    for (uint64_t id = 1; id <= BLOBS; id++) {
+        const uint8_t *blob;
+        size_t blob_bytes;
+        if (lap_reader_blob(reader, LAP_BLOB_DATA, id, &blob, &blob_bytes) == LAP_OK) {
+            out.blobs++;
+            out.right &= blob_bytes == 200 && blob[0] == (id - 1) * 15 + 1 && blob[1] == 0 && blob[199] == 0;
+        }
+    }
+    lap_reader_close(&reader);
+    return out;
+}
+
+static void cut_everywhere(bool frames, enum lap_chunk_codec codec)
+{
+    struct file_bytes file = sample(frames, codec, NULL);
+    struct outcome out = read_sample(file.data, file.bytes);
+    uint64_t before = 0;
+    CHECK(out.right && out.complete && out.indexed && out.packets == PACKETS && out.blobs == BLOBS);
+    for (size_t cut = 0; cut < file.bytes; cut++) {
+        /* An exact copy, so that address sanitizers see a step too far. */
+        out = read_sample(file.data, cut);
+        bool good = out.right && !out.complete && out.packets >= before && out.packets <= PACKETS &&
+                    (out.opened == LAP_OK ? out.ended == LAP_END : out.opened == LAP_ERROR_FORMAT);
+        if (out.frames)
+            good = good && out.packets == out.frames * 20;
+        if (!good) {
+            printf("cut at %zu of %zu\n", cut, file.bytes);
+            CHECK(good);
+            break;
+        }
+        before = out.packets;
+    }
+    CHECK_EQ_U64(before, PACKETS); /* only the end chunk was missing */
+    free(file.data);
+}
+
+UNIT_TEST(cut_at_every_byte_with_frames) { cut_everywhere(true, LAP_CODEC_LZ4); }
+UNIT_TEST(cut_at_every_byte_without_frames) { cut_everywhere(false, LAP_CODEC_LZ4); }
+UNIT_TEST(cut_at_every_byte_not_packed) { cut_everywhere(true, LAP_CODEC_NONE); }
+
+static void damage_everywhere(bool frames, enum lap_chunk_codec codec)
+{
+    static const uint8_t changes[] = {0x01, 0x80, 0xff};
+    struct file_bytes file = sample(frames, codec, NULL);
+    for (size_t at = 0; at < file.bytes; at++) {
+        for (size_t i = 0; i < sizeof(changes); i++) {
+            file.data[at] ^= changes[i];
+            struct outcome out = read_sample(file.data, file.bytes);
+            file.data[at] ^= changes[i];
+            /* Everything, or an error, or less than everything and says so. */
+            bool said = out.opened < 0 || out.ended < 0 || !out.complete;
+            if (!out.right || !(said || (out.packets == PACKETS && out.ended == LAP_END && out.frames == 3 * frames))) {
+                printf("byte %zu changed by %x\n", at, changes[i]);
+                CHECK(!"damage that goes unnoticed");
+                free(file.data);
+                return;
+            }
+        }
+    }
+    free(file.data);
+}
+
+UNIT_TEST(every_byte_damaged) { damage_everywhere(true, LAP_CODEC_LZ4); }
+UNIT_TEST(every_byte_damaged_without_frames) { damage_everywhere(false, LAP_CODEC_NONE); }
+
+UNIT_TEST(a_damaged_index_is_made_up_for)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    file.data[file.bytes - LAP_END_BYTES - LAP_CHUNK_HEADER_BYTES - 1] ^= 1; /* the last byte of the index */
+    struct outcome out = read_sample(file.data, file.bytes);
+    CHECK(out.right && out.complete && !out.indexed && out.packets == PACKETS && out.blobs == BLOBS && out.frames == 3);
+    file.data[file.bytes - LAP_END_BYTES - LAP_CHUNK_HEADER_BYTES - 1] ^= 1;
+    free(file.data);
+}
+
+UNIT_TEST(bytes_behind_the_end_do_not_matter)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    uint8_t *longer = calloc(1, file.bytes + 1000);
+    memcpy(longer, file.data, file.bytes);
+    struct outcome out = read_sample(longer, file.bytes + 1000);
+    CHECK(out.right && out.complete && !out.indexed && out.packets == PACKETS && out.blobs == BLOBS);
+    free(longer);
+    free(file.data);
+}
+
+UNIT_TEST(a_stopped_recording_ends_with_its_last_frame)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, "enough");
+    struct outcome out = read_sample(file.data, file.bytes);
+    CHECK(out.right && !out.complete && out.indexed && out.packets == PACKETS && out.frames == 3);
+    free(file.data);
+}
+
+/* ---- files made by hand ---- */
+
+static uint8_t forged[16u << 20];
+static size_t forged_bytes;
+
+static void add_bytes(const void *data, size_t bytes)
+{
+    memcpy(forged + forged_bytes, data, bytes);
+    forged_bytes += bytes;
+}
+
+/* A chunk whose header and payload have good hashes, whatever else is in it. */
+static void add_chunk(struct lap_chunk_header header, const void *payload, size_t bytes)
+{
+    static uint8_t scratch[(5u << 20) + 65536];
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    const uint8_t *stored = lap_chunk_pack(&header, LAP_CODEC_LZ4, payload, bytes, scratch);
+    lap_chunk_header_store(&header, head);
+    add_bytes(head, sizeof(head));
+    add_bytes(stored, header.stored_bytes);
+}
+
+static void begin_forging(void)
+{
+    struct lap_file_header header = {.version = LAP_FORMAT_VERSION};
+    forged_bytes = LAP_FILE_HEADER_BYTES;
+    lap_file_header_store(&header, forged);
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\x02\0\1A\0\0", 6);
+}
+
+/* An end without index. */
+static void add_end(void)
+{
+    struct lap_end end = {.index_offset = 0};
+    uint8_t payload[LAP_END_BYTES], head[LAP_CHUNK_HEADER_BYTES];
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_END};
+    lap_end_store(&end, payload);
+    const uint8_t *stored = lap_chunk_pack(&header, LAP_CODEC_NONE, payload, sizeof(payload), NULL);
+    lap_chunk_header_store(&header, head);
+    add_bytes(head, sizeof(head));
+    add_bytes(stored, sizeof(payload));
+}
+
+/* Opens what was forged and reads it to its end; the status of what failed first. */
+static uint64_t forged_packets;
+static enum lap_status read_forged(void)
+{
+    struct lap_reader *reader;
+    struct lap_packet packet;
+    struct lap_reader_options options = {.memory_limit_bytes = 1u << 20};
+    forged_packets = 0;
+    fresh_trace_path();
+    store_file(trace_path, forged, forged_bytes);
+    enum lap_status status = lap_reader_open(trace_path, &options, &reader);
+    if (status != LAP_OK)
+        return status;
+    while ((status = lap_reader_next(reader, &packet)) == LAP_OK)
+        forged_packets++;
+    CHECK(status == LAP_END || lap_reader_next(reader, &packet) == status); /* it stays failed */
+    lap_reader_close(&reader);
+    return status;
+}
+
+static struct lap_chunk_header packets_header(uint32_t stream, uint32_t count, uint64_t first, uint64_t last)
+{
+    return (struct lap_chunk_header){.kind = LAP_CHUNK_PACKETS, .stream = stream, .count = count, .first = first,
+                                     .last = last};
+}
+
+/* thread 9; then packets of size, command, ticket step, epoch step, flags, body */
+#define THREAD "\x09"
+#define PACKET(step, epoch, flags) "\0\0\0\0\1" step epoch flags
+
+UNIT_TEST(forged_streams)
+{
+    static const struct {
+        const char *what;
+        uint32_t count;
+        uint64_t first, last;
+        const char *payload;
+        size_t bytes;
+        bool good;
+    } cases[] = {
+        {"as it should be", 2, 1, 2, THREAD PACKET("\0", "\0", "\1") PACKET("\1", "\1", "\0"), 17, true},
+        {"no ticket 1", 1, 2, 2, THREAD PACKET("\0", "\0", "\0"), 9, false},
+        {"ticket 0", 1, 0, 0, THREAD PACKET("\0", "\0", "\0"), 9, false},
+        {"a hole", 2, 1, 3, THREAD PACKET("\0", "\0", "\0") PACKET("\2", "\0", "\0"), 17, false},
+        {"a ticket twice", 2, 1, 2, THREAD PACKET("\0", "\0", "\0") PACKET("\0", "\0", "\0"), 17, false},
+        {"behind the last ticket", 2, 1, 2, THREAD PACKET("\0", "\0", "\0") PACKET("\5", "\0", "\0"), 17, false},
+        {"before the last ticket", 2, 1, 3, THREAD PACKET("\0", "\0", "\0") PACKET("\1", "\0", "\0"), 17, false},
+        {"a step before the first packet", 1, 1, 1, THREAD PACKET("\1", "\0", "\0"), 9, false},
+        {"epoch too large", 1, 1, 1, THREAD PACKET("\0", "\1", "\0"), 9, false},
+        {"epoch too small", 2, 1, 2, THREAD PACKET("\0", "\0", "\1") PACKET("\1", "\0", "\0"), 17, false},
+        {"unknown flags", 1, 1, 1, THREAD PACKET("\0", "\0", "\x20"), 9, false},
+        {"unknown command", 1, 1, 1, THREAD "\0\0\0\0\2\0\0\0", 9, false},
+        {"fewer packets than it says", 2, 1, 2, THREAD PACKET("\0", "\0", "\0"), 9, false},
+        {"more packets than it says", 1, 1, 1, THREAD PACKET("\0", "\0", "\0") PACKET("\1", "\0", "\0"), 17, false},
+        {"no packets", 0, 1, 1, THREAD, 1, false},
+        {"nothing", 1, 1, 1, "", 0, false},
+        {"a body longer than the chunk", 1, 1, 1, THREAD "\1\0\0\0\1\0\0\0", 9, false},
+        {"a huge body", 1, 1, 1, THREAD "\xff\xff\xff\xff\1\0\0\0", 9, false},
+        {"a blob that is not there", 1, 1, 1, THREAD "\1\0\0\0\1\0\0\x08\x01", 10, false},
+        {"a blob without number", 1, 1, 1, THREAD PACKET("\0", "\0", "\x08"), 9, false},
+        {"more packets than tickets", 2, 1, 1, THREAD PACKET("\0", "\0", "\0") PACKET("\0", "\0", "\0"), 17, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin_forging();
+        add_chunk(packets_header(3, cases[i].count, cases[i].first, cases[i].last), cases[i].payload, cases[i].bytes);
+        add_end();
+        enum lap_status status = read_forged();
+        if (status != (cases[i].good ? LAP_END : LAP_ERROR_FORMAT))
+            UNIT_FAIL("%s: %s", cases[i].what, lap_status_text(status));
+    }
+}
+
+UNIT_TEST(forged_orders)
+{
+    const char *packet = THREAD PACKET("\0", "\0", "\0");
+    /* two streams with the same ticket */
+    begin_forging();
+    add_chunk(packets_header(0, 1, 1, 1), packet, 9);
+    add_chunk(packets_header(1, 1, 1, 1), packet, 9);
+    add_end();
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    /* one stream with the same ticket in two chunks */
+    begin_forging();
+    add_chunk(packets_header(0, 1, 1, 1), packet, 9);
+    add_chunk(packets_header(0, 1, 1, 1), packet, 9);
+    add_end();
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    /* two streams out of the file's order are fine */
+    begin_forging();
+    add_chunk(packets_header(1, 1, 2, 2), packet, 9);
+    add_chunk(packets_header(0, 1, 1, 1), packet, 9);
+    add_end();
+    CHECK_EQ_INT(read_forged(), LAP_END);
+    CHECK_EQ_U64(forged_packets, 2);
+    /* without an end and a mark, a hole is where it ends */
+    begin_forging();
+    add_chunk(packets_header(1, 1, 3, 3), packet, 9);
+    add_chunk(packets_header(0, 1, 1, 1), packet, 9);
+    CHECK_EQ_INT(read_forged(), LAP_END);
+    CHECK_EQ_U64(forged_packets, 1);
+    /* with a mark behind it, it is damage */
+    uint8_t totals[LAP_TOTALS_BYTES] = {0};
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 3}, totals, sizeof(totals));
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    /* frame marks that go back, skip a number, or have another size */
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 5}, totals, sizeof(totals));
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 4, .frame = 1}, totals, sizeof(totals));
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .frame = 1}, totals, sizeof(totals));
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, totals, sizeof(totals) - 1);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(forged_dictionaries)
+{
+    static const struct {
+        const char *payload;
+        size_t bytes;
+        bool good;
+    } cases[] = {
+        {"\0\0\0", 3, true},
+        {"\2\0\1A\0\0", 6, true},
+        {"\2\1A\0\0\0", 6, false},             /* number 1 without a name */
+        {"\1\1 \0\0", 5, false},               /* a space */
+        {"\1\1\x1b\0\0", 5, false},            /* what a terminal obeys */
+        {"\1\1\x80\0\0", 5, false},            /* no ASCII */
+        {"\0\0\0\0", 4, false},                /* needless bytes */
+        {"\0\0", 2, false},                    /* a list is missing */
+        {"\xff\xff\xff\xff\x0f\0\0", 7, false}, /* 4 billion names */
+        {"\1\x7f" "A\0\0", 5, false},
+        {"", 0, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin_forging();
+        forged_bytes = LAP_FILE_HEADER_BYTES;
+        add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, cases[i].payload, cases[i].bytes);
+        add_end();
+        CHECK_EQ_INT(read_forged(), cases[i].good ? LAP_END : LAP_ERROR_FORMAT);
+    }
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\0\0\0", 3);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    forged_bytes = LAP_FILE_HEADER_BYTES;
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(forged_headers)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    struct lap_chunk_header header, good = {.kind = LAP_CHUNK_INFO, .codec = LAP_CODEC_LZ4, .raw_bytes = 1000,
+                                            .stored_bytes = 10, .first = 1, .last = 2};
+    lap_chunk_header_store(&good, head);
+    CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_OK);
+#define BAD(change)                                                          \
+    do {                                                                     \
+        struct lap_chunk_header bad = good;                                  \
+        change;                                                              \
+        lap_chunk_header_store(&bad, head);                                  \
+        CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT); \
+    } while (0)
+    BAD(bad.kind = 0);
+    BAD(bad.kind = LAP_CHUNK_END + 1);
+    BAD(bad.codec = LAP_CODEC_ZSTD);
+    BAD(bad.codec = LAP_CODEC_NONE); /* then both sizes are the same */
+    BAD(bad.raw_bytes = LAP_CHUNK_MAX_RAW + 1);
+    BAD(bad.raw_bytes = 10);
+    BAD(bad.raw_bytes = 10 * 255 + 65); /* more than LZ4 can make of 10 bytes */
+    BAD(bad.stored_bytes = 0);
+    BAD(bad.stored_bytes = UINT32_MAX);
+    BAD(bad.first = 3);
+    lap_chunk_header_store(&good, head);
+    head[6] = 1; /* reserved, with a good hash */
+    lap_store_u64(head + 64, XXH3_64bits(head, 64));
+    CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT);
+
+    struct lap_file_header file = {.version = LAP_FORMAT_VERSION + 1}, loaded;
+    uint8_t file_head[LAP_FILE_HEADER_BYTES];
+    lap_file_header_store(&file, file_head);
+    CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), LAP_ERROR_FORMAT);
+    CHECK(strstr(lap_error_message(), "version 2"));
+    file = (struct lap_file_header){.version = LAP_FORMAT_VERSION, .flags = 1};
+    lap_file_header_store(&file, file_head);
+    CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), LAP_ERROR_FORMAT);
+}
+
+/* One BLOBS chunk with one entry, as an attacker would have it, and what asking for blob 1 says. */
+static enum lap_status read_blob(const struct lap_blob_entry *entry, uint32_t count, uint64_t last, size_t bytes)
+{
+    static uint8_t payload[10000];
+    memset(payload, 0, sizeof(payload));
+    lap_blob_entry_store(entry, payload);
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_BLOBS, .count = count, .first = 1, .last = last}, payload, bytes);
+    add_end();
+    fresh_trace_path();
+    store_file(trace_path, forged, forged_bytes);
+    struct lap_reader *reader;
+    const uint8_t *data;
+    size_t data_bytes;
+    enum lap_status status = lap_reader_open(trace_path, NULL, &reader);
+    if (status != LAP_OK)
+        return status;
+    status = lap_reader_blob(reader, LAP_BLOB_DATA, 1, &data, &data_bytes);
+    lap_reader_close(&reader);
+    return status;
+}
+
+UNIT_TEST(forged_blobs)
+{
+    static const uint8_t zeros[100];
+    struct lap_blob_entry good = {.kind = LAP_BLOB_DATA, .total_bytes = 100, .part_bytes = 100,
+                                  .hash = lap_blob_hash_of(zeros, 100)};
+    struct lap_blob_entry bad;
+    CHECK_EQ_INT(read_blob(&good, 1, 1, 160), LAP_OK);
+    CHECK_EQ_INT(read_blob(&good, 1, 1, 147), LAP_ERROR_FORMAT); /* the chunk is too short for it */
+    CHECK_EQ_INT(read_blob(&good, 1, 1, 40), LAP_ERROR_FORMAT);
+    CHECK_EQ_INT(read_blob(&good, 2, 2, 160), LAP_ERROR_FORMAT);  /* a second one is missing */
+    CHECK_EQ_INT(read_blob(&good, 1, 2, 160), LAP_ERROR_FORMAT);  /* the count contradicts the numbers */
+    CHECK_EQ_INT(read_blob(&good, 0, 1, 160), LAP_ERROR_FORMAT);
+    CHECK_EQ_INT(read_blob(&good, UINT32_MAX, UINT32_MAX, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.total_bytes = UINT64_MAX;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.part_bytes = UINT32_MAX, bad.total_bytes = UINT32_MAX;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.part_offset = UINT64_MAX;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.part_offset = 1, bad.total_bytes = 101;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.kind = 3;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.kind = LAP_BLOB_BLOCK;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+    bad = good, bad.hash.low ^= 1;
+    CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+}
+
+/* A blob in three parts; `change` says which part to spoil and how. */
+static enum lap_status read_parts(int change)
+{
+    static uint8_t whole[3000], payload[1048];
+    struct lap_blob_entry entry = {.kind = LAP_BLOB_DATA, .total_bytes = 3000, .part_bytes = 1000,
+                                   .hash = lap_blob_hash_of(whole, 3000)};
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_BLOBS, .count = 1, .first = 1, .last = 1};
+    begin_forging();
+    for (int part = 0; part < 3; part++) {
+        struct lap_blob_entry now = entry;
+        now.part_offset = (uint64_t)part * 1000;
+        if (change == 1 && part == 2)
+            break; /* the last one is missing */
+        if (change == 2 && part == 1)
+            continue; /* one in the middle */
+        if (change == 3 && part == 1)
+            now.hash.high ^= 1;
+        if (change == 4 && part == 2)
+            now.kind = LAP_BLOB_BLOCK;
+        if (change == 5 && part == 2)
+            now.part_offset = 1000;
+        if (change == 6 && part == 1)
+            now.total_bytes = 4000;
+        if (change == 7)
+            now.total_bytes = UINT64_C(1) << 40; /* more than all its chunks have */
+        if (change == 8 && part == 2)
+            now.part_offset = 1 << 30;
+        lap_blob_entry_store(&now, payload);
+        memset(payload + LAP_BLOB_ENTRY_BYTES, 0, 1000);
+        add_chunk(header, payload, sizeof(payload));
+    }
+    add_end();
+    fresh_trace_path();
+    store_file(trace_path, forged, forged_bytes);
+    struct lap_reader *reader;
+    const uint8_t *data;
+    size_t bytes;
+    enum lap_status status = lap_reader_open(trace_path, NULL, &reader);
+    if (status != LAP_OK)
+        return status;
+    status = lap_reader_blob(reader, LAP_BLOB_DATA, 1, &data, &bytes);
+    CHECK(status != LAP_OK || (bytes == 3000 && memcmp(data, whole, 3000) == 0));
+    lap_reader_close(&reader);
+    return status;
+}
+
+UNIT_TEST(forged_parts)
+{
+    CHECK_EQ_INT(read_parts(0), LAP_OK);
+    for (int change = 1; change <= 8; change++)
+        CHECK_EQ_INT(read_parts(change), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(forged_information)
+{
+    static char text[LAP_INFO_MAX_BYTES + 100];
+    static const char *const bad[] = {"[]", "{", "\"x\"", "null", ""};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        begin_forging();
+        add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, bad[i], strlen(bad[i]));
+        CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    }
+    memset(text, ' ', sizeof(text));
+    text[0] = '{', text[LAP_INFO_MAX_BYTES - 1] = '}';
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, text, LAP_INFO_MAX_BYTES);
+    CHECK_EQ_INT(read_forged(), LAP_END);
+    for (int i = 0; i < 4; i++)
+        add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, text, LAP_INFO_MAX_BYTES);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT); /* more than all together may have */
+    text[LAP_INFO_MAX_BYTES] = '}';
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, text, LAP_INFO_MAX_BYTES + 1);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    /* many keys, and deep nesting */
+    size_t at = 0;
+    text[at++] = '{';
+    for (int i = 0; i <= (int)LAP_INFO_MAX_KEYS; i++)
+        at += (size_t)sprintf(text + at, "%s\"%d\":0", i ? "," : "", i);
+    text[at++] = '}';
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, text, at);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    memcpy(text, "{\"a\":", 5);
+    memset(text + 5, '[', 500000);
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_INFO}, text, 500005);
+    CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(things_that_are_no_trace)
+{
+    struct lap_reader *reader = (struct lap_reader *)forged;
+    fresh_trace_path();
+    CHECK_EQ_INT(lap_reader_open(trace_path, NULL, &reader), LAP_ERROR_IO);
+    CHECK(reader == NULL && strstr(lap_error_message(), trace_path));
+    CHECK_EQ_INT(lap_reader_open(trace_folder, NULL, &reader), LAP_ERROR_IO);
+    CHECK_EQ_INT(mkfifo(trace_path, 0600), 0);
+    CHECK_EQ_INT(lap_reader_open(trace_path, NULL, &reader), LAP_ERROR_IO);
+    fresh_trace_path();
+    store_file(trace_path, "", 0);
+    CHECK_EQ_INT(lap_reader_open(trace_path, NULL, &reader), LAP_ERROR_FORMAT);
+    memset(forged, 'x', 5000);
+    store_file(trace_path, forged, 5000);
+    CHECK_EQ_INT(lap_reader_open(trace_path, NULL, &reader), LAP_ERROR_FORMAT);
+    CHECK(reader == NULL && strstr(lap_error_message(), "no trace"));
+}
+
+UNIT_TEST(a_file_that_shrinks_while_it_is_read)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_NONE, NULL);
+    struct lap_reader *reader = open_trace(NULL);
+    struct lap_packet packet;
+    enum lap_status status;
+    CHECK_EQ_INT(truncate(trace_path, 200), 0);
+    while ((status = lap_reader_next(reader, &packet)) == LAP_OK)
+        continue;
+    CHECK_EQ_INT(status, LAP_ERROR_FORMAT);
+    lap_reader_close(&reader);
+    free(file.data);
+}
+
+UNIT_MAIN();
