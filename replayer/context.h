@@ -27,7 +27,9 @@ struct replay_check;
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
-struct replay_frame_range { uint64_t first, last; }; /* frames counted from 1, both included */
+struct replay_frame_range {
+    uint64_t first, last;
+}; /* frames counted from 1, both included */
 
 struct replay_options {
     const char *file;
@@ -127,24 +129,24 @@ enum lap_status replay_result(struct replay *r, VkResult result) LAP_MUST_CHECK;
 const char *replay_result_name(VkResult result);
 
 /* ---- handles.c ---- */
-/* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond the
- * table's end), or is alive already. */
-enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live, void *owner,
-                                  struct replay_object **out_object) LAP_MUST_CHECK;
+/* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond
+ * the table's end), or is alive already. */
+enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
+                                  void *owner, struct replay_object **out_object) LAP_MUST_CHECK;
 /* NULL when there is no such live object. Pointers are valid until the next replay_object_add of the type. */
 struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index);
-/* By live handle, for hand-written functions that only have decoded arguments (a probe of a map kept by handles.c). Where a
- * driver returned one live handle for two creations: the one that the packet named last, or else any of them. */
+/* By live handle, for hand-written functions that only have decoded arguments (a probe of a map kept by handles.c).
+ * Where a driver returned one live handle for two creations: the one that the packet named last, or else any of them.
+ */
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
 
-/* The device or instance that a live dispatchable handle (VkDevice, VkQueue, VkCommandBuffer, ...) belongs to is passed to
- * every replay function, so none has to look it up:
- *   enum lap_status replay_X(struct replay *r, struct replay_device *dev, struct gen_args_X *args);      device level
- *   enum lap_status replay_X(struct replay *r, struct replay_instance *instance, struct gen_args_X *args); instance level
- * (X without "vk"; instance is NULL for vkCreateInstance; gen_replay.h declares them all). Handles in args are live, except
- * those that the call creates: there the array holds trace indices; gen_keep_VkX() turns it into live objects. In our own
- * packets VkDeviceMemory is a trace index: memory of the program is not replayed. A VkSurfaceKHR is a trace index as well
- * (surface.h). */
+/* The device or instance that a live dispatchable handle (VkDevice, VkQueue, VkCommandBuffer, ...) belongs to is passed
+ * to every replay function, so none has to look it up: enum lap_status replay_X(struct replay *r, struct replay_device
+ * *dev, struct gen_args_X *args);      device level enum lap_status replay_X(struct replay *r, struct replay_instance
+ * *instance, struct gen_args_X *args); instance level (X without "vk"; instance is NULL for vkCreateInstance;
+ * gen_replay.h declares them all). Handles in args are live, except those that the call creates: there the array holds
+ * trace indices; gen_keep_VkX() turns it into live objects. In our own packets VkDeviceMemory is a trace index: memory
+ * of the program is not replayed. A VkSurfaceKHR is a trace index as well (surface.h). */
 
 #endif

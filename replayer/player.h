@@ -16,19 +16,22 @@
 
 /* Opens the trace and the Vulkan loader. LAP_ERROR_IO or LAP_ERROR_FORMAT: no readable trace; LAP_ERROR_UNSUPPORTED: no
  * Vulkan. *r may be closed after any outcome. log outlives *r. */
-enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log) LAP_MUST_CHECK;
+enum lap_status replay_open(struct replay *r, const struct replay_options *options,
+                            const struct lap_log *log) LAP_MUST_CHECK;
 
 /* Plays all packets, or those up to options.last_frame. Error sentences name frame, packet and command. */
 enum lap_status replay_run(struct replay *r) LAP_MUST_CHECK;
 
-/* Destroys what is still alive and frees everything. Also for a zeroed *r. */
-void replay_close(struct replay *r);
+/* Destroys what is still alive and frees everything. Also for a zeroed *r. False: a device does not finish what it was
+ * given (the trace may end before what it waits for), so its objects are left to the end of the process. */
+bool replay_close(struct replay *r);
 
-/* Plays the current packet. For replay_run and tests. */
+/* Plays the current packet. LAP_END: the user wants no more. For replay_run and tests. */
 enum lap_status replay_packet(struct replay *r) LAP_MUST_CHECK;
 
 /* The owner (struct replay_instance * or struct replay_device *) of a live object; fails with a sentence. */
-enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64_t index, void **out_owner) LAP_MUST_CHECK;
+enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64_t index,
+                             void **out_owner) LAP_MUST_CHECK;
 
 /* ---- context.c ---- */
 
@@ -52,8 +55,8 @@ enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *o
                             uint64_t live) LAP_MUST_CHECK;
 /* Removes a destroyed object from its table; 0 and handles that are not there are fine. */
 void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live);
-/* Destroys what is alive and belongs to `owner`, newest first, each by its own command; objects that end with another are
- * left to that. */
+/* Destroys what is alive and belongs to `owner`, newest first, each by its own command; objects that end with another
+ * are left to that. */
 void replay_destroy_left(struct replay *r, void *owner);
 void replay_tables_finish(struct replay *r);
 
@@ -66,7 +69,8 @@ struct replay_children {
 enum lap_status replay_children_add(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                                     uint64_t index, uint64_t parent) LAP_MUST_CHECK;
 /* Removes one child from the list and from its table. */
-void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type, uint64_t index);
+void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
+                            uint64_t index);
 /* All of them; keeps the list's memory. */
 void replay_children_clear(struct replay *r, struct replay_children *children, enum gen_handle_type type);
 void replay_children_finish(struct replay_children *children);
@@ -79,6 +83,8 @@ uint32_t replay_map_family(struct replay_device *dev, uint32_t family);
 uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count);
 /* Whether a barrier is the acquiring half of an ownership transfer whose two families are one here. */
 bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination);
+/* Whether the device's queues get done within a few seconds. */
+bool replay_device_finishes(struct replay_device *dev);
 void replay_device_destroy(struct replay *r, struct replay_device *dev);
 void replay_instance_destroy(struct replay *r, struct replay_instance *instance);
 

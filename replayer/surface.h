@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * surface: stands for the windows of the recorded program. Whatever window system it used, a surface is nothing but an
- * entry in the table of VkSurfaceKHR objects: its live handle is its own trace index and is never given to a driver. The
- * window, if there is one, is made when the first swapchain is created for it, since only then its size is known: the
- * swapchain keeps it (struct replay_window *) in the object's record, and it ends with the surface.
+ * entry in the table of VkSurfaceKHR objects: its live handle is its own trace index and is never given to a driver.
+ * The window, if there is one, belongs to the swapchain (swapchain.h), since only then its size is known.
  *
  * replay_create_surface and replay_destroy_surface are declared in gen_replay.h.
  */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/command_pool.h"
+
+#include <stdlib.h>
+
+#include "gen_replay.h"
+#include "replayer/player.h"
+
+struct command_pool {
+    struct replay_children buffers;
+    uint32_t family; /* in the trace */
+};
+
+/* The pool's record; NULL for a pool that is not there. */
+static struct command_pool *pool_of(struct replay *r, uint64_t index)
+{
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandPool, index);
+    return object ? object->record : NULL;
+}
+
+uint32_t replay_command_buffer_family(struct replay *r, VkCommandBuffer command_buffer)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(command_buffer));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+    struct command_pool *pool = object ? pool_of(r, object->parent) : NULL;
+
+    return pool ? pool->family : UINT32_MAX;
+}
+
+enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device *dev,
+                                         struct gen_args_vkCreateCommandPool *args)
+{
+    uint64_t index = gen_u64_VkCommandPool(*args->pCommandPool);
+    VkCommandPool live = VK_NULL_HANDLE;
+    struct command_pool *pool;
+    enum lap_status status;
+    VkResult result;
+
+    result = dev->vk.CreateCommandPool(dev->live, args->pCreateInfo, NULL, &live);
+    if (result < 0)
+        return replay_result(r, result);
+    status = gen_keep_VkCommandPool(r, dev, args->pCommandPool, &live, 1);
+    if (status != LAP_OK || index == 0)
+        return status;
+    pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a command pool");
+    pool->family = dev->families_differ ? dev->last_family : args->pCreateInfo->queueFamilyIndex;
+    replay_object_get(r, GEN_HANDLE_VkCommandPool, index)->record = pool;
+    return LAP_OK;
+}
+
+enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_vkDestroyCommandPool *args)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
+    struct command_pool *pool = pool_of(r, index);
+
+    dev->vk.DestroyCommandPool(dev->live, args->commandPool, NULL);
+    if (pool) {
+        replay_children_clear(r, &pool->buffers, GEN_HANDLE_VkCommandBuffer);
+        replay_children_finish(&pool->buffers);
+        free(pool);
+    }
+    replay_object_remove(r, GEN_HANDLE_VkCommandPool, index);
+    return LAP_OK;
+}
+
+enum lap_status replay_AllocateCommandBuffers(struct replay *r, struct replay_device *dev,
+                                              struct gen_args_vkAllocateCommandBuffers *args)
+{
+    const VkCommandBufferAllocateInfo *info = args->pAllocateInfo;
+    uint64_t pool_index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(info->commandPool));
+    struct command_pool *pool = pool_of(r, pool_index);
+    VkCommandBuffer *live = replay_scratch(r, info->commandBufferCount, sizeof *live);
+    enum lap_status status;
+    VkResult result;
+
+    if (!pool)
+        return replay_absent(r, "commandPool");
+    if (!live)
+        return replay_no_scratch(r);
+    result = dev->vk.AllocateCommandBuffers(dev->live, info, live);
+    if (result < 0)
+        return replay_result(r, result);
+    status = gen_keep_VkCommandBuffer(r, dev, args->pCommandBuffers, live, info->commandBufferCount);
+    for (uint32_t i = 0; i < info->commandBufferCount && status == LAP_OK; i++)
+        status = replay_children_add(r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,
+                                     gen_u64_VkCommandBuffer(args->pCommandBuffers[i]), pool_index);
+    return status;
+}
+
+enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_vkFreeCommandBuffers *args)
+{
+    uint64_t pool_index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
+    struct command_pool *pool = pool_of(r, pool_index);
+
+    if (!pool)
+        return replay_absent(r, "commandPool");
+    dev->vk.FreeCommandBuffers(dev->live, args->commandPool, args->commandBufferCount, args->pCommandBuffers);
+    for (uint32_t i = 0; i < args->commandBufferCount; i++)
+        replay_children_remove(
+            r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,
+            replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i])));
+    return LAP_OK;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gen_ids.h"
+#include "gen_reflect.h"
+#include "replayer/player.h"
+
+#define PLACE_BYTES 256
+
+/* "frame 3, packet 4711 (vkCreateImage): ", or "" when nothing is being replayed. */
+static void write_place(const struct replay *r, char out[PLACE_BYTES])
+{
+    const char *name = r->reader && r->packet.ticket ? lap_reader_command_name(r->reader, r->packet.command) : NULL;
+
+    out[0] = 0;
+    if (name && r->block_command)
+        snprintf(out, PLACE_BYTES, "frame %" PRIu64 ", packet %" PRIu64 " (%s, %s)", r->packet.frame + 1,
+                 r->packet.ticket, name, r->block_command);
+    else if (name)
+        snprintf(out, PLACE_BYTES, "frame %" PRIu64 ", packet %" PRIu64 " (%s)", r->packet.frame + 1, r->packet.ticket,
+                 name);
+}
+
+enum lap_status replay_place(struct replay *r, enum lap_status status)
+{
+    char place[PLACE_BYTES];
+
+    write_place(r, place);
+    if (place[0] && strncmp(lap_error_message(), place, strlen(place)) != 0)
+        return lap_fail_context(status, "%s", place);
+    return status;
+}
+
+enum lap_status replay_fail(struct replay *r, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    (void)lap_fail(LAP_ERROR_REPLAY, "%s", text);
+    return replay_place(r, LAP_ERROR_REPLAY);
+}
+
+const char *replay_result_name(VkResult result)
+{
+    for (uint32_t i = 0; i < GEN_ENUM_COUNT; i++) {
+        if (strcmp(gen_enums[i].name, "VkResult") != 0)
+            continue;
+        for (uint32_t j = 0; j < gen_enums[i].value_count; j++)
+            if (gen_enums[i].values[j].value == result)
+                return gen_enums[i].values[j].name;
+    }
+    return "an unknown VkResult";
+}
+
+enum lap_status replay_result(struct replay *r, VkResult result)
+{
+    if (result >= 0)
+        return LAP_OK;
+    return replay_fail(r, "%s gives %s (%d)", gen_command_names[r->command], replay_result_name(result), (int)result);
+}
+
+enum lap_status replay_missing(struct replay *r, uint32_t command)
+{
+    const char *provider = gen_command_providers[command];
+
+    /* Names and labels for debuggers change nothing that can be seen. */
+    if (provider && (strcmp(provider, "VK_EXT_debug_utils") == 0 || strcmp(provider, "VK_EXT_debug_marker") == 0))
+        return LAP_OK;
+    (void)lap_fail(LAP_ERROR_UNSUPPORTED, "the device has no %s", gen_command_names[command]);
+    return replay_place(r, LAP_ERROR_UNSUPPORTED);
+}
+
+enum lap_status replay_absent(struct replay *r, const char *parameter)
+{
+    return replay_fail(r, "%s has no %s", gen_command_names[r->command], parameter);
+}
+
+void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes)
+{
+    if (count == 0 || count > SIZE_MAX)
+        return NULL;
+    return lap_arena_zalloc(&r->arena, (size_t)count, element_bytes, 16);
+}
+
+enum lap_status replay_no_scratch(struct replay *r)
+{
+    (void)lap_fail(LAP_ERROR_MEMORY, "no memory for what %s returns", gen_command_names[r->command]);
+    return replay_place(r, LAP_ERROR_MEMORY);
+}
+
+uint64_t replay_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}

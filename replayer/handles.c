@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_replay.h"
+#include "replayer/player.h"
+
+/* How far beyond a table's end an index may be: other threads of the program may have taken numbers before it. */
+#define MAX_GAP 1000000u
+
+/* ---- live handle -> index: open addressing with linear probing ---- */
+
+static uint64_t slot_of(const struct replay_table *table, uint64_t live)
+{
+    return (live * 0x9e3779b97f4a7c15u >> 20) & (table->slot_count - 1);
+}
+
+static void slot_put(struct replay_table *table, uint64_t index)
+{
+    uint64_t at = slot_of(table, table->objects[index].live);
+
+    while (table->slots[at] != 0)
+        at = (at + 1) & (table->slot_count - 1);
+    table->slots[at] = index;
+    table->slot_used++;
+}
+
+static bool slots_grow(struct replay_table *table)
+{
+    uint64_t *old = table->slots, old_count = table->slot_count;
+
+    if (table->slot_used * 2 < old_count)
+        return true;
+    table->slot_count = old_count ? old_count * 2 : 64;
+    table->slots = calloc(table->slot_count, sizeof *table->slots);
+    if (!table->slots) {
+        table->slots = old;
+        table->slot_count = old_count;
+        return false;
+    }
+    table->slot_used = 0;
+    for (uint64_t i = 0; i < old_count; i++)
+        if (old[i])
+            slot_put(table, old[i]);
+    free(old);
+    return true;
+}
+
+static void slot_remove(struct replay_table *table, uint64_t index)
+{
+    uint64_t mask = table->slot_count - 1, hole = slot_of(table, table->objects[index].live);
+
+    while (table->slots[hole] != index) {
+        if (table->slots[hole] == 0)
+            return;
+        hole = (hole + 1) & mask;
+    }
+    /* What comes behind the hole and could not be found any more moves into it. */
+    for (uint64_t at = (hole + 1) & mask; table->slots[at] != 0; at = (at + 1) & mask) {
+        uint64_t home = slot_of(table, table->objects[table->slots[at]].live);
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            table->slots[hole] = table->slots[at];
+            hole = at;
+        }
+    }
+    table->slots[hole] = 0;
+    table->slot_used--;
+}
+
+/* ---- objects ---- */
+
+static bool table_grow(struct replay_table *table, uint64_t index)
+{
+    uint64_t capacity = table->capacity ? table->capacity : 16;
+    struct replay_object *objects;
+
+    if (index < table->capacity)
+        return true;
+    while (capacity <= index)
+        capacity *= 2;
+    objects = realloc(table->objects, capacity * sizeof *objects);
+    if (!objects)
+        return false;
+    memset(objects + table->capacity, 0, (capacity - table->capacity) * sizeof *objects);
+    table->objects = objects;
+    table->capacity = capacity;
+    return true;
+}
+
+enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
+                                  void *owner, struct replay_object **out_object)
+{
+    struct replay_table *table = &r->tables[type];
+
+    if (out_object)
+        *out_object = NULL;
+    if (index == 0 || live == 0)
+        return replay_fail(r, "a %s without %s", gen_handle_names[type], index ? "a live handle" : "an index");
+    if (index >= table->count && index - table->count > MAX_GAP)
+        return replay_fail(r, "%s:%" PRIu64 " can't be right: the trace has had %" PRIu64 " of them",
+                           gen_handle_names[type], index, table->count ? table->count - 1 : 0);
+    if (index < table->count && table->objects[index].live)
+        return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
+    if (!table_grow(table, index) || !slots_grow(table)) {
+        (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
+        return replay_place(r, LAP_ERROR_MEMORY);
+    }
+    if (index >= table->count)
+        table->count = index + 1;
+    table->objects[index] = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
+    slot_put(table, index);
+    if (out_object)
+        *out_object = &table->objects[index];
+    return LAP_OK;
+}
+
+struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index)
+{
+    struct replay_table *table = &r->tables[type];
+    return index < table->count && table->objects[index].live ? &table->objects[index] : NULL;
+}
+
+uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live)
+{
+    struct replay_table *table = &r->tables[type];
+    const struct replay_object *last = replay_object_get(r, type, table->last);
+
+    if (live == 0 || table->slot_count == 0)
+        return 0;
+    if (last && last->live == live)
+        return table->last;
+    for (uint64_t at = slot_of(table, live); table->slots[at] != 0; at = (at + 1) & (table->slot_count - 1))
+        if (table->objects[table->slots[at]].live == live)
+            return table->slots[at];
+    return 0;
+}
+
+void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
+{
+    struct replay_object *object = replay_object_get(r, type, index);
+
+    if (!object)
+        return;
+    slot_remove(&r->tables[type], index);
+    *object = (struct replay_object){0};
+}
+
+enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
+{
+    if (index == 0 && live != 0) {
+        /* The program got nothing here, so nobody will ever destroy it. */
+        enum lap_status status = gen_destroy_object(r, owner, type, live);
+        return status < 0 ? status : LAP_OK;
+    }
+    if (index == 0)
+        return LAP_OK;
+    if (live == 0)
+        return replay_fail(r, "%s makes no %s:%" PRIu64, gen_command_names[r->command], gen_handle_names[type], index);
+    return replay_object_add(r, type, index, live, owner, NULL);
+}
+
+void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)
+{
+    replay_object_remove(r, type, replay_object_index(r, type, live));
+}
+
+/* ---- what ends together ---- */
+
+struct left {
+    uint64_t order, index;
+    enum gen_handle_type type;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    return x->order < y->order ? 1 : x->order > y->order ? -1 : 0;
+}
+
+/* What is alive, belongs to owner and ends with nothing else. NULL with *out_count > 0 when there is no memory. */
+static struct left *collect(struct replay *r, const void *owner, size_t *out_count)
+{
+    struct left *found = NULL;
+    size_t count = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        count = 0;
+        for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
+            const struct replay_table *table = &r->tables[type];
+            for (uint64_t i = 1; i < table->count; i++) {
+                const struct replay_object *object = &table->objects[i];
+                if (!object->live || object->owner != owner || object->parent)
+                    continue;
+                if (found)
+                    found[count] = (struct left){object->order, i, (enum gen_handle_type)type};
+                count++;
+            }
+        }
+        if (!found && count)
+            found = malloc(count * sizeof *found);
+        if (!found)
+            break;
+    }
+    *out_count = count;
+    return found;
+}
+
+void replay_destroy_left(struct replay *r, void *owner)
+{
+    size_t count;
+    struct left *found = collect(r, owner, &count);
+
+    if (!found)
+        return;
+    qsort(found, count, sizeof *found, newest_first);
+    for (size_t i = 0; i < count; i++) {
+        struct replay_object *object = replay_object_get(r, found[i].type, found[i].index);
+        enum lap_status status;
+        if (!object)
+            continue;
+        r->tables[found[i].type].last = found[i].index;
+        status = gen_destroy_object(r, owner, found[i].type, object->live);
+        if (status == LAP_END)
+            replay_object_remove(r, found[i].type, found[i].index);
+        else if (status < 0)
+            lap_log(r->log, LAP_LOG_WARNING, "%s", lap_error_message());
+    }
+    free(found);
+}
+
+void replay_tables_finish(struct replay *r)
+{
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
+        free(r->tables[type].objects);
+        free(r->tables[type].slots);
+        r->tables[type] = (struct replay_table){0};
+    }
+}
+
+/* ---- children of pools ---- */
+
+enum lap_status replay_children_add(struct replay *r, struct replay_children *children, enum gen_handle_type type,
+                                    uint64_t index, uint64_t parent)
+{
+    struct replay_object *object = replay_object_get(r, type, index);
+
+    if (!object)
+        return LAP_OK;
+    if (children->count == children->capacity) {
+        uint64_t capacity = children->capacity ? children->capacity * 2 : 8;
+        uint64_t *indices = realloc(children->indices, capacity * sizeof *indices);
+        if (!indices) {
+            (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
+            return replay_place(r, LAP_ERROR_MEMORY);
+        }
+        children->indices = indices;
+        children->capacity = capacity;
+    }
+    object->parent = parent;
+    object->record = (void *)(uintptr_t)children->count;
+    children->indices[children->count++] = index;
+    return LAP_OK;
+}
+
+void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
+                            uint64_t index)
+{
+    struct replay_object *object = replay_object_get(r, type, index);
+    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : UINT64_MAX;
+
+    if (!object)
+        return;
+    if (at < children->count && children->indices[at] == index) {
+        uint64_t moved = children->indices[--children->count];
+        children->indices[at] = moved;
+        replay_object_get(r, type, moved)->record = (void *)(uintptr_t)at;
+    }
+    replay_object_remove(r, type, index);
+}
+
+void replay_children_clear(struct replay *r, struct replay_children *children, enum gen_handle_type type)
+{
+    for (uint64_t i = 0; i < children->count; i++)
+        replay_object_remove(r, type, children->indices[i]);
+    children->count = 0;
+}
+
+void replay_children_finish(struct replay_children *children)
+{
+    free(children->indices);
+    *children = (struct replay_children){0};
+}

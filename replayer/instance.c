@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_reflect.h"
+#include "gen_replay.h"
+#include "replayer/match.h"
+#include "replayer/player.h"
+
+#define MAX_EXTENSIONS 64u
+
+struct extension_list {
+    const char *names[MAX_EXTENSIONS];
+    uint32_t count;
+};
+
+struct loader {
+    PFN_vkCreateInstance create;
+    uint32_t version;
+    VkExtensionProperties *extensions;
+    uint32_t extension_count;
+};
+
+static bool loader_has(const struct loader *loader, const char *name)
+{
+    for (uint32_t i = 0; i < loader->extension_count; i++)
+        if (strcmp(loader->extensions[i].extensionName, name) == 0)
+            return true;
+    return false;
+}
+
+static enum lap_status ask_loader(struct replay *r, struct loader *loader)
+{
+    PFN_vkEnumerateInstanceVersion get_version =
+        (PFN_vkEnumerateInstanceVersion)r->get_instance_proc_addr(NULL, "vkEnumerateInstanceVersion");
+    PFN_vkEnumerateInstanceExtensionProperties get_extensions =
+        (PFN_vkEnumerateInstanceExtensionProperties)r->get_instance_proc_addr(NULL,
+                                                                              "vkEnumerateInstanceExtensionProperties");
+
+    loader->create = (PFN_vkCreateInstance)r->get_instance_proc_addr(NULL, "vkCreateInstance");
+    loader->version = VK_API_VERSION_1_0;
+    if (get_version)
+        (void)get_version(&loader->version);
+    if (!loader->create || !get_extensions || loader->version < VK_API_VERSION_1_1)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan loader here is older than Vulkan 1.1");
+    if (get_extensions(NULL, &loader->extension_count, NULL) < 0)
+        loader->extension_count = 0;
+    loader->extensions = replay_scratch(r, loader->extension_count, sizeof *loader->extensions);
+    if (!loader->extensions || get_extensions(NULL, &loader->extension_count, loader->extensions) < 0)
+        loader->extension_count = 0;
+    return LAP_OK;
+}
+
+/* Whether an extension is about one window system, or about displays: windows are the replay's own. */
+static bool is_of_platform(const char *name)
+{
+    size_t length = strlen(name), tail = strlen("_surface");
+
+    if (strcmp(name, VK_KHR_SURFACE_EXTENSION_NAME) == 0)
+        return false;
+    return strstr(name, "_display") || (length > tail && strcmp(name + length - tail, "_surface") == 0);
+}
+
+static void want(struct extension_list *list, const char *name)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strcmp(list->names[i], name) == 0)
+            return;
+    if (list->count < MAX_EXTENSIONS)
+        list->names[list->count++] = name;
+}
+
+static bool want_if_there(struct extension_list *list, const struct loader *loader, const char *name)
+{
+    if (loader_has(loader, name))
+        want(list, name);
+    return loader_has(loader, name);
+}
+
+static void choose_extensions(struct replay *r, const struct loader *loader, const VkInstanceCreateInfo *recorded,
+                              struct replay_instance *instance, struct extension_list *list)
+{
+    bool surfaces = false;
+
+    for (uint32_t i = 0; i < recorded->enabledExtensionCount && recorded->ppEnabledExtensionNames; i++) {
+        const char *name = recorded->ppEnabledExtensionNames[i];
+        if (!name || is_of_platform(name))
+            continue;
+        surfaces = surfaces || strcmp(name, VK_KHR_SURFACE_EXTENSION_NAME) == 0;
+        if (!want_if_there(list, loader, name))
+            lap_log(r->log, LAP_LOG_INFO, "the loader here has no %s; it is left out", name);
+    }
+    surfaces = surfaces && loader_has(loader, VK_KHR_SURFACE_EXTENSION_NAME);
+    if (surfaces && (r->options.present == REPLAY_PRESENT_WINDOW || r->options.present == REPLAY_PRESENT_AUTO)) {
+        instance->has_xcb = want_if_there(list, loader, "VK_KHR_xcb_surface");
+        instance->has_wayland = want_if_there(list, loader, "VK_KHR_wayland_surface");
+    }
+    if (surfaces && r->options.present != REPLAY_PRESENT_OFF)
+        instance->has_headless = want_if_there(list, loader, VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME);
+}
+
+/* The chain and the layers of the recorded instance are not taken over: callbacks, and checks that are the user's
+ * choice. */
+static enum lap_status create(struct replay *r, struct replay_instance *instance, const VkInstanceCreateInfo *recorded)
+{
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+    struct extension_list list = {.count = 0};
+    struct loader loader = {.create = NULL};
+    enum lap_status status = ask_loader(r, &loader);
+    VkResult result;
+
+    if (status != LAP_OK)
+        return status;
+    if (recorded->pApplicationInfo)
+        application = *recorded->pApplicationInfo;
+    application.pNext = NULL;
+    if (application.apiVersion < VK_API_VERSION_1_1)
+        application.apiVersion = VK_API_VERSION_1_1;
+    if (application.apiVersion > loader.version)
+        application.apiVersion = loader.version;
+    instance->api_version = application.apiVersion;
+    choose_extensions(r, &loader, recorded, instance, &list);
+    if (want_if_there(&list, &loader, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME))
+        info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    info.enabledExtensionCount = list.count;
+    info.ppEnabledExtensionNames = list.names;
+    result = loader.create(&info, NULL, &instance->live);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER || result == VK_ERROR_EXTENSION_NOT_PRESENT ||
+        result == VK_ERROR_LAYER_NOT_PRESENT)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateInstance gives %s", replay_result_name(result));
+    if (result < 0)
+        return replay_result(r, result);
+    gen_load_instance_dispatch(&instance->vk, r->get_instance_proc_addr, instance->live);
+    return LAP_OK;
+}
+
+enum lap_status replay_CreateInstance(struct replay *r, struct replay_instance *unused,
+                                      struct gen_args_vkCreateInstance *args)
+{
+    struct replay_instance *instance = calloc(1, sizeof *instance);
+    char recorded_name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+    enum lap_status status;
+
+    if (!instance)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for an instance");
+    instance->index = gen_u64_VkInstance(*args->pInstance);
+    status = create(r, instance, args->pCreateInfo);
+    if (status != LAP_OK) {
+        free(instance);
+        return status;
+    }
+    instance->next = r->instances;
+    r->instances = instance;
+    status = replay_object_add(r, GEN_HANDLE_VkInstance, instance->index, gen_u64_VkInstance(instance->live), instance,
+                               NULL);
+    if (status != LAP_OK)
+        return status;
+    replay_recorded_name(r, recorded_name);
+    return replay_choose_gpu(r, instance, recorded_name);
+}
+
+void replay_instance_destroy(struct replay *r, struct replay_instance *instance)
+{
+    struct replay_instance **at = &r->instances;
+
+    for (struct replay_device *dev = r->devices, *next; dev; dev = next) {
+        next = dev->next;
+        if (dev->instance == instance)
+            replay_device_destroy(r, dev);
+    }
+    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkPhysicalDevice].count; i++) {
+        struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkPhysicalDevice, i);
+        if (object && object->owner == instance)
+            free(object->record);
+    }
+    replay_destroy_left(r, instance);
+    while (*at != instance)
+        at = &(*at)->next;
+    *at = instance->next;
+    if (instance->vk.DestroyInstance)
+        instance->vk.DestroyInstance(instance->live, NULL);
+    free(instance);
+}
+
+enum lap_status replay_DestroyInstance(struct replay *r, struct replay_instance *instance,
+                                       struct gen_args_vkDestroyInstance *args)
+{
+    replay_instance_destroy(r, instance);
+    return LAP_OK;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-replay: plays a trace. replay_options_help says how, and what the exit status means. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "replayer/match.h"
+#include "replayer/options.h"
+#include "replayer/player.h"
+#include "replayer/verify.h"
+
+enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
+
+static int say(const struct lap_log *log, int code)
+{
+    lap_log(log, LAP_LOG_ERROR, "%s", lap_error_message());
+    return code;
+}
+
+/* The result of --verify; the line on stdout is for scripts. */
+static int report_checks(const struct replay *r, const struct lap_log *log, bool complete)
+{
+    struct replay_check_summary summary = replay_check_summary(r);
+
+    if (summary.skipped)
+        lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " checks could not be made", summary.skipped);
+    if (summary.different && summary.first_frame)
+        lap_log(log, LAP_LOG_ERROR, "frame %" PRIu64 " is the first that differs", summary.first_frame);
+    if (summary.checks == 0 && complete)
+        lap_log(log, LAP_LOG_ERROR, "there was nothing to compare: was the trace recorded with --verify?");
+    printf("verify: %" PRIu64 " checks, %" PRIu64 " different\n", summary.checks, summary.different);
+    return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
+}
+
+static int play(struct replay *r, const struct lap_log *log)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(r->reader);
+    enum lap_status status = replay_run(r);
+    int code = EXIT_GOOD;
+
+    if (status != LAP_OK)
+        code = say(log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
+                        : status == LAP_ERROR_FORMAT    ? EXIT_NO_TRACE
+                                                        : EXIT_FAILED);
+    if (r->skipped_structs)
+        lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
+                r->skipped_structs);
+    if (code == EXIT_GOOD && !summary->complete) {
+        lap_log(log, LAP_LOG_WARNING, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
+                summary->stopped ? summary->stopped : "it was cut", summary->frames);
+        code = EXIT_INCOMPLETE;
+    }
+    if (r->options.verify) {
+        int checks = report_checks(r, log, code == EXIT_GOOD);
+        if (checks != EXIT_GOOD && (code == EXIT_GOOD || code == EXIT_INCOMPLETE))
+            code = checks;
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
+    struct replay_options options;
+    enum replay_action action;
+    struct replay replay;
+    enum lap_status status = replay_options_parse(argc, argv, &options, &action);
+    int code;
+
+    if (status != LAP_OK)
+        return say(&log, EXIT_USAGE);
+    if (options.quiet)
+        log.level = LAP_LOG_ERROR;
+    switch (action) {
+    case REPLAY_ACTION_HELP:
+        replay_options_help();
+        return EXIT_GOOD;
+    case REPLAY_ACTION_VERSION:
+        puts("lapilli-replay " LAPILLI_VERSION);
+        return EXIT_GOOD;
+    case REPLAY_ACTION_LIST_GPUS:
+        return replay_list_gpus() == LAP_OK ? EXIT_GOOD : say(&log, EXIT_UNSUPPORTED);
+    case REPLAY_ACTION_PLAY:
+        break;
+    }
+    status = replay_open(&replay, &options, &log);
+    if (status == LAP_OK)
+        code = play(&replay, &log);
+    else
+        code = say(&log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
+                         : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
+                                                         : EXIT_NO_TRACE);
+    fflush(stdout);
+    if (!replay_close(&replay))
+        _exit(code); /* what the driver still does must not be torn down under it */
+    replay_options_finish(&options);
+    return code;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * match: which GPU the trace is played on (match.c), what the recorded device needs of it (requirements.c), and which
+ * extensions the trace really uses (used.c).
+ */
+#ifndef LAP_REPLAYER_MATCH_H
+#define LAP_REPLAYER_MATCH_H
+
+#include "replayer/context.h"
+
+/* What information packets say about a physical device of the recorded machine; the record of a VkPhysicalDevice
+ * object. */
+struct replay_recorded_gpu {
+    char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* "" when not known */
+    uint32_t family_count;                       /* 0 when not known */
+    VkQueueFlags families[REPLAY_MAX_FAMILIES];
+};
+
+/* Looks at the current information packet; what it can't use or read is passed over. */
+void replay_observe(struct replay *r);
+
+/* Sets the instance's gpu: by --gpu; else the one with the recorded name (which may be NULL); else the best by type.
+ * LAP_ERROR_UNSUPPORTED when there is none, or none that --gpu names. */
+enum lap_status replay_choose_gpu(struct replay *r, struct replay_instance *instance,
+                                  const char *recorded_name) LAP_MUST_CHECK;
+
+/* The name of the recorded GPU in the trace's info object; "" when it does not say. */
+void replay_recorded_name(struct replay *r, char out[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]);
+
+/* Writes the GPUs of this machine to stdout, one a line with its index. */
+enum lap_status replay_list_gpus(void) LAP_MUST_CHECK;
+
+/* Makes *out, in the arena, what this GPU can give of the recorded create info: extensions, features and chain; queues
+ * are not touched. LAP_ERROR_UNSUPPORTED with one sentence that names all that the trace needs and the GPU lacks (with
+ * --force these are left out, and the log says so). */
+enum lap_status replay_match_device(struct replay *r, struct replay_instance *instance,
+                                    const VkDeviceCreateInfo *recorded, VkDeviceCreateInfo *out) LAP_MUST_CHECK;
+
+/* Which commands and chained structures the trace's replayed packets name, but for what creates instances and devices.
+ */
+struct replay_used {
+    bool commands[GEN_COMMAND_COUNT], structs[GEN_STRUCT_COUNT];
+};
+/* Reads the whole trace once, on a reader of its own. */
+enum lap_status replay_find_used(const char *file, struct replay_used *out) LAP_MUST_CHECK;
+
+#endif

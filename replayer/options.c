@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/options.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum id {
+    OPTION_VERIFY,
+    OPTION_MISMATCH_DIR,
+    OPTION_SCREENSHOT,
+    OPTION_SCREENSHOT_DIR,
+    OPTION_PRESENT,
+    OPTION_GPU,
+    OPTION_LIST_GPUS,
+    OPTION_LAST_FRAME,
+    OPTION_FORCE,
+    OPTION_QUIET,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_COUNT
+};
+
+static const struct {
+    const char *name, *value, *help;
+} options_table[OPTION_COUNT] = {
+    [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
+    [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR", "with --verify: write the first image that differs as PNG"},
+    [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
+    [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR", "where screenshots go (default: the current folder)"},
+    [OPTION_PRESENT] = {"--present", "HOW",
+                        "window, headless (draw, show nothing) or off; default: a window if there is a display"},
+    [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number or a part of its name"},
+    [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
+    [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
+    [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
+    [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
+    [OPTION_HELP] = {"--help", NULL, "show this"},
+    [OPTION_VERSION] = {"--version", NULL, "show the version"},
+};
+
+void replay_options_help(void)
+{
+    puts("Usage: lapilli-replay [options] FILE\n\nPlays a trace on a GPU of this machine.\n");
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        char left[40];
+        snprintf(left, sizeof left, "%s%s%s", options_table[i].name, options_table[i].value ? " " : "",
+                 options_table[i].value ? options_table[i].value : "");
+        printf("  %-22s %s\n", left, options_table[i].help);
+    }
+    puts("\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare; 2 wrong "
+         "usage;\n"
+         "3 no readable trace; 4 the trace is incomplete (what there is was played); 5 this machine can't play it.");
+}
+
+/* A number from 1 on; moves *text behind it. */
+static bool parse_frame(const char **text, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    for (; isdigit((unsigned char)**text); ++*text) {
+        if (value > (UINT64_MAX - 9) / 10)
+            return false;
+        value = value * 10 + (uint64_t)(**text - '0');
+    }
+    *out = value;
+    return value > 0;
+}
+
+static enum lap_status parse_ranges(const char *text, struct replay_options *out)
+{
+    for (const char *at = text;; at++) {
+        struct replay_frame_range range, *grown;
+        bool good = parse_frame(&at, &range.first);
+        range.last = range.first;
+        if (good && *at == '-') {
+            at++;
+            good = parse_frame(&at, &range.last) && range.last >= range.first;
+        }
+        if (!good || (*at && *at != ','))
+            return lap_fail(LAP_ERROR_ARGUMENT, "--screenshot wants frames such as 1,50-60, not \"%s\"", text);
+        grown = realloc(out->screenshots, (out->screenshot_count + 1) * sizeof *grown);
+        if (!grown)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        out->screenshots = grown;
+        out->screenshots[out->screenshot_count++] = range;
+        if (!*at)
+            return LAP_OK;
+    }
+}
+
+static enum lap_status parse_present(const char *text, struct replay_options *out)
+{
+    static const char *const names[] = {"auto", "window", "headless", "off"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], text) == 0) {
+            out->present = (enum replay_present)i;
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
+}
+
+static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
+{
+    switch (id) {
+    case OPTION_VERIFY:
+        out->verify = true;
+        break;
+    case OPTION_MISMATCH_DIR:
+        out->mismatch_dir = value;
+        break;
+    case OPTION_SCREENSHOT:
+        return parse_ranges(value, out);
+    case OPTION_SCREENSHOT_DIR:
+        out->screenshot_dir = value;
+        break;
+    case OPTION_PRESENT:
+        return parse_present(value, out);
+    case OPTION_GPU:
+        out->gpu = value;
+        break;
+    case OPTION_LIST_GPUS:
+        *action = REPLAY_ACTION_LIST_GPUS;
+        break;
+    case OPTION_LAST_FRAME:
+        if (!parse_frame(&value, &out->last_frame) || *value)
+            return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
+        break;
+    case OPTION_FORCE:
+        out->force = true;
+        break;
+    case OPTION_QUIET:
+        out->quiet = true;
+        break;
+    case OPTION_HELP:
+        *action = REPLAY_ACTION_HELP;
+        break;
+    case OPTION_VERSION:
+        *action = REPLAY_ACTION_VERSION;
+        break;
+    case OPTION_COUNT:
+        break;
+    }
+    return LAP_OK;
+}
+
+/* --name VALUE, --name=VALUE or --name; *at moves over what was taken. */
+static enum lap_status parse_option(int argc, char **argv, int *at, struct replay_options *out,
+                                    enum replay_action *action)
+{
+    const char *text = argv[*at], *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const char *value = equals ? equals + 1 : NULL;
+        if (strlen(options_table[i].name) != length || strncmp(options_table[i].name, text, length) != 0)
+            continue;
+        if (options_table[i].value && !value) {
+            if (*at + 1 >= argc)
+                return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", options_table[i].name, options_table[i].value);
+            value = argv[++*at];
+        }
+        if (!options_table[i].value && value)
+            return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", options_table[i].name);
+        return apply((enum id)i, value, out, action);
+    }
+    return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)length, text);
+}
+
+enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out, enum replay_action *out_action)
+{
+    bool only_files = false;
+
+    *out = (struct replay_options){.present = REPLAY_PRESENT_AUTO, .screenshot_dir = "."};
+    *out_action = REPLAY_ACTION_PLAY;
+    for (int i = 1; i < argc; i++) {
+        if (!only_files && strcmp(argv[i], "--") == 0) {
+            only_files = true;
+        } else if (!only_files && argv[i][0] == '-' && argv[i][1]) {
+            enum lap_status status = parse_option(argc, argv, &i, out, out_action);
+            if (status != LAP_OK)
+                return status;
+        } else if (out->file) {
+            return lap_fail(LAP_ERROR_ARGUMENT, "one trace at a time: %s and %s", out->file, argv[i]);
+        } else {
+            out->file = argv[i];
+        }
+    }
+    if (*out_action == REPLAY_ACTION_PLAY && !out->file)
+        return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
+    return LAP_OK;
+}
+
+void replay_options_finish(struct replay_options *options)
+{
+    free(options->screenshots);
+    options->screenshots = NULL;
+    options->screenshot_count = 0;
+}

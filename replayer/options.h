@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: the command line of lapilli-replay.
+ */
+#ifndef LAP_REPLAYER_OPTIONS_H
+#define LAP_REPLAYER_OPTIONS_H
+
+#include "replayer/context.h"
+
+enum replay_action { REPLAY_ACTION_PLAY, REPLAY_ACTION_HELP, REPLAY_ACTION_VERSION, REPLAY_ACTION_LIST_GPUS };
+
+/* Texts point into argv; screenshots are the heap's: replay_options_finish. LAP_ERROR_ARGUMENT with a sentence. */
+enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out,
+                                     enum replay_action *out_action) LAP_MUST_CHECK;
+void replay_options_finish(struct replay_options *options);
+
+/* Writes the usage to stdout. */
+void replay_options_help(void);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "gen_replay.h"
+#include "replayer/player.h"
+
+/* Caches begin empty: what was in the recorded machine's is of no use to this driver, and must not come from a file. */
+enum lap_status replay_CreatePipelineCache(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_vkCreatePipelineCache *args)
+{
+    VkPipelineCacheCreateInfo info = *args->pCreateInfo;
+    VkPipelineCache live = VK_NULL_HANDLE;
+    VkResult result;
+
+    info.pNext = NULL;
+    info.initialDataSize = 0;
+    info.pInitialData = NULL;
+    result = dev->vk.CreatePipelineCache(dev->live, &info, NULL, &live);
+    return result < 0 ? replay_result(r, result) : gen_keep_VkPipelineCache(r, dev, args->pPipelineCache, &live, 1);
+}
+
+/* A pipeline that a warm cache gave the program has to be compiled here. */
+#define CACHE_FLAGS                                                                                                    \
+    (VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT | VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT)
+
+static bool gave_any(const VkPipeline *indices, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (indices[i])
+            return true;
+    return false;
+}
+
+enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_device *dev,
+                                               struct gen_args_vkCreateGraphicsPipelines *args)
+{
+    VkGraphicsPipelineCreateInfo *infos = (VkGraphicsPipelineCreateInfo *)(uintptr_t)args->pCreateInfos;
+    VkPipeline *live = replay_scratch(r, args->createInfoCount, sizeof *live);
+    VkResult result;
+
+    if (!gave_any(args->pPipelines, args->createInfoCount))
+        return LAP_OK;
+    if (!live)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < args->createInfoCount; i++)
+        infos[i].flags &= ~(VkPipelineCreateFlags)CACHE_FLAGS;
+    result = dev->vk.CreateGraphicsPipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
+    return result < 0 ? replay_result(r, result)
+                      : gen_keep_VkPipeline(r, dev, args->pPipelines, live, args->createInfoCount);
+}
+
+enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_device *dev,
+                                              struct gen_args_vkCreateComputePipelines *args)
+{
+    VkComputePipelineCreateInfo *infos = (VkComputePipelineCreateInfo *)(uintptr_t)args->pCreateInfos;
+    VkPipeline *live = replay_scratch(r, args->createInfoCount, sizeof *live);
+    VkResult result;
+
+    if (!gave_any(args->pPipelines, args->createInfoCount))
+        return LAP_OK;
+    if (!live)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < args->createInfoCount; i++)
+        infos[i].flags &= ~(VkPipelineCreateFlags)CACHE_FLAGS;
+    result = dev->vk.CreateComputePipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
+    return result < 0 ? replay_result(r, result)
+                      : gen_keep_VkPipeline(r, dev, args->pPipelines, live, args->createInfoCount);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/player.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codegen/support/block.h"
+#include "codegen/support/dictionary.h"
+#include "gen_replay.h"
+#include "replayer/match.h"
+#include "replayer/verify.h"
+
+#define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
+#define PROGRESS_MS       250u
+
+/* ---- what decoders ask for ---- */
+
+static enum lap_status source_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
+{
+    struct replay *r = user;
+    return lap_reader_blob(r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
+}
+
+static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
+{
+    struct replay *r = user;
+    struct replay_table *table = &r->tables[type];
+
+    if (index < table->count && table->objects[index].live) {
+        table->last = index;
+        *out = table->objects[index].live;
+        return LAP_OK;
+    }
+    *out = 0;
+    if (type == GEN_HANDLE_VkDeviceMemory && !gen_command_providers[r->command]) {
+        *out = index; /* our own packet */
+        return LAP_OK;
+    }
+    if (r->lenient)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
+}
+
+static uint32_t source_struct_id(void *user, uint64_t number)
+{
+    const struct replay *r = user;
+    return lap_dictionary_struct(r->dictionary, number);
+}
+
+/* ---- opening ---- */
+
+static enum lap_status open_loader(struct replay *r)
+{
+    r->loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!r->loader)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "there is no Vulkan loader here: %s", dlerror());
+    r->get_instance_proc_addr = (PFN_vkGetInstanceProcAddr)dlsym(r->loader, "vkGetInstanceProcAddr");
+    if (!r->get_instance_proc_addr)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "libvulkan.so.1 has no vkGetInstanceProcAddr");
+    return LAP_OK;
+}
+
+enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
+{
+    enum lap_status status;
+
+    memset(r, 0, sizeof *r);
+    r->options = *options;
+    r->log = log;
+    lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
+    r->source = (struct lap_dec_source){source_blob, source_handle, source_struct_id, r};
+    status = lap_reader_open(options->file, NULL, &r->reader);
+    if (status != LAP_OK)
+        return status;
+    r->dictionary = calloc(1, sizeof *r->dictionary);
+    if (!r->dictionary)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");
+    status = lap_dictionary_init(r->dictionary, r->reader);
+    if (status != LAP_OK)
+        return status;
+    status = open_loader(r);
+    return status == LAP_OK && options->verify ? replay_check_create(r) : status;
+}
+
+bool replay_close(struct replay *r)
+{
+    bool finishes = true;
+
+    for (struct replay_device *dev = r->devices; dev && finishes; dev = dev->next)
+        finishes = replay_device_finishes(dev);
+    while (r->instances && finishes)
+        replay_instance_destroy(r, r->instances);
+    replay_check_destroy(r);
+    replay_tables_finish(r);
+    lap_arena_finish(&r->arena);
+    if (r->dictionary)
+        lap_dictionary_release(r->dictionary);
+    free(r->dictionary);
+    lap_reader_close(&r->reader);
+    if (r->loader && finishes)
+        dlclose(r->loader);
+    memset(r, 0, sizeof *r);
+    return finishes;
+}
+
+/* ---- playing ---- */
+
+enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64_t index, void **out_owner)
+{
+    const struct replay_object *object = replay_object_get(r, type, index);
+
+    *out_owner = object ? object->owner : NULL;
+    /* A trace that keeps no information packets does not say where its physical devices came from. */
+    if (!*out_owner && type == GEN_HANDLE_VkPhysicalDevice && r->instances && index != 0) {
+        enum lap_status status =
+            replay_object_add(r, type, index, (uint64_t)(uintptr_t)r->instances->gpu, r->instances, NULL);
+        if (status != LAP_OK)
+            return status;
+        *out_owner = r->instances;
+    }
+    if (!*out_owner)
+        return replay_fail(r, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
+    return LAP_OK;
+}
+
+static enum lap_status unknown_command(struct replay *r)
+{
+    const char *name = lap_reader_command_name(r->reader, r->packet.command);
+
+    if (!name)
+        (void)lap_fail(LAP_ERROR_FORMAT, "packet %" PRIu64 " has command %" PRIu32 ", which the dictionary lacks",
+                       r->packet.ticket, r->packet.command);
+    else
+        (void)lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s", name);
+    return replay_place(r, name ? LAP_ERROR_UNSUPPORTED : LAP_ERROR_FORMAT);
+}
+
+enum lap_status replay_packet(struct replay *r)
+{
+    const struct gen_replay_entry *entry;
+    struct lap_args args;
+    struct lap_dec dec;
+    enum lap_status status;
+    void *owner = NULL;
+
+    r->block_command = NULL;
+    r->command = lap_dictionary_command(r->dictionary, r->packet.command);
+    if (r->packet.flags & LAP_PACKET_FAILED)
+        return LAP_OK;
+    entry = &gen_replay_table[r->command];
+    if (r->packet.flags & LAP_PACKET_INFO ||
+        (r->command && !entry->call && gen_command_flags[r->command] & LAP_PACKET_INFO)) {
+        replay_observe(r);
+        return LAP_OK;
+    }
+    if (!entry->call || !gen_decode_table[r->command] || lap_block_has(r->command))
+        return unknown_command(r);
+
+    lap_arena_reset(&r->arena);
+    lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+    if (entry->owner_type != GEN_HANDLE_NONE) {
+        uint64_t index = lap_get_u64(&dec);
+        if (dec.status != LAP_OK)
+            return replay_place(r, dec.status);
+        if (index == 0)
+            return LAP_OK; /* vkDestroyDevice(NULL) and the like */
+        status = replay_owner(r, entry->owner_type, index, &owner);
+        if (status != LAP_OK)
+            return status;
+        lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+    }
+    r->lenient = entry->flags & GEN_REPLAY_LENIENT;
+    gen_decode_table[r->command](&dec, args.bytes);
+    r->lenient = false;
+    r->skipped_structs += dec.unknown_structs;
+    if (dec.status == LAP_OK && dec.p != dec.end)
+        lap_dec_fail(&dec, "more bytes than the command has members for");
+    if (dec.status != LAP_OK)
+        return replay_place(r, dec.status);
+    status = entry->call(r, owner, args.bytes);
+    return status < 0 ? replay_place(r, status) : status;
+}
+
+static void show_progress(struct replay *r, uint64_t *last_ms)
+{
+    uint64_t now = replay_now_ms();
+
+    if (now - *last_ms < PROGRESS_MS)
+        return;
+    *last_ms = now;
+    fprintf(stderr, "\rframe %" PRIu64 " ", r->packet.frame + 1);
+    fflush(stderr);
+}
+
+enum lap_status replay_run(struct replay *r)
+{
+    bool progress = !r->options.quiet && isatty(STDERR_FILENO);
+    uint64_t last_ms = replay_now_ms(), packets = 0;
+    enum lap_status status;
+
+    while ((status = lap_reader_next(r->reader, &r->packet)) == LAP_OK) {
+        if (r->options.last_frame && r->packet.frame >= r->options.last_frame) {
+            status = LAP_END;
+            break;
+        }
+        status = replay_packet(r);
+        if (status != LAP_OK)
+            break;
+        if (progress && ++packets % 64 == 0)
+            show_progress(r, &last_ms);
+    }
+    if (progress)
+        fputs("\r                              \r", stderr);
+    r->packet = (struct lap_packet){0};
+    return status == LAP_END ? LAP_OK : status;
+}
