@@ -132,9 +132,9 @@ static void churn_sync(const struct app *app)
         fence_info.flags = i % 2 ? VK_FENCE_CREATE_SIGNALED_BIT : 0;
         VkFence fence;
         CHECK_VK(vkCreateFence(app->device, &fence_info, NULL, &fence));
-        CHECK(vkGetFenceStatus(app->device, fence) == (i % 2 ? VK_SUCCESS : VK_NOT_READY));
+        EXPECT_EQ(app, vkGetFenceStatus(app->device, fence), i % 2 ? VK_SUCCESS : VK_NOT_READY);
         CHECK_VK(vkResetFences(app->device, 1, &fence));
-        CHECK(vkWaitForFences(app->device, 1, &fence, VK_TRUE, 0) == VK_TIMEOUT);
+        EXPECT_EQ(app, vkWaitForFences(app->device, 1, &fence, VK_TRUE, 0), VK_TIMEOUT);
         VkEventCreateInfo event_info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
         VkEvent event;
         CHECK_VK(vkCreateEvent(app->device, &event_info, NULL, &event));
@@ -286,8 +286,8 @@ static void make_stage(const struct app *app, struct stage *stage, const struct 
 
     stage->layout = app_pipeline_layout(app, 1, &stage->set_layout, 0, 0);
     stage->pass = app_render_pass(app, images->format, VK_FORMAT_UNDEFINED, target->final_layout);
-    stage->framebuffer = app_framebuffer(app, stage->pass, 1, &images->views[frame->image], images->extent.width,
-                                         images->extent.height);
+    stage->framebuffer =
+        app_framebuffer(app, stage->pass, 1, &images->views[frame->image], images->extent.width, images->extent.height);
     struct app_pipeline pipeline = {
         .vertex = app_shader(app, headless_vert, sizeof(headless_vert)),
         .fragment = app_shader(app, churn_frag, sizeof(churn_frag)),

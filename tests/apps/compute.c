@@ -7,10 +7,10 @@
 #include "common/app.h"
 #include "shaders/compute_scale_comp.h"
 
-#define GROUP 64u
-#define COUNT 512u      /* words that the GPU owns */
+#define GROUP      64u
+#define COUNT      512u /* words that the GPU owns */
 #define HOST_WORDS 192u /* words of the host before and after them, a multiple of every nonCoherentAtomSize */
-#define SUBMITS 3u      /* in flight at a time */
+#define SUBMITS    3u   /* in flight at a time */
 
 struct push {
     uint32_t factor, first, count;
@@ -52,8 +52,8 @@ static void create(const struct app *app, struct job *job)
 
     VkDescriptorSetLayoutBinding bindings[3];
     for (uint32_t i = 0; i < 3; i++)
-        bindings[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
-                                                     VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+        bindings[i] =
+            (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     job->set_layout = app_set_layout(app, 3, bindings);
     const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};

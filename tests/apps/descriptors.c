@@ -8,13 +8,23 @@
 #include "common/app.h"
 #include "shaders/descriptors_all_comp.h"
 
-#define STRIDE 256u /* enough for every offset alignment */
-#define STEPS 4u    /* dynamic offsets */
+#define STRIDE  256u /* enough for every offset alignment */
+#define STEPS   4u   /* dynamic offsets */
 #define RESULTS 20u
 
 enum {
-    SAMPLER, IMMUTABLE_SAMPLER, SAMPLED_IMAGES, COMBINED, STORAGE_IMAGE, UNIFORM_TEXELS, STORAGE_TEXELS, UNIFORM,
-    STORAGE, DYNAMIC_UNIFORM, DYNAMIC_STORAGE, BINDINGS
+    SAMPLER,
+    IMMUTABLE_SAMPLER,
+    SAMPLED_IMAGES,
+    COMBINED,
+    STORAGE_IMAGE,
+    UNIFORM_TEXELS,
+    STORAGE_TEXELS,
+    UNIFORM,
+    STORAGE,
+    DYNAMIC_UNIFORM,
+    DYNAMIC_STORAGE,
+    BINDINGS
 };
 
 struct state {
@@ -155,8 +165,7 @@ static void create_layouts(struct state *state)
     CHECK_VK(vkCreateDescriptorSetLayout(app->device, &info, NULL, &state->layouts[2]));
 
     state->layout = app_pipeline_layout(app, 3, state->layouts, 0, 0);
-    state->pipeline =
-        app_compute_pipeline(app, descriptors_all_comp, sizeof(descriptors_all_comp), state->layout);
+    state->pipeline = app_compute_pipeline(app, descriptors_all_comp, sizeof(descriptors_all_comp), state->layout);
 }
 
 static void create_sets(struct state *state)
@@ -239,12 +248,11 @@ static void write_block(struct state *state)
 {
     const uint32_t data[8] = {5000, 5001, 5002, 5003, 5004, 5005, 5006, 5007};
     const VkDescriptorBufferInfo buffer = {state->numbers.buffer, 7 * STRIDE, 32};
-    VkWriteDescriptorSetInlineUniformBlock block = {
-        .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK};
+    VkWriteDescriptorSetInlineUniformBlock block = {.sType =
+                                                        VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK};
     block.dataSize = sizeof(data);
     block.pData = data;
-    VkWriteDescriptorSet write =
-        write_of(state, state->sets[1], 0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1);
+    VkWriteDescriptorSet write = write_of(state, state->sets[1], 0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1);
     if (state->inline_block) {
         write.descriptorType = VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
         write.descriptorCount = sizeof(data); /* bytes */
@@ -302,11 +310,19 @@ static void run(struct state *state, uint32_t step, bool copied)
     app_buffer_invalidate(app, &state->results, 0, state->results.size);
     const uint32_t block = state->inline_block ? 5004 : 7 * words + 4;
     const uint32_t expected[RESULTS] = {
-        10, 20, 30, /* sampled with the sampler, with the immutable one, combined */
-        20, 10, /* the array's other element with each sampler */
-        1234567, words + 3, 2 * words + 3, 3 * words + 1,
-        step * words + 1, (4 + STEPS - 1 - step) * words + 2,
-        block, (4 + step) * words + 3,
+        10,
+        20,
+        30, /* sampled with the sampler, with the immutable one, combined */
+        20,
+        10, /* the array's other element with each sampler */
+        1234567,
+        words + 3,
+        2 * words + 3,
+        3 * words + 1,
+        step * words + 1,
+        (4 + STEPS - 1 - step) * words + 2,
+        block,
+        (4 + step) * words + 3,
     };
     for (uint32_t i = 0; i < RESULTS; i++)
         EXPECT_EQ(app, ((uint32_t *)state->results.mapped)[i], expected[i]);

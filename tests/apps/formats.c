@@ -69,9 +69,9 @@ static VkDeviceSize plan(const struct kind *kind, const struct shape *shape, boo
         VkBufferImageCopy *region = &regions[level];
         *region = (VkBufferImageCopy){.bufferOffset = offset};
         region->imageSubresource = (VkImageSubresourceLayers){kind->aspect, level, 0, shape->layers};
-        region->imageExtent = (VkExtent3D){level_size(shape->extent.width, level),
-                                           level_size(shape->extent.height, level),
-                                           level_size(shape->extent.depth, level)};
+        region->imageExtent =
+            (VkExtent3D){level_size(shape->extent.width, level), level_size(shape->extent.height, level),
+                         level_size(shape->extent.depth, level)};
         uint32_t columns = blocks(region->imageExtent.width, kind->block_size) + (padded ? 3 : 0);
         uint32_t rows = blocks(region->imageExtent.height, kind->block_size) + (padded && shape->type ? 2 : 0);
         if (padded) {
@@ -153,8 +153,7 @@ static void round_trip(const struct app *app, const struct kind *kind, const str
     app_image_create(app, &images[0], &info, kind->aspect, VK_IMAGE_VIEW_TYPE_MAX_ENUM);
     app_image_create(app, &images[1], &info, kind->aspect, VK_IMAGE_VIEW_TYPE_MAX_ENUM);
     app_buffer_create(app, &upload, plan(kind, shape, true, padded), VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
-    app_buffer_create(app, &download, plan(kind, shape, false, tight), VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                      APP_READBACK);
+    app_buffer_create(app, &download, plan(kind, shape, false, tight), VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
     memset(upload.mapped, 0xaa, upload.size);
     walk(app, kind, shape, padded, upload.mapped, false);
     app_buffer_flush(app, &upload, 0, upload.size);
@@ -164,8 +163,7 @@ static void round_trip(const struct app *app, const struct kind *kind, const str
     app_image_barrier(commands, &images[1], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     vkCmdCopyBufferToImage(commands, upload.buffer, images[0].image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
                            shape->levels, padded);
-    app_image_barrier(commands, &images[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    app_image_barrier(commands, &images[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     VkImageCopy copies[8];
     for (uint32_t level = 0; level < shape->levels; level++) {
         copies[level] = (VkImageCopy){.extent = padded[level].imageExtent};
@@ -173,8 +171,7 @@ static void round_trip(const struct app *app, const struct kind *kind, const str
     }
     vkCmdCopyImage(commands, images[0].image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, images[1].image,
                    VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, shape->levels, copies);
-    app_image_barrier(commands, &images[1], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    app_image_barrier(commands, &images[1], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(commands, images[1].image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, download.buffer,
                            shape->levels, tight);
     app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,

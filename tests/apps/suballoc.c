@@ -8,9 +8,9 @@
 #include "common/app.h"
 
 #define HEAP_BYTES (16u << 20)
-#define BUFFERS 64u
+#define BUFFERS    64u
 #define MAX_BUFFER 20000u
-#define WRITES 48u
+#define WRITES     48u
 
 struct piece {
     VkBuffer buffer; /* NULL: none now */

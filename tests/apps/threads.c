@@ -11,8 +11,8 @@
 #include <semaphore.h>
 
 #define THREADS 4u
-#define SLOTS 2u  /* rounds in the making */
-#define WORDS 64u /* of one thread's input and result: 256 bytes, enough for any offset alignment */
+#define SLOTS   2u  /* rounds in the making */
+#define WORDS   64u /* of one thread's input and result: 256 bytes, enough for any offset alignment */
 
 struct slot {
     sem_t free, ready;

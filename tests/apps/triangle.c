@@ -7,7 +7,7 @@
 #include "shaders/triangle_frag.h"
 #include "shaders/triangle_vert.h"
 
-#define TEXTURE_SIZE 64u
+#define TEXTURE_SIZE   64u
 #define UNIFORM_STRIDE 256u /* no device needs a larger alignment */
 
 struct vertex {
@@ -22,8 +22,8 @@ struct uniforms {
 
 /* The quad stands in front; the triangle is drawn after it and must not cover it. Its uv never leaves one texel. */
 static const struct vertex vertices[] = {
-    {{-0.5f, -0.5f, 0.25f}, {0, 0}}, {{0.5f, -0.5f, 0.25f}, {1, 0}}, {{0.5f, 0.5f, 0.25f}, {1, 1}},
-    {{-0.5f, 0.5f, 0.25f}, {0, 1}},  {{-1.0f, 0.9f, 0.75f}, {0.1f, 0.1f}}, {{1.0f, 0.9f, 0.75f}, {0.1f, 0.1f}},
+    {{-0.5f, -0.5f, 0.25f}, {0, 0}},      {{0.5f, -0.5f, 0.25f}, {1, 0}},       {{0.5f, 0.5f, 0.25f}, {1, 1}},
+    {{-0.5f, 0.5f, 0.25f}, {0, 1}},       {{-1.0f, 0.9f, 0.75f}, {0.1f, 0.1f}}, {{1.0f, 0.9f, 0.75f}, {0.1f, 0.1f}},
     {{0.0f, -0.9f, 0.75f}, {0.1f, 0.1f}},
 };
 static const uint16_t indices[] = {0, 1, 2, 0, 2, 3, 4, 5, 6};

@@ -43,10 +43,12 @@ static void query(struct app *app, const struct view *view)
 {
     const VkPhysicalDeviceSurfaceInfo2KHR info = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SURFACE_INFO_2_KHR,
                                                   .surface = view->window.surface};
-    PFN_vkGetPhysicalDeviceSurfaceFormats2KHR get_formats = (PFN_vkGetPhysicalDeviceSurfaceFormats2KHR)
-        vkGetInstanceProcAddr(app->instance, "vkGetPhysicalDeviceSurfaceFormats2KHR");
-    PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR get_caps = (PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR)
-        vkGetInstanceProcAddr(app->instance, "vkGetPhysicalDeviceSurfaceCapabilities2KHR");
+    PFN_vkGetPhysicalDeviceSurfaceFormats2KHR get_formats =
+        (PFN_vkGetPhysicalDeviceSurfaceFormats2KHR)vkGetInstanceProcAddr(app->instance,
+                                                                         "vkGetPhysicalDeviceSurfaceFormats2KHR");
+    PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR get_caps =
+        (PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR)vkGetInstanceProcAddr(
+            app->instance, "vkGetPhysicalDeviceSurfaceCapabilities2KHR");
     if (!get_formats || !get_caps) {
         printf("left out: VK_KHR_get_surface_capabilities2\n");
         return;
@@ -312,7 +314,7 @@ static void run_out_of_order(struct state *state, struct view *view, uint32_t fr
         VkSwapchainKHR before = view->swapchain.swapchain;
         CHECK(acquire(state, second, view, POLLING));
         CHECK(view->swapchain.swapchain == before); /* nothing is resized here */
-        CHECK(first->image != second->image);
+        EXPECT_EQ(state->app, first->image != second->image, true);
         draw(state, second, view);
         draw(state, first, view);
         present(state, 1, &view, &second);

@@ -17,19 +17,19 @@
 #include <string.h>
 #include <vulkan/vulkan_core.h>
 
-#define APP_SKIP 77
+#define APP_SKIP        77
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
 
 struct app_option {
     const char *name; /* with its dashes; an entry with no name ends a list */
     const char *help;
-    bool *flag;       /* one of flag and number */
+    bool *flag; /* one of flag and number */
     uint32_t *number;
 };
 
 struct app_program {
     const char *name, *what;
-    uint32_t frames;                        /* default of --frames */
+    uint32_t frames; /* default of --frames */
     bool can_present, presents_by_default;
     const char *const *instance_extensions; /* enabled where there are such; NULL ends the list */
     const struct app_option *options;
@@ -89,7 +89,7 @@ struct app_pipeline {
     const VkPipelineVertexInputStateCreateInfo *vertex_input; /* NULL: none */
     VkPrimitiveTopology topology;
     VkSampleCountFlagBits samples; /* 0: 1 */
-    bool depth, blend_add;
+    bool depth;
     uint32_t color_count;
     const VkDynamicState *dynamic; /* beside viewport and scissor */
     uint32_t dynamic_count;
@@ -100,11 +100,11 @@ __attribute__((noreturn)) void app_skip(const struct app *app, const char *reaso
 void app_expect_equal(const struct app *app, const char *file, int line, const char *what, uint64_t got, uint64_t want);
 
 #define CHECK(condition) ((condition) ? (void)0 : app_fail(__FILE__, __LINE__, "failed: %s", #condition))
-#define CHECK_VK(call)                                                              \
-    do {                                                                            \
-        VkResult check_result = (call);                                             \
-        if (check_result != VK_SUCCESS)                                             \
-            app_fail(__FILE__, __LINE__, "%s gives %d", #call, (int)check_result);  \
+#define CHECK_VK(call)                                                                                                 \
+    do {                                                                                                               \
+        VkResult check_result = (call);                                                                                \
+        if (check_result != VK_SUCCESS)                                                                                \
+            app_fail(__FILE__, __LINE__, "%s gives %d", #call, (int)check_result);                                     \
     } while (0)
 /* A check of what the GPU computed or drew; --no-check leaves it out, for drivers that do nothing. */
 #define EXPECT_EQ(app, got, want) app_expect_equal(app, __FILE__, __LINE__, #got, (uint64_t)(got), (uint64_t)(want))

@@ -102,12 +102,8 @@ VkPipeline app_graphics_pipeline(const struct app *app, const struct app_pipelin
     depth.depthCompareOp = VK_COMPARE_OP_LESS;
     VkPipelineColorBlendAttachmentState attachments[4] = {{0}};
     CHECK(pipeline->color_count <= COUNT_OF(attachments));
-    for (uint32_t i = 0; i < pipeline->color_count; i++) {
+    for (uint32_t i = 0; i < pipeline->color_count; i++)
         attachments[i].colorWriteMask = 0xf;
-        attachments[i].blendEnable = pipeline->blend_add;
-        attachments[i].srcColorBlendFactor = attachments[i].dstColorBlendFactor = VK_BLEND_FACTOR_ONE;
-        attachments[i].srcAlphaBlendFactor = attachments[i].dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE;
-    }
     VkPipelineColorBlendStateCreateInfo blend = {.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};
     blend.attachmentCount = pipeline->color_count;
     blend.pAttachments = attachments;

@@ -28,8 +28,7 @@ void app_target_create(struct app *app, struct app_target *target,
         create_plain(app, target);
     }
     const struct app_swapchain *images = &target->swapchain;
-    target->final_layout =
-        images->readable ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
+    target->final_layout = images->readable ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
     if (!images->readable)
         printf("pixels are not checked: the swapchain's images can't be copied\n");
 
@@ -119,8 +118,7 @@ void app_target_end(struct app_target *target, struct app_frame *frame)
         record_read_back(target, frame);
     CHECK_VK(vkEndCommandBuffer(frame->commands));
     /* Transfers and layout changes too must wait for the image. */
-    const VkPipelineStageFlags stage =
-        VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO};
     submit.commandBufferCount = 1;
     submit.pCommandBuffers = &frame->commands;

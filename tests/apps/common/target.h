@@ -14,7 +14,7 @@
 #include <vulkan/vulkan_xcb.h>
 
 #define APP_MAX_IMAGES 16
-#define APP_IN_FLIGHT 2
+#define APP_IN_FLIGHT  2
 
 struct app_window {
     xcb_connection_t *connection;

@@ -148,7 +148,8 @@ bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain
     app_swapchain_destroy(app, &old);
 
     CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, NULL));
-    CHECK(swapchain->count >= create.minImageCount && swapchain->count <= APP_MAX_IMAGES);
+    EXPECT_EQ(app, swapchain->count >= create.minImageCount, true);
+    CHECK(swapchain->count && swapchain->count <= APP_MAX_IMAGES);
     CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, swapchain->images));
     for (uint32_t i = 0; i < swapchain->count; i++) {
         VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
