@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "gen_layer.h"
 #include "layer/records.h"
 
@@ -17,6 +18,14 @@ static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info
             ((const VkLayerInstanceCreateInfo *)s)->function == VK_LAYER_LINK_INFO)
             return (VkLayerInstanceCreateInfo *)(uintptr_t)s;
     return NULL;
+}
+
+static bool names_layer(const VkInstanceCreateInfo *info)
+{
+    for (uint32_t i = 0; i < info->enabledLayerCount; i++)
+        if (strcmp(info->ppEnabledLayerNames[i], LAPILLI_LAYER_NAME) == 0)
+            return true;
+    return false;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
@@ -41,7 +50,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     if (result != VK_SUCCESS)
         return result;
 
-    layer_recording_start();
+    layer_recording_start(names_layer(pCreateInfo));
     instance = LAYER_ADD(NULL, VkInstance, *pInstance);
     void *table = *(void **)*pInstance;
     if (!instance || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {

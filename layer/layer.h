@@ -78,6 +78,7 @@ struct layer_device {
     uint64_t submit_serial;
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
     struct lap_map resources;      /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
+    struct lap_touched submitted, batch, batch_unchecked; /* of the submit that is under way: kept for their memory */
     struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
 };
@@ -97,6 +98,7 @@ struct layer_buffer {
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
     bool device_only;          /* bound to memory that the program can't map: the host never touches it */
+    bool non_coherent;         /* what the device wrote is seen only after the program invalidated it */
 };
 
 struct layer_image {
@@ -293,8 +295,9 @@ void layer_recording_info(const char *json);
 void layer_frame_end(void);
 bool layer_is_recording(void);
 void layer_stop(const char *reason);
-/* At vkCreateInstance: resolves the options once and opens the file unless it is open. At process exit the file is closed. */
-void layer_recording_start(void);
+/* At vkCreateInstance: resolves the options once and opens the file unless it is open. named: the program itself enabled the
+ * layer. At process exit the file is closed. */
+void layer_recording_start(bool named);
 
 /* ---- command_buffer.c ---- */
 

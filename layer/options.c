@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/version.h"
+
 /* The layer utilities' reader of vk_layer_settings.txt (libVkLayer_utils); its header is C++. */
 const char *getLayerOption(const char *option);
 
@@ -142,25 +144,25 @@ static const char *lookup(const struct option *option)
     return value && *value ? value : NULL;
 }
 
-/* The loader lists us in VK_INSTANCE_LAYERS (or an application or tool names us) when we are used as an explicit layer: naming
- * the layer is the request to record. Loaded as implicit layer, the loader has checked LAPILLI_CAPTURE=1 already, but a settings
- * file of the loader can force implicit layers on, so the variable is looked at again. */
-static bool asked_for(void)
+/* Naming the layer is the request to record: in VK_INSTANCE_LAYERS or in the program's own list. Loaded as implicit layer, the
+ * loader has checked LAPILLI_CAPTURE=1 already, but a settings file of the loader can force implicit layers on, so the variable is
+ * looked at again. */
+static bool asked_for(bool named)
 {
-    const char *armed = secure_getenv("LAPILLI_CAPTURE"), *named = secure_getenv("VK_INSTANCE_LAYERS");
+    const char *armed = secure_getenv("LAPILLI_CAPTURE"), *layers = secure_getenv("VK_INSTANCE_LAYERS");
     if (armed)
         return strcmp(armed, "1") == 0;
-    return named && strstr(named, "VK_LAYER_LAPILLI_capture");
+    return named || (layers && strstr(layers, LAPILLI_LAYER_NAME));
 }
 
-void layer_options_resolve(struct layer_options *options, const struct lap_log *log)
+void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log)
 {
     memset(options, 0, sizeof *options);
     options->log_level = LAP_LOG_WARNING;
     options->codec = LAP_CODEC_LZ4;
     if (getauxval(AT_SECURE))
         return; /* a setuid program: its caller must not make it write files */
-    options->armed = asked_for();
+    options->armed = asked_for(named);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct option *option = &table[i];
         const char *value = lookup(option);

@@ -32,8 +32,9 @@ struct layer_options {
     char *screenshot_dir;
 };
 
-/* Resolves all options. Bad values are reported to the log and replaced by the default. */
-void layer_options_resolve(struct layer_options *options, const struct lap_log *log);
+/* Resolves all options. named: the program enabled the layer by its name, which asks for a recording unless LAPILLI_CAPTURE says
+ * otherwise. Bad values are reported to the log and replaced by the default. */
+void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log);
 void layer_options_finish(struct layer_options *options);
 
 /* Expands the file pattern; attempt > 1 adds or changes the number. Caller frees; NULL when out of memory. */

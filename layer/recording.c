@@ -193,12 +193,12 @@ __attribute__((constructor)) static void layer_loaded(void)
     layer.tables.maps = layer.map_pointers;
 }
 
-void layer_recording_start(void)
+void layer_recording_start(bool named)
 {
     pthread_mutex_lock(&layer.recording_mutex);
     if (!layer.resolved) {
         layer.resolved = true;
-        layer_options_resolve(&layer.options, &layer.log);
+        layer_options_resolve(&layer.options, named, &layer.log);
         layer.log.level = layer.options.log_level;
         layer.pass_through = !layer.options.armed;
         if (layer.options.armed) {
