@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory: where the objects of a replay lie. A trace says what memory the program asked for when it bound an object; this host
+ * says what the object needs here. Both together choose a memory type; small objects share blocks (pool.h), large ones and
+ * those that the driver wants alone get an allocation of their own. Host-visible memory stays mapped.
+ *
+ * The planner also owns what the replay's own copies need: staging memory, and the read-back of readback.h. One thread.
+ */
+#ifndef LAP_REPLAYER_MEMORY_H
+#define LAP_REPLAYER_MEMORY_H
+
+#include "codegen/support/readback.h"
+#include "replayer/context.h"
+#include "replayer/pool.h"
+
+/* With the device, when dev->vk and dev->main_queue are set; and before vkDestroyDevice, when all objects are gone. */
+enum lap_status replay_planner_create(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
+void replay_planner_destroy(struct replay *r, struct replay_device *dev); /* also without a planner */
+
+/* One run of memory of one object. */
+struct replay_place {
+    VkDeviceMemory memory; /* null: none */
+    VkDeviceSize offset, bytes;
+    uint8_t *host; /* the object's first byte; NULL where the host can't see it */
+    uint32_t type;
+    bool coherent;
+    VkDeviceSize memory_bytes; /* of the whole allocation */
+    struct replay_pool *pool;  /* NULL: an allocation of its own */
+    struct replay_pool_range range;
+};
+
+struct replay_needs {
+    VkMemoryRequirements requirements;
+    VkMemoryPropertyFlags wanted; /* what the program chose */
+    bool linear;                  /* a buffer or a linear image */
+    bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
+    VkBuffer buffer;
+    VkImage image;
+};
+
+/* The requirements of this host, with the preference for dedicated memory. plane: 0, or a plane of a disjoint image. */
+void replay_buffer_needs(const struct replay_device *dev, VkBuffer buffer, struct replay_needs *out_needs);
+void replay_image_needs(const struct replay_device *dev, VkImage image, bool linear, VkImageAspectFlags plane,
+                        struct replay_needs *out_needs);
+
+/* On failure *out_place is zeroed. */
+enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, const struct replay_needs *needs,
+                                   struct replay_place *out_place) LAP_MUST_CHECK;
+void replay_place_free(struct replay_device *dev, struct replay_place *place); /* zeroes it; also for a zeroed one */
+
+/* Copies to host-visible memory, and makes the bytes visible to the device; offset and bytes lie inside the place. */
+enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, const struct replay_place *place,
+                                   VkDeviceSize offset, const void *data, size_t bytes) LAP_MUST_CHECK;
+/* Makes what the device wrote visible to the host. */
+enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *dev, const struct replay_place *place,
+                                        VkDeviceSize offset, VkDeviceSize bytes) LAP_MUST_CHECK;
+
+/* Copies bytes into a buffer that the host can't see, and waits until they are there. */
+enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
+                                    const void *data, size_t bytes) LAP_MUST_CHECK;
+
+struct lap_readback *replay_device_readback(const struct replay_device *dev);
+
+/* What is allocated from the driver now: for messages and tests. */
+struct replay_memory_stats { uint64_t allocations, allocated_bytes, used_bytes; };
+struct replay_memory_stats replay_memory_stats(const struct replay_device *dev);
+
+#endif

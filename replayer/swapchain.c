@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/swapchain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_replay.h"
+#include "replayer/player.h"
+#include "replayer/resource.h"
+#include "replayer/window.h"
+
+struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSwapchainKHR, index);
+    return object ? object->record : NULL;
+}
+
+/* ---- creation ---- */
+
+static enum lap_status no_memory(struct replay *r)
+{
+    return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+}
+
+/* What vkCreateSwapchainKHR says about its images, as a vkCreateImage of each (the table in its description). */
+static enum lap_status describe_images(struct replay *r, struct replay_swapchain *swapchain, const VkSwapchainCreateInfoKHR *info)
+{
+    const VkImageFormatListCreateInfo *list =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
+
+    swapchain->info = (VkImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = info->imageFormat,
+        .extent = {info->imageExtent.width, info->imageExtent.height, 1},
+        .mipLevels = 1,
+        .arrayLayers = info->imageArrayLayers,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = info->imageUsage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, /* for windows, screenshots and checks */
+        .sharingMode = info->imageSharingMode,
+        .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+    };
+    if (info->flags & VK_SWAPCHAIN_CREATE_MUTABLE_FORMAT_BIT_KHR)
+        swapchain->info.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+    if (list && list->pViewFormats && list->viewFormatCount) {
+        swapchain->formats = malloc(list->viewFormatCount * sizeof *swapchain->formats);
+        if (!swapchain->formats)
+            return no_memory(r);
+        memcpy(swapchain->formats, list->pViewFormats, list->viewFormatCount * sizeof *swapchain->formats);
+        swapchain->format_list = (VkImageFormatListCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                                               .viewFormatCount = list->viewFormatCount,
+                                                               .pViewFormats = swapchain->formats};
+        swapchain->info.pNext = &swapchain->format_list;
+    }
+    if (info->imageSharingMode == VK_SHARING_MODE_CONCURRENT && info->pQueueFamilyIndices && info->queueFamilyIndexCount) {
+        swapchain->families = malloc(info->queueFamilyIndexCount * sizeof *swapchain->families);
+        if (!swapchain->families)
+            return no_memory(r);
+        memcpy(swapchain->families, info->pQueueFamilyIndices, info->queueFamilyIndexCount * sizeof *swapchain->families);
+        swapchain->info.pQueueFamilyIndices = swapchain->families;
+        swapchain->info.queueFamilyIndexCount = info->queueFamilyIndexCount;
+    }
+    return LAP_OK;
+}
+
+/* Surfaces take what plain images do not, and the other way round: says so before anything is drawn. */
+static enum lap_status check_images(struct replay *r, const struct replay_swapchain *swapchain)
+{
+    const struct replay_device *dev = swapchain->dev;
+    const VkImageCreateInfo *info = &swapchain->info;
+    VkImageFormatProperties properties;
+    VkResult result;
+
+    if (!dev->has_swapchain)
+        return replay_fail(r, "the device lacks VK_KHR_swapchain, whose image layouts the trace uses");
+    result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(dev->gpu, info->format, info->imageType, info->tiling,
+                                                                     info->usage, info->flags, &properties);
+    if (result == VK_ERROR_FORMAT_NOT_SUPPORTED)
+        return replay_fail(r, "the device has no images of format %d with usage %#x, which the swapchain has", (int)info->format,
+                           info->usage);
+    if (result < 0)
+        return replay_result(r, result);
+    if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > properties.maxExtent.width ||
+        info->extent.height > properties.maxExtent.height || info->arrayLayers == 0 ||
+        info->arrayLayers > properties.maxArrayLayers)
+        return replay_fail(r, "the device has no images of %u x %u with %u layers", info->extent.width, info->extent.height,
+                           info->arrayLayers);
+    return LAP_OK;
+}
+
+/* The window of the swapchain's surface, opened with its first swapchain. */
+static enum lap_status attach_window(struct replay *r, struct replay_swapchain *swapchain)
+{
+    struct replay_object *surface = replay_object_get(r, GEN_HANDLE_VkSurfaceKHR, swapchain->surface);
+    VkExtent2D extent = {swapchain->info.extent.width, swapchain->info.extent.height};
+    enum replay_present present = r->options.present;
+    enum lap_status status = LAP_OK;
+
+    if (present == REPLAY_PRESENT_HEADLESS || present == REPLAY_PRESENT_OFF || !surface ||
+        (present == REPLAY_PRESENT_AUTO && !replay_window_possible(swapchain->dev)))
+        return LAP_OK;
+    if (!surface->record)
+        status = replay_window_create(r, surface->owner, extent, (struct replay_window **)&surface->record);
+    if (status == LAP_OK)
+        status = replay_window_attach(r, surface->record, swapchain->dev, extent);
+    if (status == LAP_OK) {
+        swapchain->window = surface->record;
+        return LAP_OK;
+    }
+    if (present == REPLAY_PRESENT_WINDOW)
+        return replay_place(r, status);
+    lap_log(r->log, LAP_LOG_WARNING, "nothing is shown: %s", lap_error_message());
+    return LAP_OK;
+}
+
+static void destroy_swapchain(struct replay_swapchain *swapchain)
+{
+    struct replay_device *dev = swapchain->dev;
+
+    replay_window_detach(swapchain->window);
+    for (uint32_t i = 0; i < REPLAY_MAX_SWAPCHAIN_IMAGES; i++) {
+        if (swapchain->images[i].live)
+            dev->vk.DestroyImage(dev->live, swapchain->images[i].live, NULL);
+        replay_place_free(dev, &swapchain->images[i].place);
+    }
+    free(swapchain->image_objects);
+    free(swapchain->formats);
+    free(swapchain->families);
+    free(swapchain);
+}
+
+enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateSwapchainKHR *args)
+{
+    struct replay_swapchain *swapchain;
+    struct replay_object *object;
+    enum lap_status status;
+
+    if (*args->pSwapchain == VK_NULL_HANDLE)
+        return LAP_OK; /* the program got nothing, so nothing uses it */
+    swapchain = calloc(1, sizeof *swapchain);
+    if (!swapchain)
+        return no_memory(r);
+    swapchain->dev = dev;
+    swapchain->index = gen_u64_VkSwapchainKHR(*args->pSwapchain);
+    swapchain->surface = gen_u64_VkSurfaceKHR(args->pCreateInfo->surface);
+    status = describe_images(r, swapchain, args->pCreateInfo);
+    if (status == LAP_OK)
+        status = check_images(r, swapchain);
+    if (status == LAP_OK)
+        status = attach_window(r, swapchain);
+    /* No driver ever sees this handle: the record's address is as good as any. */
+    if (status == LAP_OK)
+        status = replay_object_add(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index, (uint64_t)(uintptr_t)swapchain, dev, &object);
+    if (status != LAP_OK) {
+        destroy_swapchain(swapchain);
+        return status;
+    }
+    object->record = swapchain;
+    return LAP_OK;
+}
+
+enum lap_status replay_DestroySwapchainKHR(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_vkDestroySwapchainKHR *args)
+{
+    struct replay_swapchain *swapchain = replay_swapchain_of(r, args->swapchain);
+
+    if (!swapchain)
+        return LAP_OK;
+    /* The program may destroy a swapchain whose last images are still being presented. */
+    dev->vk.DeviceWaitIdle(dev->live);
+    for (size_t i = 0; i < swapchain->image_object_count; i++) {
+        struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, swapchain->image_objects[i]);
+        if (object)
+            free(object->record);
+        replay_object_remove(r, GEN_HANDLE_VkImage, swapchain->image_objects[i]);
+    }
+    replay_object_remove(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index);
+    destroy_swapchain(swapchain);
+    return LAP_OK;
+}
+
+/* ---- images ---- */
+
+static enum lap_status make_image(struct replay *r, struct replay_swapchain *swapchain, struct replay_swapchain_image *image)
+{
+    struct replay_device *dev = swapchain->dev;
+    struct replay_needs needs;
+    enum lap_status status = replay_result(r, dev->vk.CreateImage(dev->live, &swapchain->info, NULL, &image->live));
+
+    if (status != LAP_OK)
+        return status;
+    replay_image_needs(dev, image->live, false, 0, &needs);
+    needs.wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    status = replay_place_alloc(r, dev, &needs, &image->place);
+    if (status == LAP_OK)
+        status = replay_result(r, dev->vk.BindImageMemory(dev->live, image->live, image->place.memory, image->place.offset));
+    if (status != LAP_OK) {
+        dev->vk.DestroyImage(dev->live, image->live, NULL);
+        replay_place_free(dev, &image->place);
+        image->live = VK_NULL_HANDLE;
+    }
+    return status;
+}
+
+static enum lap_status need_image(struct replay *r, struct replay_swapchain *swapchain, uint32_t image_index)
+{
+    if (image_index >= REPLAY_MAX_SWAPCHAIN_IMAGES)
+        return replay_fail(r, "VkSwapchainKHR:%" PRIu64 " can't have an image %u", swapchain->index, image_index);
+    return swapchain->images[image_index].live ? LAP_OK : make_image(r, swapchain, &swapchain->images[image_index]);
+}
+
+enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle, uint32_t image_index,
+                                       VkImage *out_image)
+{
+    struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
+    enum lap_status status;
+
+    *out_image = VK_NULL_HANDLE;
+    if (!swapchain || swapchain->dev != dev)
+        return replay_fail(r, "a swapchain that is not alive");
+    status = need_image(r, swapchain, image_index);
+    if (status == LAP_OK)
+        *out_image = swapchain->images[image_index].live;
+    return status;
+}
+
+/* Makes image `image_index` known as VkImage:index. The program may ask for the same images again. */
+static enum lap_status add_image_object(struct replay *r, struct replay_swapchain *swapchain, uint32_t image_index, uint64_t index)
+{
+    uint64_t live = gen_u64_VkImage(swapchain->images[image_index].live);
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, index);
+    struct replay_image *record;
+    enum lap_status status;
+
+    if (object && object->live == live && object->parent == swapchain->index)
+        return LAP_OK;
+    if (swapchain->image_object_count == swapchain->image_object_capacity) {
+        size_t capacity = swapchain->image_object_capacity ? 2 * swapchain->image_object_capacity : 8;
+        uint64_t *more = realloc(swapchain->image_objects, capacity * sizeof *more);
+        if (!more)
+            return no_memory(r);
+        swapchain->image_objects = more;
+        swapchain->image_object_capacity = capacity;
+    }
+    record = calloc(1, sizeof *record);
+    if (!record)
+        return no_memory(r);
+    record->info = swapchain->info;
+    record->info.pNext = NULL;
+    record->info.pQueueFamilyIndices = NULL;
+    record->bound = record->of_swapchain = true;
+    status = replay_object_add(r, GEN_HANDLE_VkImage, index, live, swapchain->dev, &object);
+    if (status != LAP_OK) {
+        free(record);
+        return status;
+    }
+    object->record = record;
+    object->parent = swapchain->index;
+    swapchain->image_objects[swapchain->image_object_count++] = index;
+    return LAP_OK;
+}
+
+enum lap_status replay_GetSwapchainImagesKHR(struct replay *r, struct replay_device *dev,
+                                             struct gen_args_vkGetSwapchainImagesKHR *args)
+{
+    struct replay_swapchain *swapchain = replay_swapchain_of(r, args->swapchain);
+    uint32_t count = args->pSwapchainImages && args->pSwapchainImageCount ? *args->pSwapchainImageCount : 0;
+    enum lap_status status = LAP_OK;
+
+    if (!swapchain)
+        return replay_fail(r, "a swapchain that is not alive");
+    if (args->result < 0)
+        return LAP_OK;
+    for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
+        uint64_t index = gen_u64_VkImage(args->pSwapchainImages[i]);
+        if (index == 0)
+            continue;
+        status = need_image(r, swapchain, i);
+        if (status == LAP_OK)
+            status = add_image_object(r, swapchain, i, index);
+    }
+    return status;
+}
+
+/* ---- acquiring ---- */
+
+/* The program got the image that the trace names. It is free as soon as its last present is over: what is signalled follows in
+ * the order of the queue where that present went. */
+static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle, VkSemaphore semaphore,
+                               VkFence fence, const uint32_t *image_index, VkResult result)
+{
+    struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &semaphore};
+    const struct replay_queue *queue;
+    enum lap_status status;
+
+    if (result != VK_SUCCESS && result != VK_SUBOPTIMAL_KHR)
+        return LAP_OK; /* nothing was acquired, and nothing is signalled */
+    if (!swapchain || swapchain->dev != dev)
+        return replay_fail(r, "a swapchain that is not alive");
+    if (!image_index)
+        return replay_absent(r, "pImageIndex");
+    status = need_image(r, swapchain, *image_index);
+    if (status != LAP_OK || (!semaphore && !fence))
+        return status;
+    queue = swapchain->images[*image_index].presented_by;
+    if (!queue)
+        queue = dev->main_queue;
+    if (!queue)
+        return replay_fail(r, "the device has no queue that could signal");
+    return replay_result(r, dev->vk.QueueSubmit(queue->live, semaphore ? 1 : 0, semaphore ? &submit : NULL, fence));
+}
+
+enum lap_status replay_AcquireNextImageKHR(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_vkAcquireNextImageKHR *args)
+{
+    return acquire(r, dev, args->swapchain, args->semaphore, args->fence, args->pImageIndex, args->result);
+}
+
+enum lap_status replay_AcquireNextImage2KHR(struct replay *r, struct replay_device *dev,
+                                            struct gen_args_vkAcquireNextImage2KHR *args)
+{
+    const VkAcquireNextImageInfoKHR *info = args->pAcquireInfo;
+    return acquire(r, dev, info->swapchain, info->semaphore, info->fence, args->pImageIndex, args->result);
+}

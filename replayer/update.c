@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * update: what the host wrote into memory comes as bytes of an object. Buffers lie as they did; the rows of a linear image are
+ * put where this host's vkGetImageSubresourceLayout wants them.
+ *
+ * The program wrote when the device was not using these bytes, and the waits that told it so are replayed as well: nothing has
+ * to be waited for here.
+ */
+#include <inttypes.h>
+
+#include "gen_replay.h"
+#include "replayer/resource.h"
+
+static bool inside(VkDeviceSize whole, VkDeviceSize offset, VkDeviceSize bytes)
+{
+    return offset <= whole && bytes <= whole - offset;
+}
+
+enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_lapilliUpdateBuffer *args)
+{
+    uint64_t index;
+    const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+
+    if (!record)
+        return replay_fail(r, "an update of a buffer that is not alive");
+    if (args->dataSize == 0)
+        return LAP_OK;
+    if (!args->pData || !inside(record->bytes, args->offset, args->dataSize))
+        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes", args->dataSize,
+                           (uint64_t)args->offset, index, (uint64_t)record->bytes);
+    if (!record->place.memory)
+        return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
+    if (record->place.host)
+        return replay_place_write(r, dev, &record->place, args->offset, args->pData, args->dataSize);
+    return replay_stage_buffer(r, dev, args->buffer, args->offset, args->pData, args->dataSize);
+}
+
+/* Aspects that a format can have, as far as vkGetImageSubresourceLayout takes them one at a time. */
+static bool is_one_aspect(VkImageAspectFlags aspect)
+{
+    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT |
+                                     VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
+    return aspect && !(aspect & (aspect - 1)) && (aspect & known);
+}
+
+static const struct replay_place *plane_place(const struct replay_image *record, VkImageAspectFlags aspect)
+{
+    if (!(record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT))
+        return &record->places[0];
+    return &record->places[aspect == VK_IMAGE_ASPECT_PLANE_1_BIT ? 1 : aspect == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : 0];
+}
+
+/* Where depth and stencil of a texel lie side by side, rows are recorded whole, under the depth aspect. */
+static VkSubresourceLayout ask_layout(const struct replay_device *dev, VkImage image, VkFormat format,
+                                      VkImageSubresource subresource)
+{
+    VkSubresourceLayout layout, stencil;
+
+    dev->vk.GetImageSubresourceLayout(dev->live, image, &subresource, &layout);
+    if (subresource.aspectMask != VK_IMAGE_ASPECT_DEPTH_BIT || format < VK_FORMAT_D16_UNORM_S8_UINT ||
+        format > VK_FORMAT_D32_SFLOAT_S8_UINT)
+        return layout;
+    subresource.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT;
+    dev->vk.GetImageSubresourceLayout(dev->live, image, &subresource, &stencil);
+    if (stencil.offset < layout.offset && layout.offset < stencil.offset + stencil.rowPitch)
+        layout.offset = stencil.offset;
+    return layout;
+}
+
+enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev, struct gen_args_lapilliUpdateImage *args)
+{
+    VkImageSubresource subresource = {args->aspect, args->mipLevel, args->arrayLayer};
+    const struct replay_place *place;
+    VkSubresourceLayout layout;
+    VkDeviceSize offset;
+    uint32_t rows, slices;
+    uint64_t index;
+    const struct replay_image *record = replay_image_of(r, args->image, &index);
+
+    if (!record)
+        return replay_fail(r, "an update of an image that is not alive");
+    if (args->dataSize == 0)
+        return LAP_OK;
+    if (record->of_swapchain || record->info.tiling != VK_IMAGE_TILING_LINEAR)
+        return replay_fail(r, "VkImage:%" PRIu64 " has no layout that the host could write to", index);
+    if (!args->pData || !is_one_aspect(args->aspect) || args->mipLevel >= record->info.mipLevels ||
+        args->arrayLayer >= record->info.arrayLayers)
+        return replay_fail(r, "an update names no part of VkImage:%" PRIu64, index);
+    /* Rows of blocks are at most as many as rows of texels. */
+    rows = record->info.extent.height >> args->mipLevel;
+    slices = record->info.extent.depth >> args->mipLevel;
+    if (args->row >= (rows ? rows : 1) || args->slice >= (slices ? slices : 1))
+        return replay_fail(r, "VkImage:%" PRIu64 " has no row %u of slice %u", index, args->row, args->slice);
+    place = plane_place(record, args->aspect);
+    if (!record->bound || !place->host)
+        return replay_fail(r, "VkImage:%" PRIu64 " is updated but the host can't see its memory", index);
+    layout = ask_layout(dev, args->image, record->info.format, subresource);
+    if (!inside(layout.rowPitch, args->offsetInRow, args->dataSize))
+        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into a row of VkImage:%" PRIu64 " (%" PRIu64 " bytes)",
+                           args->dataSize, (uint64_t)args->offsetInRow, index, (uint64_t)layout.rowPitch);
+    offset = layout.offset + args->slice * layout.depthPitch + args->row * layout.rowPitch + args->offsetInRow;
+    if (!inside(place->bytes, offset, args->dataSize))
+        return replay_fail(r, "row %u lies outside of the memory of VkImage:%" PRIu64, args->row, index);
+    return replay_place_write(r, dev, place, offset, args->pData, args->dataSize);
+}

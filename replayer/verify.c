@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codegen/support/pixels.h"
+#include "gen_replay.h"
+#include "replayer/player.h"
+#include "replayer/resource.h"
+#include "replayer/swapchain.h"
+
+/* A lapilliCheckPresent that waits for its present. */
+struct expected {
+    uint64_t swapchain_index;
+    uint32_t image_index;
+    VkFormat format;
+    VkExtent2D extent;
+    uint64_t low, high;
+    bool done;
+};
+
+struct replay_check {
+    struct replay_check_summary summary;
+    struct expected *expected;
+    size_t count, capacity;
+};
+
+enum lap_status replay_check_create(struct replay *r)
+{
+    if (!r->options.verify)
+        return LAP_OK;
+    r->check = calloc(1, sizeof *r->check);
+    return r->check ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+}
+
+void replay_check_destroy(struct replay *r)
+{
+    if (r->check)
+        free(r->check->expected);
+    free(r->check);
+    r->check = NULL;
+}
+
+struct replay_check_summary replay_check_summary(const struct replay *r)
+{
+    return r->check ? r->check->summary : (struct replay_check_summary){0};
+}
+
+/* Counts a difference; true for the first one, which is the one to talk about. */
+static bool count_difference(struct replay_check *check, uint64_t frame)
+{
+    if (check->summary.different++)
+        return false;
+    check->summary.first_frame = frame;
+    return true;
+}
+
+/* ---- presented images ---- */
+
+enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_lapilliCheckPresent *args)
+{
+    struct replay_swapchain *swapchain;
+    struct replay_check *check = r->check;
+
+    if (!check)
+        return LAP_OK;
+    swapchain = replay_swapchain_of(r, args->swapchain);
+    if (!swapchain)
+        return replay_fail(r, "a swapchain that is not alive");
+    if (check->count == check->capacity) {
+        size_t capacity = check->capacity ? check->capacity * 2 : 4;
+        struct expected *more = realloc(check->expected, capacity * sizeof *more);
+        if (!more)
+            return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+        check->expected = more;
+        check->capacity = capacity;
+    }
+    check->expected[check->count++] = (struct expected){swapchain->index, args->imageIndex, args->format,
+                                                        {args->width, args->height}, args->hashLow, args->hashHigh, false};
+    return LAP_OK;
+}
+
+static struct expected *find_expected(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
+{
+    for (size_t i = 0; r->check && i < r->check->count; i++) {
+        struct expected *e = &r->check->expected[i];
+        if (!e->done && e->swapchain_index == swapchain_index && e->image_index == image_index)
+            return e;
+    }
+    return NULL;
+}
+
+bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
+{
+    return find_expected(r, swapchain_index, image_index) != NULL;
+}
+
+static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat format, VkExtent2D extent, const void *pixels)
+{
+    char path[4096];
+    int length;
+
+    if (!r->options.mismatch_dir)
+        return LAP_OK;
+    length = snprintf(path, sizeof path, "%s/mismatch_frame_%" PRIu64 ".png", r->options.mismatch_dir, frame);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return lap_fail(LAP_ERROR_ARGUMENT, "the name of the folder for differing images is too long");
+    return lap_png_write(path, lap_pixels_layout(format), pixels, extent.width, extent.height);
+}
+
+enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index, uint32_t image_index, uint64_t frame,
+                                     VkFormat format, VkExtent2D extent, const void *pixels, size_t bytes)
+{
+    struct expected *e = find_expected(r, swapchain_index, image_index);
+    uint64_t low, high;
+
+    if (!e)
+        return LAP_OK;
+    e->done = true;
+    if (!pixels || e->format != format || e->extent.width != extent.width || e->extent.height != extent.height) {
+        r->check->summary.skipped++;
+        return LAP_OK;
+    }
+    r->check->summary.checks++;
+    lap_pixels_hash(pixels, bytes, &low, &high);
+    if ((low == e->low && high == e->high) || !count_difference(r->check, frame))
+        return LAP_OK;
+    lap_log(r->log, LAP_LOG_ERROR,
+            "frame %" PRIu64 " differs: image %u of VkSwapchainKHR:%" PRIu64 " (%u x %u) has hash %016" PRIx64 "%016" PRIx64
+            ", recorded %016" PRIx64 "%016" PRIx64,
+            frame, image_index, swapchain_index, extent.width, extent.height, high, low, e->high, e->low);
+    return write_mismatch(r, frame, format, extent, pixels);
+}
+
+void replay_check_end_present(struct replay *r)
+{
+    if (!r->check)
+        return;
+    for (size_t i = 0; i < r->check->count; i++)
+        r->check->summary.skipped += !r->check->expected[i].done;
+    r->check->count = 0;
+}
+
+/* ---- buffers ---- */
+
+static enum lap_status read_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                   const struct replay_buffer *record, VkDeviceSize offset, VkDeviceSize bytes,
+                                   const void **out_data)
+{
+    struct lap_readback_queue at = {0};
+    enum lap_status status;
+
+    if (record->place.host) {
+        status = replay_place_invalidate(r, dev, &record->place, offset, bytes);
+        *out_data = record->place.host + offset;
+        return status;
+    }
+    if (!dev->main_queue)
+        return replay_fail(r, "the device has no queue for copies");
+    at.queue = dev->main_queue->live;
+    at.family = dev->main_queue->family;
+    status = lap_readback_buffer(replay_device_readback(dev), &at, buffer, offset, bytes, out_data);
+    return status == LAP_OK ? LAP_OK : replay_place(r, status);
+}
+
+enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device *dev, struct gen_args_lapilliCheckBuffer *args)
+{
+    uint64_t index, low, high;
+    const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+    const void *data = NULL;
+    enum lap_status status;
+
+    if (!r->check)
+        return LAP_OK;
+    if (!record || !record->place.memory)
+        return replay_fail(r, "a check of a buffer that is not alive or has no memory");
+    if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
+        return replay_fail(r, "a check of what is not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes", index,
+                           (uint64_t)record->bytes);
+    status = read_buffer(r, dev, args->buffer, record, args->offset, args->size, &data);
+    if (status != LAP_OK)
+        return status;
+    r->check->summary.checks++;
+    lap_pixels_hash(data, (size_t)args->size, &low, &high);
+    if ((low == args->hashLow && high == args->hashHigh) || !count_difference(r->check, r->packet.frame + 1))
+        return LAP_OK;
+    lap_log(r->log, LAP_LOG_ERROR,
+            "frame %" PRIu64 ", packet %" PRIu64 ": VkBuffer:%" PRIu64 " differs in bytes %" PRIu64 " to %" PRIu64
+            ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
+            r->packet.frame + 1, r->packet.ticket, index, (uint64_t)args->offset, (uint64_t)(args->offset + args->size), high, low,
+            args->hashHigh, args->hashLow);
+    return LAP_OK;
+}

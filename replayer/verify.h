@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify: compares what a replay computes with the hashes that `lapilli capture --verify` put into the trace.
+ * lapilliCheckPresent stands in front of the vkQueuePresentKHR that it belongs to, so it is kept until then.
+ */
+#ifndef LAP_REPLAYER_VERIFY_H
+#define LAP_REPLAYER_VERIFY_H
+
+#include "replayer/context.h"
+
+/* Sets r->check when r->options.verify asks for it. */
+enum lap_status replay_check_create(struct replay *r) LAP_MUST_CHECK;
+void replay_check_destroy(struct replay *r);
+
+struct replay_check_summary {
+    uint64_t checks, different;
+    uint64_t skipped;           /* checks that could not be made: the image's format or size can't be read back */
+    uint64_t first_frame;       /* of the first difference, counted from 1; 0: none */
+};
+struct replay_check_summary replay_check_summary(const struct replay *r);
+
+/* Whether the next present of this swapchain has a check. */
+bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index);
+
+/* The pixels of the image that is presented as `frame`. Ends the check that waited for it. pixels NULL: they can't be had. */
+enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index, uint32_t image_index, uint64_t frame,
+                                     VkFormat format, VkExtent2D extent, const void *pixels, size_t bytes) LAP_MUST_CHECK;
+/* After a present: checks that waited for it and did not fit are counted as skipped. */
+void replay_check_end_present(struct replay *r);
+
+#endif
