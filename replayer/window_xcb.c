@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef VK_USE_PLATFORM_XCB_KHR
+
+#define KEYSYM_ESCAPE 0xff1bu
+
+struct replay_xcb {
+    xcb_connection_t *connection;
+    xcb_window_t window;
+    xcb_atom_t protocols, delete_window;
+    xcb_keycode_t escape; /* 0: the keyboard has none */
+    VkExtent2D extent;
+    bool closed;
+};
+
+bool replay_xcb_answers(void)
+{
+    xcb_connection_t *connection;
+    bool answers;
+
+    if (!getenv("DISPLAY"))
+        return false;
+    connection = xcb_connect(NULL, NULL);
+    answers = connection && !xcb_connection_has_error(connection);
+    xcb_disconnect(connection);
+    return answers;
+}
+
+static xcb_atom_t find_atom(xcb_connection_t *connection, const char *name)
+{
+    xcb_intern_atom_reply_t *reply =
+        xcb_intern_atom_reply(connection, xcb_intern_atom(connection, 0, (uint16_t)strlen(name), name), NULL);
+    xcb_atom_t atom = reply ? reply->atom : XCB_ATOM_NONE;
+    free(reply);
+    return atom;
+}
+
+/* Which key gives Escape on this keyboard. */
+static xcb_keycode_t find_escape(xcb_connection_t *connection)
+{
+    const xcb_setup_t *setup = xcb_get_setup(connection);
+    uint8_t count = (uint8_t)(setup->max_keycode - setup->min_keycode + 1);
+    xcb_get_keyboard_mapping_reply_t *reply = xcb_get_keyboard_mapping_reply(
+        connection, xcb_get_keyboard_mapping(connection, setup->min_keycode, count), NULL);
+    xcb_keycode_t escape = 0;
+
+    if (!reply)
+        return 0;
+    for (int i = 0; i < xcb_get_keyboard_mapping_keysyms_length(reply) && !escape; i++)
+        if (reply->keysyms_per_keycode && xcb_get_keyboard_mapping_keysyms(reply)[i] == KEYSYM_ESCAPE)
+            escape = (xcb_keycode_t)(setup->min_keycode + i / reply->keysyms_per_keycode);
+    free(reply);
+    return escape;
+}
+
+enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct replay_xcb **out_xcb)
+{
+    const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY | XCB_EVENT_MASK_KEY_PRESS;
+    struct replay_xcb *xcb = calloc(1, sizeof *xcb);
+    xcb_screen_t *screen;
+
+    *out_xcb = NULL;
+    if (!xcb)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    xcb->connection = xcb_connect(NULL, NULL);
+    if (!xcb->connection || xcb_connection_has_error(xcb->connection)) {
+        replay_xcb_close(&xcb);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "no display answers (DISPLAY is %s)", getenv("DISPLAY") ? getenv("DISPLAY") : "not set");
+    }
+    screen = xcb_setup_roots_iterator(xcb_get_setup(xcb->connection)).data;
+    xcb->extent = extent;
+    xcb->window = xcb_generate_id(xcb->connection);
+    xcb_create_window(xcb->connection, XCB_COPY_FROM_PARENT, xcb->window, screen->root, 0, 0, (uint16_t)extent.width,
+                      (uint16_t)extent.height, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual, XCB_CW_EVENT_MASK, &events);
+    xcb->protocols = find_atom(xcb->connection, "WM_PROTOCOLS");
+    xcb->delete_window = find_atom(xcb->connection, "WM_DELETE_WINDOW");
+    xcb->escape = find_escape(xcb->connection);
+    xcb_change_property(xcb->connection, XCB_PROP_MODE_REPLACE, xcb->window, xcb->protocols, XCB_ATOM_ATOM, 32, 1,
+                        &xcb->delete_window);
+    replay_xcb_title(xcb, title);
+    xcb_map_window(xcb->connection, xcb->window);
+    xcb_flush(xcb->connection);
+    *out_xcb = xcb;
+    return LAP_OK;
+}
+
+void replay_xcb_close(struct replay_xcb **xcb)
+{
+    if (!*xcb)
+        return;
+    if ((*xcb)->window)
+        xcb_destroy_window((*xcb)->connection, (*xcb)->window);
+    xcb_disconnect((*xcb)->connection);
+    free(*xcb);
+    *xcb = NULL;
+}
+
+enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct replay_instance *instance,
+                                   VkSurfaceKHR *out_surface)
+{
+    VkXcbSurfaceCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR, .connection = xcb->connection,
+                                      .window = xcb->window};
+    VkResult result;
+
+    if (!instance->has_xcb || !instance->vk.CreateXcbSurfaceKHR)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver can't draw into X windows");
+    result = instance->vk.CreateXcbSurfaceKHR(instance->live, &info, NULL, out_surface);
+    if (result < 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateXcbSurfaceKHR gives %s", replay_result_name(result));
+    return LAP_OK;
+}
+
+void replay_xcb_title(struct replay_xcb *xcb, const char *title)
+{
+    xcb_change_property(xcb->connection, XCB_PROP_MODE_REPLACE, xcb->window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8,
+                        (uint32_t)strlen(title), title);
+    xcb_flush(xcb->connection);
+}
+
+void replay_xcb_resize(struct replay_xcb *xcb, VkExtent2D extent)
+{
+    const uint32_t values[] = {extent.width, extent.height};
+    xcb_configure_window(xcb->connection, xcb->window, XCB_CONFIG_WINDOW_WIDTH | XCB_CONFIG_WINDOW_HEIGHT, values);
+    xcb_flush(xcb->connection);
+}
+
+static void take_event(struct replay_xcb *xcb, const xcb_generic_event_t *event)
+{
+    switch (event->response_type & 0x7f) {
+    case XCB_CONFIGURE_NOTIFY: {
+        const xcb_configure_notify_event_t *configure = (const void *)event;
+        xcb->extent = (VkExtent2D){configure->width, configure->height};
+        break;
+    }
+    case XCB_KEY_PRESS:
+        xcb->closed |= xcb->escape && ((const xcb_key_press_event_t *)(const void *)event)->detail == xcb->escape;
+        break;
+    case XCB_CLIENT_MESSAGE: {
+        const xcb_client_message_event_t *message = (const void *)event;
+        xcb->closed |= message->type == xcb->protocols && message->data.data32[0] == xcb->delete_window;
+        break;
+    }
+    case XCB_DESTROY_NOTIFY: xcb->closed = true; break;
+    default: break;
+    }
+}
+
+bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
+{
+    xcb_generic_event_t *event;
+
+    while ((event = xcb_poll_for_event(xcb->connection))) {
+        take_event(xcb, event);
+        free(event);
+    }
+    *out_extent = xcb->extent;
+    return !xcb->closed && !xcb_connection_has_error(xcb->connection);
+}
+
+#else /* a build without XCB */
+
+struct replay_xcb { char unused; };
+
+bool replay_xcb_answers(void) { return false; }
+enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct replay_xcb **out_xcb)
+{
+    *out_xcb = NULL;
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "this build has no windows");
+}
+void replay_xcb_close(struct replay_xcb **xcb) {}
+enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct replay_instance *instance,
+                                   VkSurfaceKHR *out_surface)
+{
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "this build has no windows");
+}
+void replay_xcb_title(struct replay_xcb *xcb, const char *title) {}
+void replay_xcb_resize(struct replay_xcb *xcb, VkExtent2D extent) {}
+bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent) { return false; }
+
+#endif
