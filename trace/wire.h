@@ -35,7 +35,7 @@ struct lap_enc {
     uint32_t unknown_structs; /* pNext structures that were left out because the registry has no such type */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
-    uint32_t scratch[4];       /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
+    uint32_t scratch[4]; /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
 };
 
 void lap_enc_init(struct lap_enc *enc, const struct lap_object_tables *objects, struct lap_writer *writer);

@@ -99,10 +99,11 @@ UNIT_TEST(churn_keeps_the_table)
     lap_map_finish(&map);
 }
 
-/* Stable keys are there all the time while the others come and go: no reader may ever miss one, or see another's value. */
-#define STABLE 64u
+/* Stable keys are there all the time while the others come and go: no reader may ever miss one, or see another's value.
+ */
+#define STABLE   64u
 #define CHURNERS 2u
-#define ROUNDS 60000u
+#define ROUNDS   60000u
 
 static struct lap_map shared;
 static _Atomic bool done;

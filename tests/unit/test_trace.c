@@ -98,10 +98,22 @@ static void check_packets(uint64_t count, uint64_t frame_packets, enum lap_chunk
     lap_reader_close(&reader);
 }
 
-UNIT_TEST(packets_without_frames) { check_packets(100, 0, LAP_CODEC_LZ4); }
-UNIT_TEST(packets_with_frames) { check_packets(1000, 10, LAP_CODEC_LZ4); }
-UNIT_TEST(packets_of_many_chunks) { check_packets(100000, 0, LAP_CODEC_LZ4); }
-UNIT_TEST(packets_of_many_chunks_not_packed) { check_packets(100000, 30000, LAP_CODEC_NONE); }
+UNIT_TEST(packets_without_frames)
+{
+    check_packets(100, 0, LAP_CODEC_LZ4);
+}
+UNIT_TEST(packets_with_frames)
+{
+    check_packets(1000, 10, LAP_CODEC_LZ4);
+}
+UNIT_TEST(packets_of_many_chunks)
+{
+    check_packets(100000, 0, LAP_CODEC_LZ4);
+}
+UNIT_TEST(packets_of_many_chunks_not_packed)
+{
+    check_packets(100000, 30000, LAP_CODEC_NONE);
+}
 
 static uint8_t *noise(size_t bytes, uint64_t seed)
 {
@@ -161,8 +173,9 @@ UNIT_TEST(blobs_are_stored_once)
 /* Blobs around every size at which something changes, between small ones, read back with little memory. */
 UNIT_TEST(large_blobs_go_in_parts)
 {
-    static const size_t sizes[] = {9u << 20,        1, (512u << 10) - 64, (512u << 10) - 48, (512u << 10) - 47, 512u << 10,
-                                   (512u << 10) + 1, 5, (1u << 20) - 1,    1u << 20,          (1u << 20) + 1,    2u << 20};
+    static const size_t sizes[] = {9u << 20,          1,          (512u << 10) - 64, (512u << 10) - 48,
+                                   (512u << 10) - 47, 512u << 10, (512u << 10) + 1,  5,
+                                   (1u << 20) - 1,    1u << 20,   (1u << 20) + 1,    2u << 20};
     enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
     for (int codec = 0; codec < 2; codec++) {
         struct lap_writer *writer = create_trace(codec ? LAP_CODEC_LZ4 : LAP_CODEC_NONE, NULL);

@@ -8,7 +8,7 @@
 #include "trace/chunk.h"
 
 #define PACKETS 60u
-#define BLOBS 4u
+#define BLOBS   4u
 
 /* A small trace with everything in it: two streams, blobs of which one is in parts, information, frames or none. */
 static struct file_bytes sample(bool frames, enum lap_chunk_codec codec, const char *stop_reason)
@@ -72,8 +72,10 @@ static struct outcome read_sample(const void *data, size_t bytes)
     out.indexed = summary->indexed;
     out.frames = summary->frames;
     out.right &= summary->complete == !summary->stopped;
-    out.right &= strcmp(summary->info, "{\"program\":\"sample\"}") == 0 || (!out.complete && strcmp(summary->info, "{}") == 0);
-    out.right &= lap_reader_command_count(reader) == 4 && strcmp(lap_reader_command_name(reader, 2), "vkDestroyThing") == 0;
+    out.right &= strcmp(summary->info, "{\"program\":\"sample\"}") == 0 ||
+                 (!out.complete && strcmp(summary->info, "{}") == 0);
+    out.right &= lap_reader_command_count(reader) == 4 &&
+                 strcmp(lap_reader_command_name(reader, 2), "vkDestroyThing") == 0;
     while ((out.ended = lap_reader_next(reader, &packet)) == LAP_OK) {
         out.packets++;
         out.right &= packet_is_good(&packet, out.packets) && packet.thread_id == 100 + out.packets / 7 % 2;
@@ -115,9 +117,18 @@ static void cut_everywhere(bool frames, enum lap_chunk_codec codec)
     free(file.data);
 }
 
-UNIT_TEST(cut_at_every_byte_with_frames) { cut_everywhere(true, LAP_CODEC_LZ4); }
-UNIT_TEST(cut_at_every_byte_without_frames) { cut_everywhere(false, LAP_CODEC_LZ4); }
-UNIT_TEST(cut_at_every_byte_not_packed) { cut_everywhere(true, LAP_CODEC_NONE); }
+UNIT_TEST(cut_at_every_byte_with_frames)
+{
+    cut_everywhere(true, LAP_CODEC_LZ4);
+}
+UNIT_TEST(cut_at_every_byte_without_frames)
+{
+    cut_everywhere(false, LAP_CODEC_LZ4);
+}
+UNIT_TEST(cut_at_every_byte_not_packed)
+{
+    cut_everywhere(true, LAP_CODEC_NONE);
+}
 
 static void damage_everywhere(bool frames, enum lap_chunk_codec codec)
 {
@@ -141,8 +152,14 @@ static void damage_everywhere(bool frames, enum lap_chunk_codec codec)
     free(file.data);
 }
 
-UNIT_TEST(every_byte_damaged) { damage_everywhere(true, LAP_CODEC_LZ4); }
-UNIT_TEST(every_byte_damaged_without_frames) { damage_everywhere(false, LAP_CODEC_NONE); }
+UNIT_TEST(every_byte_damaged)
+{
+    damage_everywhere(true, LAP_CODEC_LZ4);
+}
+UNIT_TEST(every_byte_damaged_without_frames)
+{
+    damage_everywhere(false, LAP_CODEC_NONE);
+}
 
 UNIT_TEST(a_damaged_index_is_made_up_for)
 {
@@ -238,12 +255,12 @@ static enum lap_status read_forged(void)
 
 static struct lap_chunk_header packets_header(uint32_t stream, uint32_t count, uint64_t first, uint64_t last)
 {
-    return (struct lap_chunk_header){.kind = LAP_CHUNK_PACKETS, .stream = stream, .count = count, .first = first,
-                                     .last = last};
+    return (struct lap_chunk_header){
+        .kind = LAP_CHUNK_PACKETS, .stream = stream, .count = count, .first = first, .last = last};
 }
 
 /* thread 9; then packets of size, command, ticket step, epoch step, flags, body */
-#define THREAD "\x09"
+#define THREAD                     "\x09"
 #define PACKET(step, epoch, flags) "\0\0\0\0\1" step epoch flags
 
 UNIT_TEST(forged_streams)
@@ -342,14 +359,16 @@ UNIT_TEST(forged_dictionaries)
     } cases[] = {
         {"\0\0\0", 3, true},
         {"\2\0\1A\0\0", 6, true},
-        {"\2\1A\0\0\0", 6, false},             /* number 1 without a name */
-        {"\1\1 \0\0", 5, false},               /* a space */
-        {"\1\1\x1b\0\0", 5, false},            /* what a terminal obeys */
-        {"\1\1\x80\0\0", 5, false},            /* no ASCII */
-        {"\0\0\0\0", 4, false},                /* needless bytes */
-        {"\0\0", 2, false},                    /* a list is missing */
+        {"\2\1A\0\0\0", 6, false},              /* number 1 without a name */
+        {"\1\1 \0\0", 5, false},                /* a space */
+        {"\1\1\x1b\0\0", 5, false},             /* what a terminal obeys */
+        {"\1\1\x80\0\0", 5, false},             /* no ASCII */
+        {"\0\0\0\0", 4, false},                 /* needless bytes */
+        {"\0\0", 2, false},                     /* a list is missing */
         {"\xff\xff\xff\xff\x0f\0\0", 7, false}, /* 4 billion names */
-        {"\1\x7f" "A\0\0", 5, false},
+        {"\1\x7f"
+         "A\0\0",
+         5, false},
         {"", 0, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -369,16 +388,20 @@ UNIT_TEST(forged_dictionaries)
 UNIT_TEST(forged_headers)
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
-    struct lap_chunk_header header, good = {.kind = LAP_CHUNK_INFO, .codec = LAP_CODEC_LZ4, .raw_bytes = 1000,
-                                            .stored_bytes = 10, .first = 1, .last = 2};
+    struct lap_chunk_header header, good = {.kind = LAP_CHUNK_INFO,
+                                            .codec = LAP_CODEC_LZ4,
+                                            .raw_bytes = 1000,
+                                            .stored_bytes = 10,
+                                            .first = 1,
+                                            .last = 2};
     lap_chunk_header_store(&good, head);
     CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_OK);
-#define BAD(change)                                                          \
-    do {                                                                     \
-        struct lap_chunk_header bad = good;                                  \
-        change;                                                              \
-        lap_chunk_header_store(&bad, head);                                  \
-        CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT); \
+#define BAD(change)                                                                                                    \
+    do {                                                                                                               \
+        struct lap_chunk_header bad = good;                                                                            \
+        change;                                                                                                        \
+        lap_chunk_header_store(&bad, head);                                                                            \
+        CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT);                                          \
     } while (0)
     BAD(bad.kind = 0);
     BAD(bad.kind = LAP_CHUNK_END + 1);
@@ -412,7 +435,8 @@ static enum lap_status read_blob(const struct lap_blob_entry *entry, uint32_t co
     memset(payload, 0, sizeof(payload));
     lap_blob_entry_store(entry, payload);
     begin_forging();
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_BLOBS, .count = count, .first = 1, .last = last}, payload, bytes);
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_BLOBS, .count = count, .first = 1, .last = last}, payload,
+              bytes);
     add_end();
     fresh_trace_path();
     store_file(trace_path, forged, forged_bytes);
@@ -430,14 +454,14 @@ static enum lap_status read_blob(const struct lap_blob_entry *entry, uint32_t co
 UNIT_TEST(forged_blobs)
 {
     static const uint8_t zeros[100];
-    struct lap_blob_entry good = {.kind = LAP_BLOB_DATA, .total_bytes = 100, .part_bytes = 100,
-                                  .hash = lap_blob_hash_of(zeros, 100)};
+    struct lap_blob_entry good = {
+        .kind = LAP_BLOB_DATA, .total_bytes = 100, .part_bytes = 100, .hash = lap_blob_hash_of(zeros, 100)};
     struct lap_blob_entry bad;
     CHECK_EQ_INT(read_blob(&good, 1, 1, 160), LAP_OK);
     CHECK_EQ_INT(read_blob(&good, 1, 1, 147), LAP_ERROR_FORMAT); /* the chunk is too short for it */
     CHECK_EQ_INT(read_blob(&good, 1, 1, 40), LAP_ERROR_FORMAT);
-    CHECK_EQ_INT(read_blob(&good, 2, 2, 160), LAP_ERROR_FORMAT);  /* a second one is missing */
-    CHECK_EQ_INT(read_blob(&good, 1, 2, 160), LAP_ERROR_FORMAT);  /* the count contradicts the numbers */
+    CHECK_EQ_INT(read_blob(&good, 2, 2, 160), LAP_ERROR_FORMAT); /* a second one is missing */
+    CHECK_EQ_INT(read_blob(&good, 1, 2, 160), LAP_ERROR_FORMAT); /* the count contradicts the numbers */
     CHECK_EQ_INT(read_blob(&good, 0, 1, 160), LAP_ERROR_FORMAT);
     CHECK_EQ_INT(read_blob(&good, UINT32_MAX, UINT32_MAX, 160), LAP_ERROR_FORMAT);
     bad = good, bad.total_bytes = UINT64_MAX;
@@ -460,8 +484,8 @@ UNIT_TEST(forged_blobs)
 static enum lap_status read_parts(int change)
 {
     static uint8_t whole[3000], payload[1048];
-    struct lap_blob_entry entry = {.kind = LAP_BLOB_DATA, .total_bytes = 3000, .part_bytes = 1000,
-                                   .hash = lap_blob_hash_of(whole, 3000)};
+    struct lap_blob_entry entry = {
+        .kind = LAP_BLOB_DATA, .total_bytes = 3000, .part_bytes = 1000, .hash = lap_blob_hash_of(whole, 3000)};
     struct lap_chunk_header header = {.kind = LAP_CHUNK_BLOBS, .count = 1, .first = 1, .last = 1};
     begin_forging();
     for (int part = 0; part < 3; part++) {

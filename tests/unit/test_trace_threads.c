@@ -84,7 +84,8 @@ static void run_threads(struct job *jobs)
         pthread_join(frames[i], NULL);
 }
 
-/* Reads all packets and checks that each thread's are there, in order, with right epochs; returns how many there are. */
+/* Reads all packets and checks that each thread's are there, in order, with right epochs; returns how many there are.
+ */
 static uint64_t read_all(struct lap_reader *reader)
 {
     uint64_t next[THREADS] = {0}, count = 0, barriers = 0, wrong = 0, frame = 0;
@@ -95,8 +96,8 @@ static uint64_t read_all(struct lap_reader *reader)
         lap_dec_init(&dec, packet.body, packet.bytes, NULL, NULL);
         uint64_t thread = lap_get_u64(&dec) - 100, number = lap_get_u64(&dec);
         count++;
-        if (thread >= THREADS || packet.thread_id != thread + 100 || number != next[thread]++ || packet.ticket != count ||
-            packet.epoch != barriers || packet.frame < frame)
+        if (thread >= THREADS || packet.thread_id != thread + 100 || number != next[thread]++ ||
+            packet.ticket != count || packet.epoch != barriers || packet.frame < frame)
             wrong++;
         barriers += packet.flags == LAP_PACKET_BARRIER;
         frame = packet.frame;

@@ -41,8 +41,18 @@ static void check_all_read(void)
 
 UNIT_TEST(unsigned_numbers)
 {
-    static const uint64_t values[] = {0, 1, 0x7f, 0x80, 0x3fff, 0x4000, UINT32_MAX, (uint64_t)UINT32_MAX + 1,
-                                      INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 1, UINT64_MAX};
+    static const uint64_t values[] = {0,
+                                      1,
+                                      0x7f,
+                                      0x80,
+                                      0x3fff,
+                                      0x4000,
+                                      UINT32_MAX,
+                                      (uint64_t)UINT32_MAX + 1,
+                                      INT64_MAX,
+                                      (uint64_t)INT64_MAX + 1,
+                                      UINT64_MAX - 1,
+                                      UINT64_MAX};
     start();
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         if (lap_enc_reserve(&enc, LAP_WIRE_MAX_VARINT))
@@ -115,11 +125,17 @@ UNIT_TEST(strings)
     CHECK_STR(buffer, "");
     check_all_read();
 
-    decode("\x05" "a\0bc", 5);
+    decode("\x05"
+           "a\0bc",
+           5);
     CHECK(lap_dec_string(&dec) == NULL && dec.status == LAP_ERROR_FORMAT);
-    decode("\x06" "abcd", 5);
+    decode("\x06"
+           "abcd",
+           5);
     CHECK(lap_dec_string(&dec) == NULL && dec.status == LAP_ERROR_FORMAT);
-    decode("\x09" "12345678", 9);
+    decode("\x09"
+           "12345678",
+           9);
     memset(buffer, 'x', sizeof(buffer));
     lap_dec_string_into(&dec, buffer, sizeof(buffer));
     CHECK_EQ_INT(dec.status, LAP_ERROR_FORMAT);
@@ -240,7 +256,11 @@ UNIT_TEST(long_forms_of_numbers_are_refused)
 /* Every primitive on every proper prefix of its bytes: it fails, it does not read behind the end. */
 UNIT_TEST(cut_bodies_fail)
 {
-    static const char *const bodies[] = {"\xff\xff\xff\x01", "abcd", "abcdefgh", "\x06" "abcde", "\x08" "abcd"};
+    static const char *const bodies[] = {"\xff\xff\xff\x01", "abcd", "abcdefgh",
+                                         "\x06"
+                                         "abcde",
+                                         "\x08"
+                                         "abcd"};
     static const size_t sizes[] = {4, 4, 8, 6, 5};
     for (unsigned kind = 0; kind < 5; kind++) {
         for (size_t cut = 0; cut < sizes[kind]; cut++) {

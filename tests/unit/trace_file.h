@@ -49,10 +49,10 @@ static inline void fresh_trace_path(void)
 static const char *const trace_commands[] = {"", "vkCreateThing", "vkDestroyThing", "vkQueueThing"};
 static const char *const trace_structs[] = {"", "VkThingInfo"};
 static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};
-#define TRACE_OPTIONS                                                                                   \
-    {                                                                                                   \
-        .commands = {trace_commands, 4}, .structs = {trace_structs, 2}, .handle_types = {trace_handle_types, 3}, \
-        .codec = LAP_CODEC_LZ4,                                                                         \
+#define TRACE_OPTIONS                                                                                                  \
+    {                                                                                                                  \
+        .commands = {trace_commands, 4}, .structs = {trace_structs, 2}, .handle_types = {trace_handle_types, 3},       \
+        .codec = LAP_CODEC_LZ4,                                                                                        \
     }
 
 /* Creates trace_path anew. */
@@ -93,11 +93,13 @@ static inline size_t trace_filler(uint64_t ticket)
     return (size_t)(ticket * 7 % 23);
 }
 
-/* Which barriers there are depends on tickets that the packet does not know beforehand, so only one thread may use this. */
+/* Which barriers there are depends on tickets that the packet does not know beforehand, so only one thread may use
+ * this. */
 static inline uint64_t write_packet(struct lap_stream *stream, uint64_t expected_ticket)
 {
     uint64_t ticket = 0;
-    struct lap_enc *enc = lap_packet_begin(stream, 1 + expected_ticket % 3, trace_flags(expected_ticket), NULL, &ticket);
+    struct lap_enc *enc = lap_packet_begin(stream, 1 + expected_ticket % 3, trace_flags(expected_ticket), NULL,
+                                           &ticket);
     if (!enc)
         return 0;
     if (lap_enc_reserve(enc, 64)) {
