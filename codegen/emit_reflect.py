@@ -33,7 +33,8 @@ class _Enums:
                 values = registry.enums[name].values
             unique: dict[int, str] = {}
             for value_name, value in values:
-                unique.setdefault(value, value_name)
+                # Bit 63 is the sign of the table's type.
+                unique.setdefault(value - (1 << 64) if value >= 1 << 63 else value, value_name)
             self.number[name] = len(self.tables)
             self.tables.append((name, [(n, v) for v, n in sorted(unique.items())]))
 
@@ -234,7 +235,7 @@ def _enum_infos(enums: _Enums, c: Text) -> None:
         if values:
             c(f"static const struct gen_enum_value values_{name}[] = {{")
             for value_name, value in values:
-                c(f'{{{f"INT64_C({value})" if value >= 0 else f"-INT64_C({-value})"}, "{value_name}"}},')
+                c(f'{{{f"INT64_C({value})" if value >= 0 else f"-INT64_C({-value - 1}) - 1"}, "{value_name}"}},')
             c("};")
     c("const struct gen_enum_info gen_enums[GEN_ENUM_COUNT] = {")
     for name, values in enums.tables:

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""Tests of the generator: golden output for a tiny registry, errors for broken ones, facts about the machine's own.
+
+test_codegen.py [--update]: --update rewrites the golden files; look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CODEGEN = HERE.parents[1] / "codegen"
+MANIFESTS = HERE.parents[1] / "manifests"
+sys.path[:0] = [str(CODEGEN), str(MANIFESTS)]
+sys.dont_write_bytecode = True
+
+import generate  # noqa: E402
+import make_manifest  # noqa: E402
+import model as model_module  # noqa: E402
+import overrides as overrides_module  # noqa: E402
+import registry as registry_module  # noqa: E402
+
+TINY_XML = (HERE / "tiny.xml").read_text(encoding="utf-8")
+TINY_TOML = (HERE / "tiny.toml").read_text(encoding="utf-8")
+# Those whose output depends on nothing but the registry and the shapes of members.
+GOLDEN_EMITTERS = ["emit_ids", "emit_encode", "emit_decode", "emit_reflect"]
+UPDATE = False
+
+
+class Scratch(unittest.TestCase):
+    """A folder with a registry and overrides that a test may have changed."""
+
+    def setUp(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+
+    def write(self, xml: str = TINY_XML, toml: str = TINY_TOML) -> tuple[str, str]:
+        (self.folder / "vk.xml").write_text(xml, encoding="utf-8")
+        (self.folder / "overrides.toml").write_text(toml, encoding="utf-8")
+        return str(self.folder / "vk.xml"), str(self.folder / "overrides.toml")
+
+    def model(self, xml: str = TINY_XML, toml: str = TINY_TOML) -> model_module.Model:
+        xml_path, toml_path = self.write(xml, toml)
+        registry = registry_module.load(xml_path)
+        return model_module.build(registry, overrides_module.load(toml_path, registry))
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    """`text` with one thing changed; the thing must be there."""
+    if text.count(old) != 1:
+        raise AssertionError(f"{old!r} is there {text.count(old)} times")
+    return text.replace(old, new)
+
+
+class Golden(Scratch):
+    def test_output_is_as_before(self) -> None:
+        model = self.model()
+        for emitter in GOLDEN_EMITTERS:
+            for name, text in importlib.import_module(emitter).emit(model).items():
+                with self.subTest(name):
+                    path = HERE / "golden" / f"{name}.txt"
+                    if UPDATE:
+                        path.write_text(text, encoding="utf-8")
+                    self.assertEqual(path.read_text(encoding="utf-8") if path.exists() else "", text,
+                                     f"{path.name} differs; if the change is meant, run this test with --update")
+
+    def test_output_is_the_same_again(self) -> None:
+        first, second = (importlib.import_module("emit_reflect").emit(self.model()) for _ in range(2))
+        self.assertEqual(first, second)
+
+
+class TinyModel(Scratch):
+    def setUp(self) -> None:
+        super().setUp()
+        self.tiny = self.model()
+
+    def field(self, owner: str, name: str) -> model_module.Field:
+        plans = {p.name: p for p in self.tiny.structs + self.tiny.commands}
+        return next(f for f in plans[owner].fields if f.name == name)
+
+    def test_what_nobody_requires_is_left_out(self) -> None:
+        self.assertNotIn("vkNobodyRequiresThis", [p.name for p in self.tiny.commands])
+        self.assertNotIn("VK_TOY_other_api", self.tiny.registry.extensions)
+        self.assertEqual(self.tiny.handles, ["VkBuffer", "VkCommandBuffer", "VkDevice", "VkInstance"])
+
+    def test_header_version(self) -> None:
+        self.assertEqual(self.tiny.registry.header_version, "1.3.7")
+
+    def test_numbers_begin_with_our_packets_and_blocks(self) -> None:
+        self.assertEqual([p.name for p in self.tiny.commands[:2]], ["lapilliData", "vkCmdFill"])
+        self.assertEqual([p.number for p in self.tiny.commands], list(range(1, len(self.tiny.commands) + 1)))
+
+    def test_shapes(self) -> None:
+        for owner, name, element, shape, count in (
+                ("VkInstanceCreateInfo", "sType", "scalar", "stype", ""),
+                ("VkInstanceCreateInfo", "pNext", "struct", "pnext", ""),
+                ("VkInstanceCreateInfo", "ppEnabledLayerNames", "char", "strings", "{enabledLayerCount}"),
+                ("VkInstanceCreateInfo", "pName", "char", "string", ""),
+                ("VkBufferCreateInfo", "pFamilies", "scalar", "pointer", "{familyCount}"),
+                ("VkBufferCreateInfo", "pData", "scalar", "bytes", "{dataSize}"),
+                ("VkBufferExtra", "data", "union", "value", ""),
+                ("VkFill", "pMask", "scalar", "pointer", "({low} + 31) / 32"),
+                ("VkToyInfo", "window", "opaque", "value", ""),
+                ("vkCreateBuffer", "pAllocator", "opaque", "skip", ""),
+                ("vkGetBuffers", "pBuffers", "handle", "pointer", "(*{pCount})"),
+                ("vkCmdFill", "constants", "scalar", "array", "")):
+            with self.subTest(f"{owner}.{name}"):
+                f = self.field(owner, name)
+                self.assertEqual((f.element, f.shape, f.count), (element, shape, count))
+
+    def test_outputs_and_ends(self) -> None:
+        self.assertTrue(self.field("vkCreateBuffer", "pBuffer").created)
+        self.assertTrue(self.field("vkDestroyBuffer", "buffer").destroyed)
+        self.assertFalse(self.field("vkCreateBuffer", "device").output)
+
+    def test_extension_numbers_and_guards(self) -> None:
+        values = dict(self.tiny.registry.enums["VkStructureType"].values)
+        self.assertEqual(values["VK_STRUCTURE_TYPE_TOY_INFO"], 1000002000)
+        self.assertEqual(values["VK_STRUCTURE_TYPE_BUFFER_EXTRA"], 1000003001)
+        self.assertEqual(dict(self.tiny.registry.enums["VkResult"].values)["VK_ERROR_TOO_MUCH"], -1000003002)
+        self.assertEqual(self.tiny.registry.structs["VkToyInfo"].guard, "VK_USE_PLATFORM_TOY")
+        self.assertIsNone(self.tiny.registry.structs["VkBufferExtra"].guard)
+
+    def test_aliases(self) -> None:
+        self.assertEqual(self.tiny.registry.resolve("VkBufferExtraTOY"), "VkBufferExtra")
+        self.assertEqual(self.tiny.registry.commands["vkCmdFill"].aliases, ["vkCmdFillTOY"])
+
+    def test_dispositions(self) -> None:
+        dispositions = self.tiny.overrides.dispositions
+        self.assertEqual((dispositions["vkDestroyBuffer"].order, dispositions["vkDestroyBuffer"].when), ("barrier", "entry"))
+        self.assertEqual(dispositions["vkGetBuffers"].replay, "info")
+        self.assertEqual(dispositions["vkCreateInstance"].capture, "hand")
+
+
+class Errors(Scratch):
+    """Broken input: generate.py ends with status 1 and one sentence that names the place."""
+
+    def fails(self, expected: str, xml: str = TINY_XML, toml: str = TINY_TOML) -> None:
+        xml_path, toml_path = self.write(xml, toml)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            status = generate.main(["--registry", xml_path, "--overrides", toml_path, "--out", str(self.folder / "out")])
+        self.assertEqual(status, 1)
+        self.assertRegex(said.getvalue(), expected)
+        self.assertTrue(said.getvalue().startswith("codegen: ") and said.getvalue().count("\n") == 1, said.getvalue())
+        self.assertFalse((self.folder / "out").exists())
+
+    # ---- the registry
+
+    def test_no_file(self) -> None:
+        self.write()
+        (self.folder / "vk.xml").unlink()
+        with self.assertRaisesRegex(registry_module.RegistryError, "vk.xml"):
+            registry_module.load(self.folder / "vk.xml")
+
+    def test_no_xml(self) -> None:
+        self.fails("vk.xml: .*line", xml="this is no XML")
+
+    def test_another_root(self) -> None:
+        self.fails("root element is <html>, not <registry>", xml="<html/>")
+
+    def test_alias_of_nothing(self) -> None:
+        self.fails("vkCmdFillTOY is an alias of vkGone", xml=replaced(TINY_XML, 'alias="vkCmdFill"', 'alias="vkGone"'))
+
+    def test_command_without_prototype(self) -> None:
+        self.fails("without a prototype", xml=replaced(
+            TINY_XML, '<command name="vkCmdFillTOY" alias="vkCmdFill"/>', "<command><param/></command>"))
+
+    # ---- the registry says something that has no shape
+
+    def test_length_that_names_nothing(self) -> None:
+        self.fails("vkGetBuffers: the length 'qCount' names no member", xml=replaced(TINY_XML, 'len="pCount"', 'len="qCount"'))
+
+    def test_union_without_selector(self) -> None:
+        self.fails("union VkShapeData has no selector", xml=replaced(TINY_XML, ' selection="VK_SHAPE_BOX"', ""))
+
+    def test_count_behind_what_it_counts(self) -> None:
+        member = "<member><type>uint32_t</type> <name>familyCount</name></member>\n            "
+        moved = replaced(TINY_XML, member, "")
+        self.fails("VkBufferCreateInfo.pFamilies is counted or selected by familyCount, which comes later", xml=replaced(
+            moved, "<name>pFamilies</name></member>", "<name>pFamilies</name></member>\n            " + member))
+
+    def test_pointers_to_pointers(self) -> None:
+        self.fails("VkBufferCreateInfo.pFamilies points to pointers; overrides.toml must give inner_count", xml=replaced(
+            TINY_XML, 'const <type>uint32_t</type>* <name>pFamilies', 'const <type>uint32_t</type>* const* <name>pFamilies'))
+
+    def test_output_before_the_call(self) -> None:
+        self.fails("vkCreateBuffer is written at entry but has outputs", toml=TINY_TOML + """
+[[rule]]
+match = "vkCreateBuffer"
+when = "entry"
+reason = "wrong on purpose"
+""")
+
+    # ---- the overrides
+
+    def test_no_toml(self) -> None:
+        self.fails("overrides.toml: ", toml="[[rule")
+
+    def test_no_reason(self) -> None:
+        self.fails(r"overrides.toml:\d+: the entry for vkGet\* has no reason", toml=replaced(
+            TINY_TOML, 'replay = "info"\nreason = "questions"', 'replay = "info"'))
+
+    def test_no_rule_for_a_command(self) -> None:
+        self.fails("no rule says what is done with vkCreateInstance", toml=replaced(TINY_TOML, 'match = "vk*"', 'match = "vkC[!r]*"'))
+
+    def test_rule_for_nothing(self) -> None:
+        self.fails(r"overrides.toml:\d+: the rule for vkGone\* matches no command", toml=replaced(TINY_TOML, '"vkGet*"', '"vkGone*"'))
+
+    def test_command_that_is_not_there(self) -> None:
+        self.fails(r"overrides.toml:\d+: there is no command vkGone", toml=replaced(TINY_TOML, '["vkCreateInstance"]', '["vkGone"]'))
+
+    def test_member_that_is_not_there(self) -> None:
+        self.fails(r"overrides.toml:\d+: VkBufferCreateInfo.pGone is not in the registry",
+                   toml=replaced(TINY_TOML, 'name = "pFamilies"', 'name = "pGone"'))
+
+    def test_union_that_is_not_there(self) -> None:
+        self.fails(r"overrides.toml:\d+: there is no union VkGone",
+                   toml=TINY_TOML + '\n[[union]]\nname = "VkGone"\nas = "raw"\nreason = "wrong on purpose"\n')
+
+    def test_value_that_is_none(self) -> None:
+        self.fails("'sometimes' is none of return, entry", toml=replaced(TINY_TOML, 'when = "entry"', 'when = "sometimes"'))
+
+    def test_packet_parameter_that_is_none(self) -> None:
+        self.fails("a packet parameter reads 'buffer'", toml=replaced(TINY_TOML, '"VkBuffer buffer"', '"buffer"'))
+
+    def test_since_excuses_an_older_registry(self) -> None:
+        newer = replaced(TINY_TOML, 'names = ["vkCreateInstance"]', 'names = ["vkGone"]\nsince = "1.3.8"')
+        self.assertIn("vkCreateInstance", self.model(toml=newer).overrides.dispositions)
+        self.fails("there is no command vkGone", toml=newer.replace('"1.3.8"', '"1.3.7"'))
+
+
+class MachineRegistry(unittest.TestCase):
+    """Facts about whichever registry the machine has."""
+
+    PATH = Path("/usr/share/vulkan/registry/vk.xml")
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not cls.PATH.exists():
+            raise unittest.SkipTest(f"there is no {cls.PATH}")
+        registry = registry_module.load(cls.PATH)
+        cls.machine = model_module.build(registry, overrides_module.load(CODEGEN / "overrides.toml", registry))
+
+    def test_every_command_is_there_once(self) -> None:
+        names = [p.name for p in self.machine.commands]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertGreater(len(names), 400)
+
+    def test_every_disposition_has_a_reason(self) -> None:
+        self.assertEqual([p.name for p in self.machine.commands if not p.disposition.reason], [])
+
+    def test_documentation_names_every_extension(self) -> None:
+        text = importlib.import_module("emit_docs").render(self.machine)
+        rows = set(re.findall(r"^\| `?(VK_\w+)", text, re.MULTILINE))
+        self.assertEqual(rows, set(self.machine.registry.extensions))
+
+
+class Manifest(unittest.TestCase):
+    """The rules of loader and configurator for manifests."""
+
+    VERSION = {"LAPILLI_LAYER_NAME": "VK_LAYER_LAPILLI_capture", "LAPILLI_IMPLEMENTATION_VERSION": "3", "LAPILLI_LAYER_DESCRIPTION": "records"}
+
+    def manifest(self, kind: str) -> dict:
+        return make_manifest.manifest(kind, "../lib/libVkLayer_lapilli.so", "1.4.304", self.VERSION)
+
+    def test_required_keys(self) -> None:
+        layer = self.manifest("explicit")["layer"]
+        for key in ("name", "type", "library_path", "api_version", "implementation_version", "description"):
+            self.assertTrue(layer[key], key)
+        self.assertRegex(layer["name"], "^VK_LAYER_[A-Z0-9]+_[a-z0-9_]+$")
+        self.assertEqual(layer["type"], "GLOBAL")
+
+    def test_only_the_implicit_one_has_switches(self) -> None:
+        self.assertNotIn("enable_environment", self.manifest("explicit")["layer"])
+        layer = self.manifest("implicit")["layer"]
+        self.assertEqual(layer["enable_environment"], {"LAPILLI_CAPTURE": "1"})
+        self.assertEqual(list(layer["disable_environment"]), ["DISABLE_LAPILLI_CAPTURE"])
+
+    def test_settings_are_those_of_the_layer(self) -> None:
+        source = HERE.parents[1] / "layer" / "options.c"
+        if not source.exists():
+            self.skipTest("there is no layer/options.c")
+        table = dict(re.findall(r'{"(LAPILLI_\w+)", "(\w+)",', source.read_text(encoding="utf-8")))
+        table.pop("LAPILLI_CAPTURE", None)  # what switches the layer on is no setting of it
+        settings = self.manifest("explicit")["layer"]["features"]["settings"]
+        self.assertEqual({s["env"]: s["key"] for s in settings}, table)
+
+    def test_version_header_is_read(self) -> None:
+        version = make_manifest.read_version_header(HERE.parents[1] / "base" / "version.h")
+        self.assertLessEqual(set(self.VERSION), set(version))
+
+
+def main() -> int:
+    global UPDATE
+    if "--update" in sys.argv:
+        UPDATE = True
+        sys.argv.remove("--update")
+    result = unittest.main(exit=False, verbosity=0).result
+    bad = len({test.id().split(" ")[0] for test, _ in result.failures + result.errors})
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - bad - skipped} passed, {bad} failed, {skipped} skipped")
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
