@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/submission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/records.h"
+
+#define MOST_SUBMISSIONS 256u /* that are kept apart */
+#define MOST_WRITTEN 1024u    /* ranges of a folded submission before they are merged */
+
+/* ---- one submission ---- */
+
+static bool reserve(void **array, uint32_t *capacity, uint32_t count, size_t bytes)
+{
+    uint32_t more = *capacity ? *capacity * 2 : 4;
+    void *grown;
+    if (count < *capacity)
+        return true;
+    grown = more > UINT32_MAX / 4 ? NULL : realloc(*array, more * bytes);
+    if (!grown)
+        return false;
+    *array = grown;
+    *capacity = more;
+    return true;
+}
+
+bool layer_submission_signal(struct layer_submission *submission, struct layer_point point)
+{
+    if (!reserve((void **)&submission->signals, &submission->signal_capacity, submission->signal_count, sizeof point))
+        return false;
+    submission->signals[submission->signal_count++] = point;
+    return true;
+}
+
+bool layer_submission_wait(struct layer_submission *submission, struct layer_point point)
+{
+    if (!reserve((void **)&submission->waits, &submission->wait_capacity, submission->wait_count, sizeof point))
+        return false;
+    submission->waits[submission->wait_count++] = point;
+    return true;
+}
+
+bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written)
+{
+    if (!reserve((void **)&submission->written, &submission->written_capacity, submission->written_count, sizeof written))
+        return false;
+    submission->written[submission->written_count++] = written;
+    return true;
+}
+
+static void destroy(struct layer_submission *submission)
+{
+    free(submission->signals);
+    free(submission->waits);
+    free(submission->written);
+    free(submission);
+}
+
+struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue)
+{
+    struct layer_submission *submission = dev->spare_submissions;
+    if (submission) {
+        dev->spare_submissions = submission->next;
+        submission->next = NULL;
+    } else {
+        submission = calloc(1, sizeof *submission);
+    }
+    if (!submission) {
+        layer_stop("out of memory");
+        return NULL;
+    }
+    submission->queue = queue;
+    submission->serial = dev->submit_serial;
+    submission->fence = 0;
+    submission->finished = submission->partial = false;
+    submission->signal_count = submission->wait_count = submission->written_count = 0;
+    if (dev->last_submission)
+        dev->last_submission->next = submission;
+    else
+        dev->submissions = submission;
+    dev->last_submission = submission;
+    atomic_fetch_add_explicit(&dev->submission_count, 1, memory_order_release);
+    return submission;
+}
+
+/* ---- the list ---- */
+
+/* Takes *link out of the list, to be used again. */
+static void take_out(struct layer_device *dev, struct layer_submission **link, struct layer_submission *before)
+{
+    struct layer_submission *submission = *link;
+    *link = submission->next;
+    if (dev->last_submission == submission)
+        dev->last_submission = before;
+    submission->next = dev->spare_submissions;
+    dev->spare_submissions = submission;
+    atomic_fetch_sub_explicit(&dev->submission_count, 1, memory_order_release);
+}
+
+void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
+{
+    struct layer_submission *before = NULL, **link = &dev->submissions;
+    while (*link) {
+        if ((*link)->serial >= first && (*link)->serial <= last) {
+            take_out(dev, link, before);
+        } else {
+            before = *link;
+            link = &before->next;
+        }
+    }
+}
+
+static int compare_written(const void *a, const void *b)
+{
+    const struct layer_written *x = a, *y = b;
+    if (x->resource != y->resource)
+        return x->resource < y->resource ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void merge_written(struct layer_submission *submission)
+{
+    struct layer_written *w = submission->written;
+    uint32_t kept = 0;
+    qsort(w, submission->written_count, sizeof *w, compare_written);
+    for (uint32_t i = 1; i < submission->written_count; i++) {
+        if (w[i].resource == w[kept].resource && w[i].offset <= w[kept].offset + w[kept].bytes) {
+            uint64_t end = w[i].offset + w[i].bytes;
+            if (end > w[kept].offset + w[kept].bytes)
+                w[kept].bytes = end - w[kept].offset;
+        } else {
+            w[++kept] = w[i];
+        }
+    }
+    submission->written_count = kept + 1;
+}
+
+/* Makes the oldest submission part of the next one on its queue: it is then known to be finished a little later. */
+static bool fold(struct layer_device *dev)
+{
+    struct layer_submission *before = NULL, **link = &dev->submissions;
+    for (struct layer_submission *old = dev->submissions; old; before = old, link = &old->next, old = old->next) {
+        struct layer_submission *next = old->next;
+        while (next && next->queue != old->queue)
+            next = next->next;
+        if (!next)
+            continue;
+        for (uint32_t i = 0; i < old->written_count; i++) {
+            struct layer_written written = old->written[i];
+            written.check = false;
+            if (!layer_submission_wrote(next, written))
+                return false;
+        }
+        for (uint32_t i = 0; i < old->wait_count && next->wait_count < MOST_WRITTEN; i++)
+            if (!layer_submission_wait(next, old->waits[i]))
+                return false;
+        if (next->written_count > MOST_WRITTEN)
+            merge_written(next);
+        take_out(dev, link, before);
+        return true;
+    }
+    return true;
+}
+
+void layer_submission_end(struct layer_device *dev)
+{
+    if (atomic_load_explicit(&dev->submission_count, memory_order_relaxed) > MOST_SUBMISSIONS && !fold(dev))
+        layer_stop("out of memory");
+}
+
+void layer_submit_finish(struct layer_device *dev)
+{
+    struct layer_submission *lists[2] = {dev->submissions, dev->spare_submissions}, *next;
+    for (uint32_t i = 0; i < 2; i++)
+        for (struct layer_submission *submission = lists[i]; submission; submission = next) {
+            next = submission->next;
+            destroy(submission);
+        }
+    dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
+    lap_touched_finish(&dev->submitted);
+    lap_touched_finish(&dev->batch);
+    lap_touched_finish(&dev->batch_unchecked);
+    lap_map_finish(&dev->resources);
+}
+
+/* ---- learning that work has finished ---- */
+
+static void finish_point(struct layer_device *dev, uint64_t semaphore, uint64_t value);
+
+/* Everything on the queue up to here. */
+static void finish_through(struct layer_device *dev, VkQueue queue, uint64_t serial, bool partial)
+{
+    for (struct layer_submission *s = dev->submissions; s && s->serial <= serial; s = s->next) {
+        if (s->queue != queue || s->finished)
+            continue;
+        s->finished = true;
+        s->partial = partial;
+        for (uint32_t i = 0; i < s->wait_count; i++)
+            finish_point(dev, s->waits[i].semaphore, s->waits[i].value);
+    }
+}
+
+static void finish_point(struct layer_device *dev, uint64_t semaphore, uint64_t value)
+{
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->signal_count && !s->finished; i++)
+            if (s->signals[i].semaphore == semaphore && s->signals[i].value <= value)
+                finish_through(dev, s->queue, s->serial, s->signals[i].partial);
+}
+
+/* Work that may still be running writes there as well. */
+static bool may_change(const struct layer_device *dev, const struct layer_written *range)
+{
+    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count && !s->finished; i++) {
+            const struct layer_written *other = &s->written[i];
+            if (other->resource == range->resource && other->offset < range->offset + range->bytes &&
+                range->offset < other->offset + other->bytes)
+                return true;
+        }
+    return false;
+}
+
+static void check(struct layer_device *dev, const struct layer_submission *submission)
+{
+    for (uint32_t i = 0; i < submission->written_count; i++) {
+        const struct layer_written *range = &submission->written[i];
+        struct lap_memobj *object = layer_resource_get(dev, range->resource);
+        const struct lap_object *record = object ? lap_memobj_user(object) : NULL;
+        if (record && range->check && record->type == GEN_HANDLE_VkBuffer && !may_change(dev, range))
+            layer_check_buffer(dev, (const struct layer_buffer *)record, range->offset, range->bytes);
+    }
+}
+
+/* The mutex is held until all is done: a thread that learns the same a moment later must find it done. */
+static void retire(struct layer_device *dev)
+{
+    struct layer_submission *before = NULL, **link = &dev->submissions;
+    struct lap_touched *touched = &dev->submitted;
+
+    lap_touched_reset(touched);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count && s->finished; i++) {
+            struct lap_memobj *object = layer_resource_get(dev, s->written[i].resource);
+            if (object && !lap_touched_add(touched, object, s->written[i].offset, s->written[i].bytes, true))
+                layer_stop("out of memory");
+        }
+    if (touched->count && dev->memtrack) {
+        lap_touched_seal(touched);
+        lap_memtrack_device_wrote(dev->memtrack, touched);
+    }
+    if (layer.options.verify && layer_is_recording())
+        for (struct layer_submission *s = dev->submissions; s; s = s->next)
+            if (s->finished && !s->partial)
+                check(dev, s);
+    while (*link) {
+        if ((*link)->finished) {
+            take_out(dev, link, before);
+        } else {
+            before = *link;
+            link = &before->next;
+        }
+    }
+}
+
+static bool nothing_to_learn(const struct layer_device *dev)
+{
+    return atomic_load_explicit(&dev->submission_count, memory_order_acquire) == 0;
+}
+
+void layer_learn_fence(struct layer_device *dev, VkFence fence)
+{
+    const struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
+    if (!record || nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->fence == record->object.index)
+            finish_through(dev, s->queue, s->serial, false);
+    retire(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value)
+{
+    const struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, semaphore);
+    if (!record || nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    finish_point(dev, record->object.index, value);
+    retire(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+void layer_learn_queue(struct layer_device *dev, VkQueue queue)
+{
+    if (nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    finish_through(dev, queue, UINT64_MAX, false);
+    retire(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+void layer_learn_device(struct layer_device *dev)
+{
+    if (nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        s->finished = true;
+    retire(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+void layer_forget_fence(struct layer_device *dev, VkFence fence)
+{
+    const struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
+    if (!record || nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->fence == record->object.index)
+            s->fence = 0;
+    pthread_mutex_unlock(&dev->submit_mutex);
+}

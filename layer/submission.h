@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * submission: the list of submitted work behind submit.h. All of it under dev->submit_mutex.
+ */
+#ifndef LAP_LAYER_SUBMISSION_H
+#define LAP_LAYER_SUBMISSION_H
+
+#include "layer/submit.h"
+#include "layer/touched.h"
+
+/* A signal of a semaphore. Binary semaphores are counted, so that both kinds are numbers that grow. */
+struct layer_point {
+    uint64_t semaphore; /* index of the record */
+    uint64_t value;
+    bool partial; /* signalled when some stages were done, others may go on */
+};
+
+struct layer_written {
+    layer_resource resource;
+    uint64_t offset, bytes;
+    bool check; /* its contents are the same in every run */
+};
+
+/* One batch of a vkQueueSubmit. */
+struct layer_submission {
+    struct layer_submission *next;
+    VkQueue queue;
+    uint64_t serial;
+    uint64_t fence; /* index of the record; 0: none, or reset since */
+    bool finished, partial;
+    struct layer_point *signals, *waits;
+    struct layer_written *written;
+    uint32_t signal_count, wait_count, written_count;
+    uint32_t signal_capacity, wait_capacity, written_capacity;
+};
+
+/* A submission at the end of the list, or NULL when out of memory (the recording stops). */
+struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue);
+bool layer_submission_signal(struct layer_submission *submission, struct layer_point point);
+bool layer_submission_wait(struct layer_submission *submission, struct layer_point point);
+bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
+/* Keeps the list short. After a submission was filled in. */
+void layer_submission_end(struct layer_device *dev);
+/* The driver refused it: nothing of the serials [first, last] will happen. */
+void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
+
+#endif

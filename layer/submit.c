@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* vkQueueSubmit and its kin: what the host wrote goes in front of the work that may read it. */
+#include "layer/submit.h"
+
+#include "gen_layer.h"
+#include "layer/resource.h"
+#include "layer/submission.h"
+#include "layer/update.h"
+
+void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreCreateInfo *pCreateInfo,
+                                const VkAllocationCallbacks *pAllocator, VkSemaphore *pSemaphore, VkResult result)
+{
+    struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, *pSemaphore);
+    const VkSemaphoreTypeCreateInfo *type = layer_chain_find(pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+    if (!record || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
+        return;
+    record->timeline = true;
+    atomic_store_explicit(&record->known, type->initialValue, memory_order_relaxed);
+}
+
+/* One vkQueueSubmit under way. */
+struct gathering {
+    struct layer_device *dev;
+    VkQueue queue;
+    uint64_t first_serial, last_serial;
+    struct layer_submission *submission; /* of the batch; NULL: nobody needs to know when it finishes */
+    bool failed;
+};
+
+static void gather_begin(struct gathering *g, struct layer_device *dev, VkQueue queue)
+{
+    *g = (struct gathering){.dev = dev, .queue = queue};
+    pthread_mutex_lock(&dev->submit_mutex);
+    g->first_serial = dev->submit_serial + 1;
+    lap_touched_reset(&dev->submitted);
+    dev->submitted.everything = dev->bindless;
+}
+
+static void batch_begin(struct gathering *g)
+{
+    g->dev->submit_serial++;
+    g->submission = NULL;
+    lap_touched_reset(&g->dev->batch);
+    lap_touched_reset(&g->dev->batch_unchecked);
+}
+
+static void batch_commands(struct gathering *g, VkCommandBuffer handle)
+{
+    const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
+    if (!cb || !layer_touched_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch, &g->dev->batch_unchecked))
+        g->failed = true;
+}
+
+static bool is_checked(const struct lap_touched *unchecked, const struct lap_touched_range *range)
+{
+    for (size_t i = 0; i < unchecked->count; i++)
+        if (unchecked->ranges[i].object == range->object && unchecked->ranges[i].offset < range->offset + range->bytes &&
+            range->offset < unchecked->ranges[i].offset + unchecked->ranges[i].bytes)
+            return false;
+    return true;
+}
+
+static layer_resource resource_of(const struct lap_memobj *object)
+{
+    const struct lap_object *record = lap_memobj_user(object);
+    return record->type == GEN_HANDLE_VkBuffer ? layer_resource_of_buffer((const struct layer_buffer *)record)
+                                               : layer_resource_of_image((const struct layer_image *)record);
+}
+
+/* After the batch's commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding, it
+ * leaves no record. */
+static void batch_written(struct gathering *g)
+{
+    struct layer_device *dev = g->dev;
+    bool needed = dev->submissions;
+
+    lap_touched_seal(&dev->batch);
+    for (size_t i = 0; i < dev->batch.count && !needed; i++)
+        needed = dev->batch.ranges[i].written;
+    if (needed)
+        g->submission = layer_submission_begin(dev, g->queue);
+    for (size_t i = 0; g->submission && i < dev->batch.count; i++) {
+        const struct lap_touched_range *range = &dev->batch.ranges[i];
+        struct layer_written written = {.offset = range->offset, .bytes = range->bytes};
+        if (!range->written)
+            continue;
+        written.resource = resource_of(range->object);
+        written.check = layer.options.verify && is_checked(&dev->batch_unchecked, range);
+        if (!layer_submission_wrote(g->submission, written))
+            g->failed = true;
+    }
+    if (!lap_touched_append(&dev->submitted, &dev->batch))
+        g->failed = true;
+}
+
+static void batch_wait(struct gathering *g, VkSemaphore semaphore, uint64_t value)
+{
+    const struct layer_semaphore *record = LAYER_GET(g->dev, VkSemaphore, semaphore);
+    struct layer_point point = {.value = value};
+    if (!record || !g->submission)
+        return;
+    point.semaphore = record->object.index;
+    if (!record->timeline)
+        point.value = record->signals;
+    if (!layer_submission_wait(g->submission, point))
+        g->failed = true;
+}
+
+static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t value, bool partial)
+{
+    struct layer_semaphore *record = LAYER_GET(g->dev, VkSemaphore, semaphore);
+    struct layer_point point = {.value = value, .partial = partial};
+    if (!record)
+        return;
+    if (!record->timeline)
+        point.value = ++record->signals;
+    point.semaphore = record->object.index;
+    if (g->submission && !layer_submission_signal(g->submission, point))
+        g->failed = true;
+}
+
+static void gather_fence(struct gathering *g, VkFence fence)
+{
+    const struct layer_fence *record = LAYER_GET(g->dev, VkFence, fence);
+    if (!record)
+        return;
+    if (!g->submission && g->dev->submissions) { /* a submit of nothing but a fence */
+        g->dev->submit_serial++;
+        g->submission = layer_submission_begin(g->dev, g->queue);
+    }
+    if (g->submission)
+        g->submission->fence = record->object.index;
+}
+
+/* Everything is known: writes the updates. Then comes the packet, and gather_end. */
+static void gather_updates(struct gathering *g)
+{
+    if (g->failed)
+        layer_stop("out of memory");
+    lap_touched_seal(&g->dev->submitted);
+    if (g->dev->submitted.count || g->dev->submitted.everything)
+        layer_emit_updates(g->dev, &g->dev->submitted);
+}
+
+/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates. */
+static void gather_end(struct gathering *g)
+{
+    g->last_serial = g->dev->submit_serial;
+    layer_submission_end(g->dev);
+    pthread_mutex_unlock(&g->dev->submit_mutex);
+}
+
+static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
+{
+    struct layer_device *dev = g->dev;
+    if (result != VK_SUCCESS) {
+        if (ticket)
+            layer_packet_result(&dev->tables, ticket, result);
+        pthread_mutex_lock(&dev->submit_mutex);
+        layer_submission_cancel(dev, g->first_serial, g->last_serial);
+        pthread_mutex_unlock(&dev->submit_mutex);
+    }
+    return result;
+}
+
+static void frame_of_submit(void)
+{
+    if (!atomic_load_explicit(&layer.has_surface, memory_order_relaxed))
+        layer_frame_end();
+}
+
+/* The values of timeline semaphores stand in a structure of their own. */
+static void batch_semaphores(struct gathering *g, const void *chain, uint32_t wait_count, const VkSemaphore *waits,
+                             uint32_t signal_count, const VkSemaphore *signals)
+{
+    const VkTimelineSemaphoreSubmitInfo *values = layer_chain_find(chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    const uint64_t *wait_values = values ? values->pWaitSemaphoreValues : NULL;
+    const uint64_t *signal_values = values ? values->pSignalSemaphoreValues : NULL;
+    for (uint32_t i = 0; i < wait_count; i++)
+        batch_wait(g, waits[i], wait_values && i < values->waitSemaphoreValueCount ? wait_values[i] : 0);
+    for (uint32_t i = 0; i < signal_count; i++)
+        batch_signal(g, signals[i], signal_values && i < values->signalSemaphoreValueCount ? signal_values[i] : 0, false);
+}
+
+/* ---- entry points ---- */
+
+static void gather_batch(struct gathering *g, const VkSubmitInfo *info)
+{
+    batch_begin(g);
+    for (uint32_t i = 0; i < info->commandBufferCount; i++)
+        batch_commands(g, info->pCommandBuffers[i]);
+    batch_written(g);
+    batch_semaphores(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores, info->signalSemaphoreCount,
+                     info->pSignalSemaphores);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit(VkQueue queue, uint32_t submitCount, const VkSubmitInfo *pSubmits, VkFence fence)
+{
+    struct layer_device *dev = layer_device_of_VkQueue(queue);
+    struct gathering g;
+    uint64_t ticket = 0;
+    VkResult result;
+
+    if (!layer_is_recording())
+        return dev->vk.QueueSubmit(queue, submitCount, pSubmits, fence);
+    gather_begin(&g, dev, queue);
+    for (uint32_t i = 0; i < submitCount; i++)
+        gather_batch(&g, &pSubmits[i]);
+    gather_fence(&g, fence);
+    gather_updates(&g);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueSubmit, 0);
+    if (enc) {
+        ticket = layer_packet_ticket();
+        gen_encode_vkQueueSubmit(enc, queue, submitCount, pSubmits, fence);
+        layer_packet_end();
+    }
+    gather_end(&g);
+    result = submitted(&g, ticket, dev->vk.QueueSubmit(queue, submitCount, pSubmits, fence));
+    frame_of_submit();
+    return result;
+}
+
+static void gather_batch2(struct gathering *g, const VkSubmitInfo2 *info)
+{
+    batch_begin(g);
+    for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
+        batch_commands(g, info->pCommandBufferInfos[i].commandBuffer);
+    batch_written(g);
+    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
+        batch_wait(g, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
+        batch_signal(g, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value,
+                     !(info->pSignalSemaphoreInfos[i].stageMask &
+                       (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT)));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits, VkFence fence)
+{
+    struct layer_device *dev = layer_device_of_VkQueue(queue);
+    struct gathering g;
+    uint64_t ticket = 0;
+    VkResult result;
+
+    if (!layer_is_recording())
+        return dev->vk.QueueSubmit2(queue, submitCount, pSubmits, fence);
+    gather_begin(&g, dev, queue);
+    for (uint32_t i = 0; i < submitCount; i++)
+        gather_batch2(&g, &pSubmits[i]);
+    gather_fence(&g, fence);
+    gather_updates(&g);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueSubmit2, 0);
+    if (enc) {
+        ticket = layer_packet_ticket();
+        gen_encode_vkQueueSubmit2(enc, queue, submitCount, pSubmits, fence);
+        layer_packet_end();
+    }
+    gather_end(&g);
+    result = submitted(&g, ticket, dev->vk.QueueSubmit2(queue, submitCount, pSubmits, fence));
+    frame_of_submit();
+    return result;
+}
+
+static void gather_sparse(struct gathering *g, const VkBindSparseInfo *info)
+{
+    batch_begin(g);
+    batch_written(g);
+    batch_semaphores(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores, info->signalSemaphoreCount,
+                     info->pSignalSemaphores);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t bindInfoCount, const VkBindSparseInfo *pBindInfo,
+                                                       VkFence fence)
+{
+    struct layer_device *dev = layer_device_of_VkQueue(queue);
+    struct gathering g;
+    uint64_t ticket = 0;
+
+    if (!layer_is_recording())
+        return dev->vk.QueueBindSparse(queue, bindInfoCount, pBindInfo, fence);
+    gather_begin(&g, dev, queue);
+    dev->submitted.everything = false; /* binds read nothing */
+    for (uint32_t i = 0; i < bindInfoCount; i++)
+        gather_sparse(&g, &pBindInfo[i]);
+    gather_fence(&g, fence);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueBindSparse, 0);
+    if (enc) {
+        ticket = layer_packet_ticket();
+        gen_encode_vkQueueBindSparse(enc, queue, bindInfoCount, pBindInfo, fence);
+        layer_packet_end();
+    }
+    gather_end(&g);
+    return submitted(&g, ticket, dev->vk.QueueBindSparse(queue, bindInfoCount, pBindInfo, fence));
+}
+
+/* ---- the host lets submitted work go on: what it wrote in between is read by that work ---- */
+
+void hook_before_SignalSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreSignalInfo *pSignalInfo)
+{
+    layer_emit_updates(dev, NULL);
+}
+
+void hook_before_SetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
+{
+    layer_emit_updates(dev, NULL);
+}

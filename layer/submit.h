@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * submit: submitted work that the program does not yet know to be finished, and what is done when it learns so: what the
+ * device wrote into host-visible memory is no host write, and capture --verify notes its hash.
+ *
+ * Finished is known of a submission when it is known of a later one on the same queue, or of one that waited for a semaphore
+ * which it signalled. Nothing is done twice, and the oldest submissions are folded together when a program never asks.
+ */
+#ifndef LAP_LAYER_SUBMIT_H
+#define LAP_LAYER_SUBMIT_H
+
+#include "layer/layer.h"
+
+/* The program has learnt that these are signalled or idle. After the packet of the call; any thread, no packet open. */
+void layer_learn_fence(struct layer_device *dev, VkFence fence);
+void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value);
+void layer_learn_queue(struct layer_device *dev, VkQueue queue);
+void layer_learn_device(struct layer_device *dev);
+
+/* The fence will tell something else from now on. */
+void layer_forget_fence(struct layer_device *dev, VkFence fence);
+
+/* verify.c: writes lapilliCheckBuffer packets for bytes that the device wrote. Under dev->submit_mutex. */
+void layer_check_buffer(struct layer_device *dev, const struct layer_buffer *buffer, uint64_t offset, uint64_t bytes);
+
+#endif
