@@ -17,6 +17,7 @@ void layer_cmdbuf_reset(struct layer_cmdbuf *cb)
     cb->state = LAYER_CMDBUF_INITIAL;
     cb->sets_count = 0;
     lap_touched_reset(&cb->touched);
+    lap_touched_reset(&cb->unchecked);
 }
 
 static void unlink_from_pool(struct layer_cmdbuf *cb)
@@ -36,6 +37,7 @@ void layer_cmdbuf_finish(struct lap_object *object)
     unlink_from_pool(cb);
     lap_enc_finish(&cb->enc);
     lap_touched_finish(&cb->touched);
+    lap_touched_finish(&cb->unchecked);
     free(cb->sets);
 }
 
@@ -53,6 +55,7 @@ void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device
         cb->secondary = pAllocateInfo->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
         lap_enc_init(&cb->enc, &dev->tables, NULL);
         lap_touched_init(&cb->touched);
+        lap_touched_init(&cb->unchecked);
         if (!pool)
             continue;
         cb->pool = pool;

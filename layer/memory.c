@@ -253,6 +253,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     if (!buffer || !memory)
         return;
     buffer->device_only = is_device_only(memory);
+    buffer->non_coherent = !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
