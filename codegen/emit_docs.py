@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/extensions.md: what is done with every extension and with every command that is not generated.
 
-emit_docs.py --registry vk.xml --out docs/extensions.md [--check]: --check compares instead of writing.
+emit_docs.py --registry vk.xml (--out | --check) docs/extensions.md: --out writes it, --check compares.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Writes docs/extensions.md.")
     parser.add_argument("--registry", required=True)
     parser.add_argument("--overrides", default=str(Path(__file__).with_name("overrides.toml")))
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", help="the file to write")
+    what.add_argument("--check", help="the file to compare with; status 1 when it is another")
     options = parser.parse_args(arguments)
     try:
         registry = registry_module.load(options.registry)
@@ -91,7 +92,7 @@ def main(arguments: list[str]) -> int:
     except (registry_module.RegistryError, overrides_module.OverrideError) as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
-    text, path = render(model), Path(options.out)
+    text, path = render(model), Path(options.out or options.check)
     if not options.check:
         path.write_text(text, encoding="utf-8")
         return 0

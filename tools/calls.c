@@ -42,8 +42,8 @@ void lap_calls_close(struct lap_calls *calls)
 
 static enum lap_status fail_here(const struct lap_calls *calls, enum lap_status status)
 {
-    return lap_fail_context(status, "offset %" PRIu64 ", call %" PRIu64 " (%s, ticket %" PRIu64 ")", calls->packet.file_offset,
-                            calls->index, calls->name, calls->packet.ticket);
+    return lap_fail_context(status, "offset %" PRIu64 ", call %" PRIu64 " (%s, ticket %" PRIu64 ")",
+                            calls->packet.file_offset, calls->index, calls->name, calls->packet.ticket);
 }
 
 enum lap_status lap_calls_next(struct lap_calls *calls)
@@ -124,7 +124,8 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
         return status == LAP_ERROR_FORMAT || status == LAP_ERROR_INCOMPLETE ? LAP_TOOL_INCOMPLETE : LAP_TOOL_FAILED;
     }
     if (!summary->complete) {
-        fprintf(stderr, "%s: %s: the trace is incomplete: %s\n", program, path, summary->stopped ? summary->stopped : "no reason");
+        fprintf(stderr, "%s: %s: the trace is incomplete: %s\n", program, path,
+                summary->stopped ? summary->stopped : "no reason");
         return LAP_TOOL_INCOMPLETE;
     }
     return LAP_TOOL_OK;

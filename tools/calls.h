@@ -23,11 +23,11 @@ struct lap_calls {
     struct lap_arena block_arena;
 
     struct lap_packet packet;
-    uint64_t index;      /* of the packet, from 0 */
+    uint64_t index; /* of the packet, from 0 */
     uint64_t next_index;
-    uint32_t command;    /* enum gen_command; GEN_COMMAND_NONE for one that this build lacks */
-    const char *name;    /* as it stands in the file */
-    bool has_result;     /* args has a recorded result */
+    uint32_t command; /* enum gen_command; GEN_COMMAND_NONE for one that this build lacks */
+    const char *name; /* as it stands in the file */
+    bool has_result;  /* args has a recorded result */
     struct lap_args args;
     uint64_t unknown_structs; /* skipped so far */
 
@@ -48,8 +48,8 @@ enum lap_status lap_calls_block_begin(struct lap_calls *calls) LAP_MUST_CHECK;
 /* Its next command, into block_command and block_args; LAP_END behind the last one. */
 enum lap_status lap_calls_block_next(struct lap_calls *calls) LAP_MUST_CHECK;
 
-/* The exit status (enum lap_tool_exit) for a failed lap_calls_open, and for what lap_calls_next ended with: 0 for LAP_END
- * of a complete trace. Says on stderr what is wrong, with the program's name in front. */
+/* The exit status (enum lap_tool_exit) for a failed lap_calls_open, and for what lap_calls_next ended with: 0 for
+ * LAP_END of a complete trace. Says on stderr what is wrong, with the program's name in front. */
 int lap_calls_report_open(const char *program, const char *path, enum lap_status status);
 int lap_calls_report_end(const char *program, const char *path, const struct lap_calls *calls, enum lap_status status);
 

@@ -19,14 +19,15 @@
 #include "tools/tool.h"
 #include "trace/reader.h"
 
-#define PROGRAM "lapilli-capture"
+#define PROGRAM  "lapilli-capture"
 #define MANIFEST "VkLayer_lapilli.json"
 
 static const char help[] =
     "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"
     "Runs a program and records what it does with Vulkan, one trace for each process that uses it.\n"
     "\n"
-    "  -o, --output FILE        the trace; %p is the process, %e the program, %t the time, %n a number, %% a percent sign.\n"
+    "  -o, --output FILE        the trace; %p is the process, %e the program, %t the time, %n a number, %% a percent "
+    "sign.\n"
     "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
     "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
@@ -41,8 +42,16 @@ static const char help[] =
     "The exit status is that of the program, 128 + n when signal n ended it, 127 when it could not be started;\n"
     "2 when the options are wrong or the trace could not be written where it should be.\n";
 
-enum { OPTION_VERIFY = 256, OPTION_SCREENSHOT, OPTION_SCREENSHOT_DIR, OPTION_COMPRESSION, OPTION_MEMORY, OPTION_WATCH, OPTION_LOG,
-       OPTION_HELP };
+enum {
+    OPTION_VERIFY = 256,
+    OPTION_SCREENSHOT,
+    OPTION_SCREENSHOT_DIR,
+    OPTION_COMPRESSION,
+    OPTION_MEMORY,
+    OPTION_WATCH,
+    OPTION_LOG,
+    OPTION_HELP
+};
 
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *log;
@@ -65,7 +74,8 @@ static bool check_values(const struct options *options)
     static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
-    if (options->screenshots && (!*options->screenshots || strspn(options->screenshots, "0123456789,-") != strlen(options->screenshots))) {
+    if (options->screenshots &&
+        (!*options->screenshots || strspn(options->screenshots, "0123456789,-") != strlen(options->screenshots))) {
         fprintf(stderr, PROGRAM ": --screenshot wants frames such as 1,50-60, not '%s'\n", options->screenshots);
         return false;
     }
@@ -96,18 +106,40 @@ static int parse(int argc, char **argv, struct options *options)
     memset(options, 0, sizeof *options);
     while ((option = getopt_long(argc, argv, "+o:qh", longs, NULL)) != -1) {
         switch (option) {
-        case 'o': options->output = optarg; break;
-        case 'q': options->quiet = true; break;
-        case OPTION_VERIFY: options->verify = true; break;
-        case OPTION_SCREENSHOT: options->screenshots = optarg; break;
-        case OPTION_SCREENSHOT_DIR: options->screenshot_dir = optarg; break;
-        case OPTION_COMPRESSION: options->compression = optarg; break;
-        case OPTION_MEMORY: options->memory_types = optarg; break;
-        case OPTION_WATCH: options->write_watch = optarg; break;
-        case OPTION_LOG: options->log = optarg; break;
+        case 'o':
+            options->output = optarg;
+            break;
+        case 'q':
+            options->quiet = true;
+            break;
+        case OPTION_VERIFY:
+            options->verify = true;
+            break;
+        case OPTION_SCREENSHOT:
+            options->screenshots = optarg;
+            break;
+        case OPTION_SCREENSHOT_DIR:
+            options->screenshot_dir = optarg;
+            break;
+        case OPTION_COMPRESSION:
+            options->compression = optarg;
+            break;
+        case OPTION_MEMORY:
+            options->memory_types = optarg;
+            break;
+        case OPTION_WATCH:
+            options->write_watch = optarg;
+            break;
+        case OPTION_LOG:
+            options->log = optarg;
+            break;
         case 'h':
-        case OPTION_HELP: fputs(help, stdout); return LAP_TOOL_OK;
-        default: fprintf(stderr, "Try 'lapilli capture --help'.\n"); return LAP_TOOL_USAGE;
+        case OPTION_HELP:
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            fprintf(stderr, "Try 'lapilli capture --help'.\n");
+            return LAP_TOOL_USAGE;
         }
     }
     if (optind == argc) {
@@ -120,7 +152,8 @@ static int parse(int argc, char **argv, struct options *options)
 
 /* ---- where things are ---- */
 
-/* PREFIX/share/vulkan/explicit_layer.d, where PREFIX/bin holds this program: the same when installed and in a build folder. */
+/* PREFIX/share/vulkan/explicit_layer.d, where PREFIX/bin holds this program: the same when installed and in a build
+ * folder. */
 static bool find_manifests(char out[PATH_MAX])
 {
     char path[PATH_MAX];
@@ -136,8 +169,9 @@ static bool find_manifests(char out[PATH_MAX])
             return true;
         }
     }
-    fprintf(stderr, PROGRAM ": the layer's manifest share/vulkan/explicit_layer.d/" MANIFEST " is not where it should be, beside the "
-                    "folder of this program\n");
+    fprintf(stderr, PROGRAM ": the layer's manifest share/vulkan/explicit_layer.d/" MANIFEST
+                            " is not where it should be, beside the "
+                            "folder of this program\n");
     return false;
 }
 
@@ -165,8 +199,9 @@ static char *output_pattern(const struct options *options)
     char *name = options->output ? strdup(options->output) : escape(slash ? slash + 1 : options->argv[0]);
     char *pattern = NULL;
 
-    if (folder && name && asprintf(&pattern, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
-                                   options->output ? "" : ".lapilli") < 0)
+    if (folder && name &&
+        asprintf(&pattern, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
+                 options->output ? "" : ".lapilli") < 0)
         pattern = NULL;
     free(here);
     free(folder);
@@ -287,17 +322,18 @@ static bool set(const char *variable, const char *value)
 }
 
 /* What the layer is to do; see layer/options.c for the other side. */
-static bool set_environment(const struct options *options, const char *pattern, const char *report, const char *manifests)
+static bool set_environment(const struct options *options, const char *pattern, const char *report,
+                            const char *manifests)
 {
     if (strchr(manifests, ':')) {
         fprintf(stderr, PROGRAM ": %s: the loader can't be given a folder with a colon in its name\n", manifests);
         return false;
     }
-    if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) && set("LAPILLI_REPORT", report) &&
-        set("LAPILLI_VERIFY", options->verify ? "1" : NULL) && set("LAPILLI_SCREENSHOT", options->screenshots) &&
-        set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) && set("LAPILLI_COMPRESSION", options->compression) &&
-        set("LAPILLI_MEMORY_TYPES", options->memory_types) && set("LAPILLI_WRITE_WATCH", options->write_watch) &&
-        set("LAPILLI_LOG", options->log))
+    if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) &&
+        set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify ? "1" : NULL) &&
+        set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
+        set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
+        set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_LOG", options->log))
         return unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
     fprintf(stderr, PROGRAM ": the environment can't be set: %s\n", strerror(errno));
     return false;
@@ -313,7 +349,8 @@ static int run(const struct options *options, const char *pattern, const char *r
     if (failure)
         fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(failure));
     else if (!name_traces(report, options->quiet))
-        fprintf(stderr, PROGRAM ": %s used no Vulkan that the layer could record, so there is no trace\n", options->argv[0]);
+        fprintf(stderr, PROGRAM ": %s used no Vulkan that the layer could record, so there is no trace\n",
+                options->argv[0]);
     return code;
 }
 

@@ -26,7 +26,8 @@ static const char help[] =
     "  --json    one JSON object\n"
     "  --help    this text\n"
     "\n"
-    "An extension counts as used when it was enabled and a call that a replay makes is one of its commands or has one of\n"
+    "An extension counts as used when it was enabled and a call that a replay makes is one of its commands or has one "
+    "of\n"
     "its structures in a pNext chain (structures of features only with something switched on); enabled ones that add\n"
     "neither count as used. Features are those that vkCreateDevice switched on.\n"
     "\n"
@@ -182,7 +183,8 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
 
-    printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version, summary->complete ? "complete" : "incomplete");
+    printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version,
+           summary->complete ? "complete" : "incomplete");
     if (!summary->complete)
         show_text("stopped", summary->stopped);
     show_text("program", info_text(json, "program"));
@@ -256,7 +258,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     struct lap_calls calls;
     enum lap_status status;
     bool json = false;
@@ -274,7 +277,8 @@ int main(int argc, char **argv)
         }
     }
     if (optind + 1 != argc) {
-        fprintf(stderr, PROGRAM ": %s. Try 'lapilli info --help'.\n", optind < argc ? "one FILE at a time" : "a FILE is missing");
+        fprintf(stderr, PROGRAM ": %s. Try 'lapilli info --help'.\n",
+                optind < argc ? "one FILE at a time" : "a FILE is missing");
         return LAP_TOOL_USAGE;
     }
     status = lap_calls_open(&calls, argv[optind]);

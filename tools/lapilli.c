@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli: the front door. `lapilli X ...` runs the program lapilli-X, which is looked for beside this one and then in PATH.
+ * lapilli: the front door. `lapilli X ...` runs the program lapilli-X, which is looked for beside this one and then in
+ * PATH.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,18 +14,17 @@
 #include "base/version.h"
 #include "tools/tool.h"
 
-static const char help[] =
-    "usage: lapilli VERB [options]\n"
-    "Records what a Vulkan program does and plays it again.\n"
-    "\n"
-    "  lapilli capture -- PROGRAM ...   run a program and record it\n"
-    "  lapilli replay FILE              play a trace\n"
-    "  lapilli info FILE                what a trace is and what it needs\n"
-    "  lapilli print FILE               the calls of a trace\n"
-    "  lapilli help VERB                the options of a verb\n"
-    "  lapilli --version                the version\n"
-    "\n"
-    "A verb X is the program lapilli-X; others can be added to the same folder or to PATH.\n";
+static const char help[] = "usage: lapilli VERB [options]\n"
+                           "Records what a Vulkan program does and plays it again.\n"
+                           "\n"
+                           "  lapilli capture -- PROGRAM ...   run a program and record it\n"
+                           "  lapilli replay FILE              play a trace\n"
+                           "  lapilli info FILE                what a trace is and what it needs\n"
+                           "  lapilli print FILE               the calls of a trace\n"
+                           "  lapilli help VERB                the options of a verb\n"
+                           "  lapilli --version                the version\n"
+                           "\n"
+                           "A verb X is the program lapilli-X; others can be added to the same folder or to PATH.\n";
 
 /* "DIR/lapilli-VERB", where DIR is that of this program; false when it does not fit or is not there. */
 static bool find_beside(const char *verb, char out[PATH_MAX])

@@ -46,13 +46,14 @@ bool lap_launch_layer(const char *folder)
 {
     const char *path = getenv("VK_LAYER_PATH");
 
-    /* VK_LAYER_PATH replaces the loader's folders, so it is touched only where the user has set it; the loader then ignores
-     * VK_ADD_LAYER_PATH. A colon can't be quoted in either. */
+    /* VK_LAYER_PATH replaces the loader's folders, so it is touched only where the user has set it; the loader then
+     * ignores VK_ADD_LAYER_PATH. A colon can't be quoted in either. */
     if (strchr(folder, ':'))
         return errno = EINVAL, false;
     if (path && *path && !lap_launch_add("VK_LAYER_PATH", folder, true))
         return false;
-    return lap_launch_add("VK_ADD_LAYER_PATH", folder, true) && lap_launch_add("VK_INSTANCE_LAYERS", LAPILLI_LAYER_NAME, false);
+    return lap_launch_add("VK_ADD_LAYER_PATH", folder, true) &&
+           lap_launch_add("VK_INSTANCE_LAYERS", LAPILLI_LAYER_NAME, false);
 }
 
 static volatile sig_atomic_t child;

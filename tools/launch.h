@@ -7,17 +7,17 @@
 
 #include <stdbool.h>
 
-/* Puts `item` in front of (or, if `last`, behind) the list in an environment variable, items separated by ':', unless it is in
- * it. False when out of memory. */
+/* Puts `item` in front of (or, if `last`, behind) the list in an environment variable, items separated by ':', unless
+ * it is in it. False when out of memory. */
 bool lap_launch_add(const char *variable, const char *item, bool last);
 
-/* Lets the loader find the layer in `folder` (of explicit manifests) and load it as the one nearest to the program. Layers and
- * folders that the user named stay. False when out of memory. */
+/* Lets the loader find the layer in `folder` (of explicit manifests) and load it as the one nearest to the program.
+ * Layers and folders that the user named stay. False when out of memory. */
 bool lap_launch_layer(const char *folder);
 
-/* Runs argv (argv[0] is looked for in PATH) and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to this
- * process are passed on; those from the terminal have reached the program already. Returns its exit status, 128 + n when
- * signal n ended it, 127 (and *out_errno set) when it could not be started. */
+/* Runs argv (argv[0] is looked for in PATH) and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to
+ * this process are passed on; those from the terminal have reached the program already. Returns its exit status, 128 +
+ * n when signal n ended it, 127 (and *out_errno set) when it could not be started. */
 int lap_launch_run(char *const argv[], int *out_errno);
 
 #endif

@@ -24,14 +24,18 @@ static const char help[] =
     "  --help         this text\n"
     "\n"
     "Text: #index thread ticket frame name(parameter = value, ...) = result. Commands of a command buffer follow the\n"
-    "lapilliBlock that names it, as #index.command. Handles are TYPE:number, where numbers count the objects of a type;\n"
-    "data is shown as <size, XXH3-64>. An empty pNext, and allocators and callbacks, which are never recorded, are left\n"
+    "lapilliBlock that names it, as #index.command. Handles are TYPE:number, where numbers count the objects of a "
+    "type;\n"
+    "data is shown as <size, XXH3-64>. An empty pNext, and allocators and callbacks, which are never recorded, are "
+    "left\n"
     "out.\n"
     "\n"
     "JSON: index, thread, ticket, frame, flags, name, args and, where one was recorded, result. Commands of a command\n"
-    "buffer have block, command and commandBuffer instead of flags. Handles are \"VkBuffer:12\" or null; enums are names;\n"
+    "buffer have block, command and commandBuffer instead of flags. Handles are \"VkBuffer:12\" or null; enums are "
+    "names;\n"
     "flags are one string, \"A | B\", \"0\" for none; pNext is an array of structures with sType, or null; data is\n"
-    "{\"bytes\", \"hash\"}; addresses are \"0x...\"; integers beyond 2^53, NaN and infinities are strings. Unions whose\n"
+    "{\"bytes\", \"hash\"}; addresses are \"0x...\"; integers beyond 2^53, NaN and infinities are strings. Unions "
+    "whose\n"
     "meaning depends on another object show every reading.\n"
     "\n"
     "Exit status: 0; 1 out of memory or output failed; 2 usage; 3 no readable trace; 4 the trace is incomplete.\n";
@@ -74,9 +78,10 @@ static bool parse_frames(const char *text, struct options *options)
 /* Fills *options or returns an exit status that is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},        {"frames", required_argument, NULL, 'f'},
-                                          {"no-blocks", no_argument, NULL, 'b'},   {"color", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"json", no_argument, NULL, 'j'},      {"frames", required_argument, NULL, 'f'},
+        {"no-blocks", no_argument, NULL, 'b'}, {"color", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
     int option;
 
     *options = (struct options){.blocks = true, .colour = -1, .last_frame = UINT64_MAX};
@@ -110,14 +115,16 @@ static int parse(int argc, char **argv, struct options *options)
         }
     }
     if (optind + 1 != argc) {
-        fprintf(stderr, PROGRAM ": %s. Try 'lapilli print --help'.\n", optind < argc ? "one FILE at a time" : "a FILE is missing");
+        fprintf(stderr, PROGRAM ": %s. Try 'lapilli print --help'.\n",
+                optind < argc ? "one FILE at a time" : "a FILE is missing");
         return LAP_TOOL_USAGE;
     }
     options->path = argv[optind];
     return -1;
 }
 
-static enum lap_status print_line(const struct options *options, const struct lap_printer *printer, const struct lap_line *line)
+static enum lap_status print_line(const struct options *options, const struct lap_printer *printer,
+                                  const struct lap_line *line)
 {
     if (options->json)
         return lap_print_json(printer, line);
@@ -125,11 +132,16 @@ static enum lap_status print_line(const struct options *options, const struct la
     return LAP_OK;
 }
 
-static enum lap_status print_block(const struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+static enum lap_status print_block(const struct options *options, const struct lap_printer *printer,
+                                   struct lap_calls *calls)
 {
     const struct gen_args_lapilliBlock *args = (const void *)calls->args.bytes;
-    struct lap_line line = {.packet = &calls->packet, .index = calls->index, .in_block = true, .block = args->block,
-                            .command_buffer = gen_u64_VkCommandBuffer(args->commandBuffer), .args = calls->block_args.bytes};
+    struct lap_line line = {.packet = &calls->packet,
+                            .index = calls->index,
+                            .in_block = true,
+                            .block = args->block,
+                            .command_buffer = gen_u64_VkCommandBuffer(args->commandBuffer),
+                            .args = calls->block_args.bytes};
     enum lap_status status = lap_calls_block_begin(calls);
 
     while (status == LAP_OK && (status = lap_calls_block_next(calls)) == LAP_OK) {
@@ -141,13 +153,18 @@ static enum lap_status print_block(const struct options *options, const struct l
     return status == LAP_END ? LAP_OK : status;
 }
 
-static enum lap_status print_all(const struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+static enum lap_status print_all(const struct options *options, const struct lap_printer *printer,
+                                 struct lap_calls *calls)
 {
     enum lap_status status;
 
     while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
-        struct lap_line line = {.packet = &calls->packet, .index = calls->index, .name = calls->name, .command = calls->command,
-                                .args = calls->args.bytes, .has_result = calls->has_result};
+        struct lap_line line = {.packet = &calls->packet,
+                                .index = calls->index,
+                                .name = calls->name,
+                                .command = calls->command,
+                                .args = calls->args.bytes,
+                                .has_result = calls->has_result};
         if (calls->packet.frame + 1 > options->last_frame)
             return LAP_END;
         if (calls->packet.frame + 1 < options->first_frame)

@@ -117,7 +117,8 @@ static cJSON *value_item(const struct lap_value *value)
         return value->u <= 1 ? cJSON_CreateBool(value->u != 0) : number(value->u, false);
     case LAP_VALUE_ENUM:
         name = lap_text_enum(value->type, value->i);
-        return name ? cJSON_CreateString(name) : number(value->i < 0 ? 0 - (uint64_t)value->i : (uint64_t)value->i, value->i < 0);
+        return name ? cJSON_CreateString(name)
+                    : number(value->i < 0 ? 0 - (uint64_t)value->i : (uint64_t)value->i, value->i < 0);
     case LAP_VALUE_FLAGS:
         lap_text_flags(value->type, value->u, buffer);
         return cJSON_CreateString(buffer);
@@ -155,7 +156,10 @@ static cJSON *flags_array(uint32_t flags)
     static const struct {
         uint32_t flag;
         const char *name;
-    } names[] = {{LAP_PACKET_BARRIER, "barrier"}, {LAP_PACKET_INFO, "info"}, {LAP_PACKET_FAILED, "failed"}, {LAP_PACKET_ENTRY, "entry"}};
+    } names[] = {{LAP_PACKET_BARRIER, "barrier"},
+                 {LAP_PACKET_INFO, "info"},
+                 {LAP_PACKET_FAILED, "failed"},
+                 {LAP_PACKET_ENTRY, "entry"}};
     cJSON *array = cJSON_CreateArray();
 
     for (size_t i = 0; array && i < sizeof names / sizeof names[0]; i++)

@@ -11,9 +11,9 @@
 #include "tools/walk.h"
 
 #define NAME_COLOUR "\033[1;36m"
-#define DIM_COLOUR "\033[2m"
-#define BAD_COLOUR "\033[1;31m"
-#define NO_COLOUR "\033[0m"
+#define DIM_COLOUR  "\033[2m"
+#define BAD_COLOUR  "\033[1;31m"
+#define NO_COLOUR   "\033[0m"
 
 struct text {
     FILE *out;
@@ -34,7 +34,8 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     struct text *text = user;
     item(text, place);
     /* Only in a chain is it not clear what the structure is. */
-    fprintf(text->out, "%s{", place->in_array && place->member->shape == GEN_SHAPE_PNEXT ? gen_struct_names[number] : "");
+    fprintf(text->out, "%s{",
+            place->in_array && place->member->shape == GEN_SHAPE_PNEXT ? gen_struct_names[number] : "");
     text->first = true;
     return true;
 }
@@ -184,8 +185,8 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
     fprintf(out, "#%" PRIu64, line->index);
     if (line->in_block)
         fprintf(out, ".%" PRIu32, line->command_index);
-    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket, line->packet->frame + 1,
-            printer->colour ? NO_COLOUR : "");
+    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket,
+            line->packet->frame + 1, printer->colour ? NO_COLOUR : "");
     if (line->in_block)
         fputs("  ", out);
     fprintf(out, "%s%s%s(", printer->colour ? NAME_COLOUR : "", line->name, printer->colour ? NO_COLOUR : "");

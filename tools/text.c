@@ -85,7 +85,11 @@ void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX
 static size_t utf8_sequence(const unsigned char *p, size_t left)
 {
     static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    size_t length = p[0] < 0x80                   ? 1
+                    : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                    : (p[0] & 0xf0) == 0xe0       ? 3
+                    : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                                  : 0;
     uint32_t code;
 
     if (length <= 1 || length > left)

@@ -105,7 +105,8 @@ static void visit(void *user, const struct lap_place *place, const struct lap_va
 static void add_call(struct lap_uses *uses, uint32_t command, const void *args)
 {
     struct look look = {.uses = uses, .creates_device = command == GEN_vkCreateDevice};
-    struct lap_visitor visitor = {.begin_struct = begin_struct, .end_struct = end_struct, .value = visit, .user = &look};
+    struct lap_visitor visitor = {
+        .begin_struct = begin_struct, .end_struct = end_struct, .value = visit, .user = &look};
 
     uses->commands[command] = true;
     lap_walk_command(command, args, false, &visitor);

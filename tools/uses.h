@@ -19,12 +19,12 @@
 #include "tools/calls.h"
 
 struct lap_uses {
-    bool *commands, *structs;        /* [enum gen_command], [enum gen_struct] */
-    bool *enabled, *used;            /* [index into gen_extensions] */
-    const char **features;           /* sorted, without repetition; names from the tables */
+    bool *commands, *structs; /* [enum gen_command], [enum gen_struct] */
+    bool *enabled, *used;     /* [index into gen_extensions] */
+    const char **features;    /* sorted, without repetition; names from the tables */
     size_t feature_count, feature_capacity;
-    struct lap_map blocks;           /* those looked through */
-    bool failed;                     /* out of memory */
+    struct lap_map blocks; /* those looked through */
+    bool failed;           /* out of memory */
 };
 
 enum lap_status lap_uses_init(struct lap_uses *uses) LAP_MUST_CHECK;

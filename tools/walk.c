@@ -11,7 +11,8 @@ struct walk {
     unsigned depth;
 };
 
-static void walk_struct(struct walk *walk, const struct lap_place *place, uint32_t number, const void *data, uint64_t selector);
+static void walk_struct(struct walk *walk, const struct lap_place *place, uint32_t number, const void *data,
+                        uint64_t selector);
 
 static uint64_t load_unsigned(const void *at, uint32_t bytes)
 {
@@ -175,7 +176,8 @@ static void visit_element(struct walk *walk, const struct lap_place *place, uint
         visit_number(walk, place, load_unsigned(place->at, member->element_bytes), selector);
 }
 
-static void visit_elements(struct walk *walk, struct lap_place place, const void *first, uint64_t count, uint64_t selector)
+static void visit_elements(struct walk *walk, struct lap_place place, const void *first, uint64_t count,
+                           uint64_t selector)
 {
     struct lap_place element = place;
 
@@ -246,7 +248,8 @@ static void visit_strings(struct walk *walk, const struct lap_place *place, cons
     end_array(walk, place);
 }
 
-static void visit_pointed(struct walk *walk, struct lap_place place, const struct gen_member *members, const void *pointee)
+static void visit_pointed(struct walk *walk, struct lap_place place, const struct gen_member *members,
+                          const void *pointee)
 {
     const struct gen_member *member = place.member;
     struct lap_value bytes = {.kind = LAP_VALUE_BYTES, .data = pointee};
@@ -304,7 +307,8 @@ static void visit_member(struct walk *walk, const struct gen_member *members, co
         if (member->element == GEN_ELEMENT_CHAR)
             visit_string(walk, &place, place.at, strnlen(place.at, member->count));
         else if (member->element == GEN_ELEMENT_UNSIGNED && member->element_bytes == 1)
-            visit_value(walk, &place, &(struct lap_value){.kind = LAP_VALUE_BYTES, .data = place.at, .bytes = member->count});
+            visit_value(walk, &place,
+                        &(struct lap_value){.kind = LAP_VALUE_BYTES, .data = place.at, .bytes = member->count});
         else
             visit_elements(walk, place, place.at, member->count, selector);
         break;
@@ -323,7 +327,8 @@ static void visit_selected(struct walk *walk, const struct gen_struct_info *info
         }
 }
 
-static void walk_struct(struct walk *walk, const struct lap_place *place, uint32_t number, const void *data, uint64_t selector)
+static void walk_struct(struct walk *walk, const struct lap_place *place, uint32_t number, const void *data,
+                        uint64_t selector)
 {
     const struct gen_struct_info *info = &gen_struct_infos[number];
     const struct lap_visitor *visitor = walk->visitor;

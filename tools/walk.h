@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk: visits everything in a decoded command or structure, with the reflection tables. Prints nothing, changes nothing:
- * what is done with a value is up to the visitor.
+ * walk: visits everything in a decoded command or structure, with the reflection tables. Prints nothing, changes
+ * nothing: what is done with a value is up to the visitor.
  *
  * Walks only what the decoders made: counts and depth have been checked there, members that were not recorded are NULL.
  * Any thread.

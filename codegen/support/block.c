@@ -13,7 +13,8 @@ bool lap_block_has(uint32_t command)
 }
 
 void lap_block_init(struct lap_block *block, const void *data, size_t bytes, uint64_t command_buffer,
-                    const struct lap_dictionary *dictionary, struct lap_arena *arena, const struct lap_dec_source *source)
+                    const struct lap_dictionary *dictionary, struct lap_arena *arena,
+                    const struct lap_dec_source *source)
 {
     lap_dec_init(&block->dec, data, bytes, arena, source);
     block->dictionary = dictionary;
@@ -28,7 +29,8 @@ static enum lap_status check_place(const struct lap_block *block, uint32_t comma
     const char *name = lap_reader_command_name(block->dictionary->reader, number);
 
     if (!name)
-        return lap_fail(LAP_ERROR_FORMAT, "command %" PRIu32 " of the block has number %" PRIu64 ", which the dictionary lacks",
+        return lap_fail(LAP_ERROR_FORMAT,
+                        "command %" PRIu32 " of the block has number %" PRIu64 ", which the dictionary lacks",
                         block->index, number);
     if (command == GEN_COMMAND_NONE || !gen_decode_table[command])
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s (command %" PRIu32 " of the block)", name,
@@ -64,7 +66,8 @@ enum lap_status lap_block_next(struct lap_block *block, uint32_t *out_command, s
         return status;
     gen_decode_table[command](dec, out_args->bytes);
     if (dec->status != LAP_OK)
-        return lap_fail_context(dec->status, "%s (command %" PRIu32 " of the block)", gen_command_names[command], block->index);
+        return lap_fail_context(dec->status, "%s (command %" PRIu32 " of the block)", gen_command_names[command],
+                                block->index);
     /* The command buffer is the first parameter of all of them. */
     memcpy(out_args->bytes, &handle, sizeof handle);
     *out_command = command;

@@ -18,8 +18,8 @@ struct names {
     const char *(*in_file)(const struct lap_reader *reader, uint64_t number);
 };
 
-static const struct names command_names = {gen_command_names, GEN_COMMAND_COUNT, gen_command_by_name, gen_command_by_alias,
-                                           lap_reader_command_name};
+static const struct names command_names = {gen_command_names, GEN_COMMAND_COUNT, gen_command_by_name,
+                                           gen_command_by_alias, lap_reader_command_name};
 static const struct names struct_names = {gen_struct_names, GEN_STRUCT_COUNT, gen_struct_by_name, gen_struct_by_alias,
                                           lap_reader_struct_name};
 static const struct names handle_names = {gen_handle_names, GEN_HANDLE_COUNT, gen_handle_by_name, gen_handle_by_alias,

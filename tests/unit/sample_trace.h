@@ -84,41 +84,55 @@ static inline void sample_finish(struct sample *sample)
 /* The calls, without the end of the file: frame 0 has creations, frame 1 the update, the block and the submit. */
 static inline void sample_record(struct sample *sample)
 {
-    static const char *const extensions[] = {"VK_KHR_swapchain", "VK_EXT_custom_border_color", "VK_EXT_vertex_input_dynamic_state",
-                                             "VK_EXT_depth_range_unrestricted"};
+    static const char *const extensions[] = {"VK_KHR_swapchain", "VK_EXT_custom_border_color",
+                                             "VK_EXT_vertex_input_dynamic_state", "VK_EXT_depth_range_unrestricted"};
     VkInstance instance = gen_VkInstance(sample_handle(sample, GEN_HANDLE_VkInstance, 1));
     VkPhysicalDevice gpu = gen_VkPhysicalDevice(sample_handle(sample, GEN_HANDLE_VkPhysicalDevice, 1));
     VkDevice device = gen_VkDevice(sample_handle(sample, GEN_HANDLE_VkDevice, 1));
     VkBuffer buffer = gen_VkBuffer(sample_handle(sample, GEN_HANDLE_VkBuffer, 12));
     VkCommandBuffer commands = gen_VkCommandBuffer(sample_handle(sample, GEN_HANDLE_VkCommandBuffer, 3));
-    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "sam\"ple\xff",
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                     .pApplicationName = "sam\"ple\xff",
                                      .apiVersion = VK_API_VERSION_1_1};
-    VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+    VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                          .pApplicationInfo = &application};
     VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT unused = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_INPUT_DYNAMIC_STATE_FEATURES_EXT};
     VkPhysicalDeviceCustomBorderColorFeaturesEXT border = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT, .pNext = &unused, .customBorderColors = VK_TRUE};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
+        .pNext = &unused,
+        .customBorderColors = VK_TRUE};
     VkPhysicalDeviceFeatures features = {.samplerAnisotropy = VK_TRUE};
     float priority = 0.1f;
-    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-    VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &border, .queueCreateInfoCount = 1,
-                                      .pQueueCreateInfos = &queue, .enabledExtensionCount = 4,
-                                      .ppEnabledExtensionNames = extensions, .pEnabledFeatures = &features};
-    VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = UINT64_C(1) << 60,
-                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | 0x40000000};
+    VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                      .pNext = &border,
+                                      .queueCreateInfoCount = 1,
+                                      .pQueueCreateInfos = &queue,
+                                      .enabledExtensionCount = 4,
+                                      .ppEnabledExtensionNames = extensions,
+                                      .pEnabledFeatures = &features};
+    VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                      .size = UINT64_C(1) << 60,
+                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+                                               0x40000000};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkBufferCopy copies[2] = {{.size = 4}, {.srcOffset = 4, .dstOffset = 8, .size = 4}};
     struct lap_enc block;
     uint64_t id;
 
-    gen_encode_vkCreateInstance(sample_packet(sample, GEN_vkCreateInstance, 0), &instance_info, NULL, &instance, VK_SUCCESS);
+    gen_encode_vkCreateInstance(sample_packet(sample, GEN_vkCreateInstance, 0), &instance_info, NULL, &instance,
+                                VK_SUCCESS);
     lap_packet_end(sample->stream);
-    gen_encode_vkCreateDevice(sample_packet(sample, GEN_vkCreateDevice, 0), gpu, &device_info, NULL, &device, VK_SUCCESS);
+    gen_encode_vkCreateDevice(sample_packet(sample, GEN_vkCreateDevice, 0), gpu, &device_info, NULL, &device,
+                              VK_SUCCESS);
     lap_packet_end(sample->stream);
-    gen_encode_vkCreateBuffer(sample_packet(sample, GEN_vkCreateBuffer, 0), device, &buffer_info, NULL, &buffer, VK_SUCCESS);
+    gen_encode_vkCreateBuffer(sample_packet(sample, GEN_vkCreateBuffer, 0), device, &buffer_info, NULL, &buffer,
+                              VK_SUCCESS);
     lap_packet_end(sample->stream);
-    gen_encode_vkCreateBuffer(sample_packet(sample, GEN_vkCreateBuffer, LAP_PACKET_FAILED), device, &buffer_info, NULL, &buffer,
-                              VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    gen_encode_vkCreateBuffer(sample_packet(sample, GEN_vkCreateBuffer, LAP_PACKET_FAILED), device, &buffer_info, NULL,
+                              &buffer, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     lap_packet_end(sample->stream);
     lap_writer_frame(sample->writer);
 

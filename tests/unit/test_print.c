@@ -16,8 +16,12 @@ static char *print_all(const char *path, bool json)
 
     CHECK_EQ_INT(status, LAP_OK);
     while (status == LAP_OK && (status = lap_calls_next(&calls)) == LAP_OK) {
-        struct lap_line line = {.packet = &calls.packet, .index = calls.index, .name = calls.name, .command = calls.command,
-                                .args = calls.args.bytes, .has_result = calls.has_result};
+        struct lap_line line = {.packet = &calls.packet,
+                                .index = calls.index,
+                                .name = calls.name,
+                                .command = calls.command,
+                                .args = calls.args.bytes,
+                                .has_result = calls.has_result};
         if (json)
             CHECK(lap_print_json(&printer, &line) == LAP_OK);
         else
@@ -81,17 +85,21 @@ UNIT_TEST(text_shows_what_was_recorded)
 {
     char *text = print_sample(false);
 
-    CHECK_HAS(text, "#0 4242 1 1 vkCreateInstance(pCreateInfo = {flags = 0, pApplicationInfo = {pApplicationName = \"sam\\\"ple\\xff\"");
+    CHECK_HAS(text, "#0 4242 1 1 vkCreateInstance(pCreateInfo = {flags = 0, pApplicationInfo = {pApplicationName = "
+                    "\"sam\\\"ple\\xff\"");
     CHECK_HAS(text, "pEngineName = NULL");
-    CHECK_HAS(text, "pNext = [VkPhysicalDeviceCustomBorderColorFeaturesEXT{customBorderColors = VK_TRUE, customBorderColorWithoutFormat = VK_FALSE}");
+    CHECK_HAS(text, "pNext = [VkPhysicalDeviceCustomBorderColorFeaturesEXT{customBorderColors = VK_TRUE, "
+                    "customBorderColorWithoutFormat = VK_FALSE}");
     CHECK_HAS(text, "pQueuePriorities = [0.1]");
     CHECK_HAS(text, "ppEnabledExtensionNames = [\"VK_KHR_swapchain\", \"VK_EXT_custom_border_color\"");
     CHECK_HAS(text, "usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | 0x40000000");
     CHECK_HAS(text, "pBuffer = VkBuffer:12) = VK_SUCCESS\n");
     CHECK_HAS(text, "pBuffer = NULL) = VK_ERROR_OUT_OF_DEVICE_MEMORY\n");
     CHECK_HAS(text, "pData = <5 bytes, ");
-    CHECK_HAS(text, "#5.1 4242 6 2   vkCmdCopyBuffer(commandBuffer = VkCommandBuffer:3, srcBuffer = VkBuffer:12, dstBuffer = VkBuffer:12, "
-                    "regionCount = 2, pRegions = [{srcOffset = 0, dstOffset = 0, size = 4}, {srcOffset = 4, dstOffset = 8, size = 4}])\n");
+    CHECK_HAS(text, "#5.1 4242 6 2   vkCmdCopyBuffer(commandBuffer = VkCommandBuffer:3, srcBuffer = VkBuffer:12, "
+                    "dstBuffer = VkBuffer:12, "
+                    "regionCount = 2, pRegions = [{srcOffset = 0, dstOffset = 0, size = 4}, {srcOffset = 4, dstOffset "
+                    "= 8, size = 4}])\n");
     CHECK_HAS(text, "vkDestroyBuffer(device = VkDevice:1, buffer = VkBuffer:12)\n");
     free(text);
 }
@@ -118,7 +126,8 @@ UNIT_TEST(json_lines_parse_and_say_the_same)
             const cJSON *first = cJSON_GetArrayItem(at(info, "pNext"), 0);
             CHECK_STR(cJSON_GetStringValue(at(call, "name")), "vkCreateDevice");
             CHECK_STR(cJSON_GetStringValue(at(args, "physicalDevice")), "VkPhysicalDevice:1");
-            CHECK_STR(cJSON_GetStringValue(at(first, "sType")), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT");
+            CHECK_STR(cJSON_GetStringValue(at(first, "sType")),
+                      "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT");
             CHECK(cJSON_IsTrue(at(first, "customBorderColors")));
             CHECK_EQ_INT(cJSON_GetArraySize(at(info, "pNext")), 2);
             CHECK_STR(cJSON_GetStringValue(at(call, "result")), "VK_SUCCESS");

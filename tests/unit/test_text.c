@@ -44,7 +44,8 @@ UNIT_TEST(flags_by_name)
 
 UNIT_TEST(floats_round_trip)
 {
-    static const double values[] = {0, 1, 0.1, 1.0 / 3, 1e-40, 3.4e38, 16777216, 16777217, -123456.789, FLT_MIN, DBL_MAX};
+    static const double values[] = {0,        1,        0.1,         1.0 / 3, 1e-40,  3.4e38,
+                                    16777216, 16777217, -123456.789, FLT_MIN, DBL_MAX};
     char text[LAP_TEXT_NUMBER_MAX];
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -72,9 +73,9 @@ UNIT_TEST(strings_become_utf8)
                  {"\xe2\x82\xac!", "\xe2\x82\xac!"},
                  {"\xf0\x9f\x8c\x8b", "\xf0\x9f\x8c\x8b"},
                  {"a\xff", "a\xef\xbf\xbd"},
-                 {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},         /* overlong */
+                 {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
                  {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
-                 {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"}};        /* cut */
+                 {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"}};                /* cut */
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = lap_text_utf8(cases[i].in, strlen(cases[i].in));

@@ -28,11 +28,11 @@ UNIT_TEST(used_is_less_than_enabled)
     CHECK_EQ_INT(status, LAP_END);
     lap_uses_settle(&uses);
 
-    CHECK(is_used(&uses, "VK_EXT_custom_border_color"));          /* a feature of it is on */
-    CHECK(!is_used(&uses, "VK_EXT_vertex_input_dynamic_state"));  /* its features structure is there, all off */
-    CHECK(!is_used(&uses, "VK_KHR_swapchain"));                   /* enabled, no command of it appears */
-    CHECK(is_used(&uses, "VK_EXT_depth_range_unrestricted"));     /* adds nothing that could be seen */
-    CHECK(!is_used(&uses, "VK_EXT_mesh_shader"));                 /* not enabled */
+    CHECK(is_used(&uses, "VK_EXT_custom_border_color"));         /* a feature of it is on */
+    CHECK(!is_used(&uses, "VK_EXT_vertex_input_dynamic_state")); /* its features structure is there, all off */
+    CHECK(!is_used(&uses, "VK_KHR_swapchain"));                  /* enabled, no command of it appears */
+    CHECK(is_used(&uses, "VK_EXT_depth_range_unrestricted"));    /* adds nothing that could be seen */
+    CHECK(!is_used(&uses, "VK_EXT_mesh_shader"));                /* not enabled */
     CHECK_EQ_U64(uses.feature_count, 2);
     if (uses.feature_count == 2) {
         CHECK_STR(uses.features[0], "customBorderColors");

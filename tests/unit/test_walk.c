@@ -104,7 +104,8 @@ static void on_value(void *user, const struct lap_place *place, const struct lap
 }
 
 static struct notes notes;
-static const struct lap_visitor visitor = {on_begin_struct, on_end_struct, on_begin_array, on_end_array, on_null, on_value, &notes};
+static const struct lap_visitor visitor = {on_begin_struct, on_end_struct, on_begin_array, on_end_array,
+                                           on_null,         on_value,      &notes};
 
 static const char *walk_struct(uint32_t number, const void *data)
 {
@@ -125,21 +126,28 @@ static const char *walk_command(uint32_t command, const void *args)
 UNIT_TEST(plain_members_and_counted_arrays)
 {
     uint32_t families[2] = {3, 4};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 5, .usage = VK_BUFFER_USAGE_INDEX_BUFFER_BIT,
-                               .sharingMode = VK_SHARING_MODE_CONCURRENT, .queueFamilyIndexCount = 2, .pQueueFamilyIndices = families};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = 5,
+                               .usage = VK_BUFFER_USAGE_INDEX_BUFFER_BIT,
+                               .sharingMode = VK_SHARING_MODE_CONCURRENT,
+                               .queueFamilyIndexCount = 2,
+                               .pQueueFamilyIndices = families};
 
-    CHECK_STR(walk_struct(GEN_STRUCT_VkBufferCreateInfo, &info),
-              "{ sType=VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO pNext=NULL flags=0 size=5 usage=VK_BUFFER_USAGE_INDEX_BUFFER_BIT "
-              "sharingMode=VK_SHARING_MODE_CONCURRENT queueFamilyIndexCount=2 pQueueFamilyIndices2[ 3 4 ] } ");
+    CHECK_STR(
+        walk_struct(GEN_STRUCT_VkBufferCreateInfo, &info),
+        "{ sType=VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO pNext=NULL flags=0 size=5 usage=VK_BUFFER_USAGE_INDEX_BUFFER_BIT "
+        "sharingMode=VK_SHARING_MODE_CONCURRENT queueFamilyIndexCount=2 pQueueFamilyIndices2[ 3 4 ] } ");
     info.pQueueFamilyIndices = NULL; /* not recorded: the count alone means nothing */
-    CHECK(strstr(walk_struct(GEN_STRUCT_VkBufferCreateInfo, &info), "queueFamilyIndexCount=2 pQueueFamilyIndices=NULL } ") != NULL);
+    CHECK(strstr(walk_struct(GEN_STRUCT_VkBufferCreateInfo, &info),
+                 "queueFamilyIndexCount=2 pQueueFamilyIndices=NULL } ") != NULL);
 }
 
 UNIT_TEST(an_expression_as_count)
 {
     VkSampleMask mask[2] = {1, 2};
     VkPipelineMultisampleStateCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
-                                                 .rasterizationSamples = VK_SAMPLE_COUNT_64_BIT, .pSampleMask = mask};
+                                                 .rasterizationSamples = VK_SAMPLE_COUNT_64_BIT,
+                                                 .pSampleMask = mask};
 
     CHECK(strstr(walk_struct(GEN_STRUCT_VkPipelineMultisampleStateCreateInfo, &info), "pSampleMask2[ 1 2 ] ") != NULL);
     info.rasterizationSamples = VK_SAMPLE_COUNT_4_BIT;
@@ -148,13 +156,15 @@ UNIT_TEST(an_expression_as_count)
 
 UNIT_TEST(a_count_behind_a_pointer)
 {
-    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 2};
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandBufferCount = 2};
     VkCommandBuffer made[2] = {gen_VkCommandBuffer(7), gen_VkCommandBuffer(8)};
-    struct gen_args_vkAllocateCommandBuffers args = {.pAllocateInfo = &info, .pCommandBuffers = made, .result = VK_SUCCESS};
+    struct gen_args_vkAllocateCommandBuffers args = {
+        .pAllocateInfo = &info, .pCommandBuffers = made, .result = VK_SUCCESS};
     uint32_t count = 1;
     VkPhysicalDevice devices[1] = {gen_VkPhysicalDevice(2)};
-    struct gen_args_vkEnumeratePhysicalDevices enumerate = {.pPhysicalDeviceCount = &count, .pPhysicalDevices = devices,
-                                                            .result = VK_INCOMPLETE};
+    struct gen_args_vkEnumeratePhysicalDevices enumerate = {
+        .pPhysicalDeviceCount = &count, .pPhysicalDevices = devices, .result = VK_INCOMPLETE};
 
     CHECK(strstr(walk_command(GEN_vkAllocateCommandBuffers, &args),
                  "pCommandBuffers2[ VkCommandBuffer:7 VkCommandBuffer:8 ] result=VK_SUCCESS ") != NULL);
@@ -168,23 +178,32 @@ UNIT_TEST(a_count_behind_a_pointer)
 
 UNIT_TEST(chains_are_lists_of_structures)
 {
-    VkPhysicalDeviceMultiviewFeatures second = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, .multiview = VK_TRUE};
-    VkPhysicalDevice16BitStorageFeatures first = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, .pNext = &second};
+    VkPhysicalDeviceMultiviewFeatures second = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES,
+                                                .multiview = VK_TRUE};
+    VkPhysicalDevice16BitStorageFeatures first = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+                                                  .pNext = &second};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .pNext = &first};
 
-    CHECK(strstr(walk_struct(GEN_STRUCT_VkCommandBufferBeginInfo, &begin),
-                 "pNext2[ { sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES storageBuffer16BitAccess=0 ") != NULL);
+    CHECK(strstr(
+              walk_struct(GEN_STRUCT_VkCommandBufferBeginInfo, &begin),
+              "pNext2[ { sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES storageBuffer16BitAccess=0 ") !=
+          NULL);
     CHECK(strstr(notes.text, "} { sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES multiview=1 ") != NULL);
 }
 
 UNIT_TEST(unions_by_selector_and_raw)
 {
-    VkPipelineExecutableStatisticKHR statistic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR, .name = "spills",
-                                                  .format = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR, .value.i64 = -5};
+    VkPipelineExecutableStatisticKHR statistic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR,
+                                                  .name = "spills",
+                                                  .format = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR,
+                                                  .value.i64 = -5};
     VkClearColorValue clear = {.float32 = {1, 0, 0.5f, 0}};
 
-    CHECK(strstr(walk_struct(GEN_STRUCT_VkPipelineExecutableStatisticKHR, &statistic),
-                 "name='spills' description='' format=VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR value{ i64=-5 } ") != NULL);
+    CHECK(
+        strstr(
+            walk_struct(GEN_STRUCT_VkPipelineExecutableStatisticKHR, &statistic),
+            "name='spills' description='' format=VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR value{ i64=-5 } ") !=
+        NULL);
     statistic.format = (VkPipelineExecutableStatisticFormatKHR)77;
     CHECK(strstr(walk_struct(GEN_STRUCT_VkPipelineExecutableStatisticKHR, &statistic), "value{ } ") != NULL);
     CHECK_STR(walk_struct(GEN_STRUCT_VkClearColorValue, &clear),
@@ -194,23 +213,25 @@ UNIT_TEST(unions_by_selector_and_raw)
 UNIT_TEST(bit_fields_and_matrices)
 {
     VkAccelerationStructureInstanceKHR instance = {.transform.matrix = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}},
-                                                   .instanceCustomIndex = 0xabcdef, .mask = 0x12,
+                                                   .instanceCustomIndex = 0xabcdef,
+                                                   .mask = 0x12,
                                                    .flags = VK_GEOMETRY_INSTANCE_FORCE_OPAQUE_BIT_KHR};
 
     CHECK_STR(walk_struct(GEN_STRUCT_VkAccelerationStructureInstanceKHR, &instance),
               "{ transform{ matrix12[ 1 2 3 4 5 6 7 8 9 10 11 12 ] } instanceCustomIndex=11259375 mask=18 "
-              "instanceShaderBindingTableRecordOffset=0 flags=VK_GEOMETRY_INSTANCE_FORCE_OPAQUE_BIT_KHR accelerationStructureReference=0 } ");
+              "instanceShaderBindingTableRecordOffset=0 flags=VK_GEOMETRY_INSTANCE_FORCE_OPAQUE_BIT_KHR "
+              "accelerationStructureReference=0 } ");
 }
 
 UNIT_TEST(rows_of_pointers)
 {
-    VkAccelerationStructureBuildGeometryInfoKHR infos[2] = {{.sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_GEOMETRY_INFO_KHR,
-                                                             .geometryCount = 1},
-                                                            {.sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_GEOMETRY_INFO_KHR,
-                                                             .geometryCount = 2}};
+    VkAccelerationStructureBuildGeometryInfoKHR infos[2] = {
+        {.sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_GEOMETRY_INFO_KHR, .geometryCount = 1},
+        {.sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_GEOMETRY_INFO_KHR, .geometryCount = 2}};
     uint32_t one[1] = {5}, two[2] = {6, 7};
     const uint32_t *rows[2] = {one, two};
-    struct gen_args_vkCmdBuildAccelerationStructuresIndirectKHR args = {.infoCount = 2, .pInfos = infos, .ppMaxPrimitiveCounts = rows};
+    struct gen_args_vkCmdBuildAccelerationStructuresIndirectKHR args = {
+        .infoCount = 2, .pInfos = infos, .ppMaxPrimitiveCounts = rows};
 
     CHECK(strstr(walk_command(GEN_vkCmdBuildAccelerationStructuresIndirectKHR, &args),
                  "ppMaxPrimitiveCounts2[ 1[ 5 ] 2[ 6 7 ] ] ") != NULL);
@@ -219,7 +240,9 @@ UNIT_TEST(rows_of_pointers)
 UNIT_TEST(an_object_is_a_handle_of_the_named_type)
 {
     VkDebugUtilsObjectNameInfoEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-                                          .objectType = VK_OBJECT_TYPE_IMAGE, .objectHandle = 9, .pObjectName = "sky"};
+                                          .objectType = VK_OBJECT_TYPE_IMAGE,
+                                          .objectHandle = 9,
+                                          .pObjectName = "sky"};
 
     CHECK(strstr(walk_struct(GEN_STRUCT_VkDebugUtilsObjectNameInfoEXT, &info),
                  "objectType=VK_OBJECT_TYPE_IMAGE objectHandle=VkImage:9 pObjectName='sky' ") != NULL);
@@ -250,18 +273,19 @@ static void check_members(const char *owner, const struct gen_member *members, u
     for (unsigned i = 0; i < count; i++) {
         const struct gen_member *member = &members[i];
         bool in_place = member->shape == GEN_SHAPE_VALUE || member->shape == GEN_SHAPE_STYPE;
-        size_t size = member->shape == GEN_SHAPE_ARRAY ? (size_t)member->count * member->element_bytes
-                      : in_place                       ? member->element_bytes
+        size_t size = member->shape == GEN_SHAPE_ARRAY  ? (size_t)member->count * member->element_bytes
+                      : in_place                        ? member->element_bytes
                       : member->shape == GEN_SHAPE_BITS ? 0
                                                         : sizeof(void *);
         if (member->offset + size > bytes)
             UNIT_FAIL("%s.%s reaches behind its owner", owner, member->name);
         if (member->element == GEN_ELEMENT_STRUCT && gen_struct_infos[member->type].bytes != member->element_bytes)
             UNIT_FAIL("%s.%s has another size than its structure", owner, member->name);
-        if ((member->count_kind == GEN_COUNT_MEMBER || member->count_kind == GEN_COUNT_POINTEE) && member->count_member >= i)
+        if ((member->count_kind == GEN_COUNT_MEMBER || member->count_kind == GEN_COUNT_POINTEE) &&
+            member->count_member >= i)
             UNIT_FAIL("%s.%s is counted by a later member", owner, member->name);
-        if ((member->shape == GEN_SHAPE_BITS || member->shape == GEN_SHAPE_POINTERS || member->count_kind == GEN_COUNT_COMPUTE) !=
-            (member->compute != NULL))
+        if ((member->shape == GEN_SHAPE_BITS || member->shape == GEN_SHAPE_POINTERS ||
+             member->count_kind == GEN_COUNT_COMPUTE) != (member->compute != NULL))
             UNIT_FAIL("%s.%s has or lacks a function", owner, member->name);
     }
 }

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# install-deps.sh [build] [check] [demo] [lint] [fuzz]: installs the Debian packages that a group needs and that are missing.
+# Does nothing, and asks nobody, when all are there.
+set -u
+
+packages() {
+    case "$1" in
+    # libvulkan-dev brings the headers and the registry, vulkan-validationlayers-dev the layer utilities.
+    build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev" \
+        "libpng-dev libxcb1-dev libx11-dev libxrandr-dev" ;;
+    check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers glslang-tools" ;;
+    demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
+    lint) echo "clang-format" ;;
+    fuzz) echo "clang libclang-rt-14-dev" ;;
+    *)
+        echo "install-deps.sh: there is no group '$1': build, check, demo, lint, fuzz" >&2
+        exit 2
+        ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- build
+wanted=
+for group in "$@"; do
+    found=$(packages "$group") || exit 2
+    wanted="$wanted $found"
+done
+
+if ! command -v dpkg-query > /dev/null; then
+    echo "install-deps.sh: this is no Debian system; what is needed there is called:$wanted" >&2
+    exit 0
+fi
+
+missing() {
+    for package in $wanted; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+    done | sort -u | tr '\n' ' '
+}
+
+needed=$(missing)
+[ -n "$needed" ] || exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo > /dev/null; then
+        echo "install-deps.sh: these packages are missing, and only root can install them: $needed" >&2
+        exit 1
+    fi
+    # Without a terminal nobody can type a password.
+    if [ -t 0 ]; then as_root=sudo; else as_root="sudo -n"; fi
+fi
+
+echo "install-deps.sh: installing $needed" >&2
+install() {
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $needed >&2
+}
+install || { $as_root apt-get update -q >&2 && install; }
+needed=$(missing)
+if [ -n "$needed" ]; then
+    echo "install-deps.sh: these packages could not be installed: $needed" >&2
+    exit 1
+fi
