@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +51,7 @@ class Context:
     root: Path
     build: Path
     folder: Path = Path(".")
+    driver: Path | None = None  # an ICD manifest; None: what the loader finds
 
     def in_folder(self, folder: Path) -> "Context":
         return replace(self, folder=folder)
@@ -62,8 +62,9 @@ class Context:
     def run(self, command: list[str], env: dict[str, str] | None = None, expect: int | None = 0, timeout: float = TIMEOUT) -> Done:
         """Runs a command in the case's folder; another exit status than expected is a failure (None: any)."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-        if "VK_DRIVER_FILES" in os.environ:
-            environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = os.environ["VK_DRIVER_FILES"]
+        driver = str(self.driver or os.environ.get("VK_DRIVER_FILES", ""))
+        if driver:
+            environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = driver
         environment.update(env or {})
         process = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, errors="replace",
                                  timeout=timeout, check=False)
@@ -143,16 +144,29 @@ def programs(context: Context) -> list[Program]:
     return result
 
 
-def prepare(program: Program) -> None:
+def prepare(context: Context, program: Program) -> None:
+    """Skips what the machine or the driver lacks: programs of tests/apps then end with 77 and a reason."""
     if program.needs_display:
         display()
     if not shutil.which(program.command[0]):
         raise Skip(f"{program.command[0]} is not installed")
+    done = context.run(program.command, expect=None)
+    if done.status == 77:
+        raise Skip(done.text.strip().splitlines()[-1] if done.text.strip() else "the driver lacks something")
+    check(done.status == 0, f"without Lapilli the program itself ends with {done.status}:\n{done.text[-2000:]}")
 
 
-def record_and_replay(program: Program) -> Callable[[Context], None]:
+# Drivers beside the one that the loader finds (lavapipe on Debian without a GPU): tested where they are installed.
+OTHER_DRIVERS = {"swiftshader": Path("/usr/lib/chromium/vk_swiftshader_icd.json")}
+
+
+def record_and_replay(program: Program, driver: Path | None = None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        prepare(program)
+        if driver:
+            if not driver.exists():
+                raise Skip(f"{driver} is not there")
+            context = replace(context, driver=driver)
+        prepare(context, program)
         context.capture(program.command)
         traces = sorted(p.name for p in context.folder.glob("*.lapilli"))
         check(bool(traces), "no trace was written")
@@ -173,7 +187,7 @@ def record_and_replay(program: Program) -> Callable[[Context], None]:
 
 def validate(program: Program) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        prepare(program)
+        prepare(context, program)
         validation_layer(context)
         native = context.run(program.command, context.layer_env(VK_INSTANCE_LAYERS=VALIDATION))
         check_no_validation_message(native, "of the program itself, without Lapilli")
@@ -191,6 +205,8 @@ def validate(program: Program) -> Callable[[Context], None]:
 def all_cases(context: Context) -> list[Case]:
     from e2e import contract
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
+    for name, driver in OTHER_DRIVERS.items():
+        result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
     result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
     return result
