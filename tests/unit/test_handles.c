@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "replayer/player.h"
+#include "tests/unit/unit.h"
+
+#define TYPE GEN_HANDLE_VkFence
+
+static uint64_t live_of(const struct replay *r, uint64_t index)
+{
+    return r->tables[TYPE].objects[index].live;
+}
+
+UNIT_TEST(objects_are_found_by_index_and_by_live_handle)
+{
+    struct replay r = {0};
+    struct replay_object *object = NULL;
+    int owner;
+
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0x1000, &owner, &object), LAP_OK);
+    CHECK(object && object->live == 0x1000 && object->owner == &owner && !object->record);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 3, 0x3000, &owner, NULL), LAP_OK);
+    CHECK(replay_object_get(&r, TYPE, 1) != NULL);
+    CHECK(replay_object_get(&r, TYPE, 2) == NULL);
+    CHECK(replay_object_get(&r, TYPE, 3) != NULL);
+    CHECK(replay_object_get(&r, TYPE, 4) == NULL);
+    CHECK(replay_object_get(&r, TYPE, UINT64_MAX) == NULL);
+    CHECK(replay_object_get(&r, GEN_HANDLE_VkEvent, 1) == NULL);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 1);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x3000), 3);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x2000), 0);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0), 0);
+    CHECK_EQ_U64(replay_object_index(&r, GEN_HANDLE_VkEvent, 0x1000), 0);
+    replay_object_remove(&r, TYPE, 1);
+    replay_object_remove(&r, TYPE, 1);
+    replay_object_remove(&r, TYPE, 77);
+    CHECK(replay_object_get(&r, TYPE, 1) == NULL);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 0);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x3000), 3);
+    replay_tables_finish(&r);
+    CHECK(replay_object_get(&r, TYPE, 3) == NULL);
+}
+
+UNIT_TEST(what_a_file_can_say_wrongly_is_refused)
+{
+    struct replay r = {0};
+    int owner;
+
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 0, 0x1000, &owner, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0, &owner, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, UINT64_MAX, 0x1000, &owner, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 2000000, 0x1000, &owner, NULL), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "VkFence:2000000") != NULL);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 5, 0x1000, &owner, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 5, 0x2000, &owner, NULL), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "VkFence:5") != NULL);
+    CHECK_EQ_U64(live_of(&r, 5), 0x1000);
+    replay_tables_finish(&r);
+}
+
+/* A driver may count references: one live handle for two creations. */
+UNIT_TEST(two_objects_may_share_a_live_handle)
+{
+    struct replay r = {0};
+    int owner;
+
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0x1000, &owner, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 2, 0x1000, &owner, NULL), LAP_OK);
+    r.tables[TYPE].last = 2;
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 2);
+    r.tables[TYPE].last = 1;
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 1);
+    replay_forget(&r, TYPE, 0x1000);
+    CHECK(replay_object_get(&r, TYPE, 1) == NULL);
+    CHECK(replay_object_get(&r, TYPE, 2) != NULL);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 2);
+    replay_forget(&r, TYPE, 0x1000);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 0);
+    replay_forget(&r, TYPE, 0x1000);
+    replay_tables_finish(&r);
+}
+
+/* Against an array, with handle values that collide in the map. */
+UNIT_TEST(thousands_of_objects_come_and_go)
+{
+    enum { COUNT = 5000 };
+    struct replay r = {0};
+    uint64_t *expected = calloc(COUNT, sizeof *expected);
+    uint64_t seed = 12345;
+    bool good = expected != NULL;
+    int owner;
+
+    for (int round = 0; round < 40000 && good; round++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        uint64_t index = 1 + (seed >> 33) % (COUNT - 1);
+        if (expected[index]) {
+            good = replay_object_index(&r, TYPE, expected[index]) == index;
+            replay_object_remove(&r, TYPE, index);
+            expected[index] = 0;
+        } else {
+            expected[index] = index << 30 | (index & 7);
+            good = replay_object_add(&r, TYPE, index, expected[index], &owner, NULL) == LAP_OK;
+        }
+        CHECK(good);
+    }
+    for (uint64_t i = 1; i < COUNT && good; i++) {
+        struct replay_object *object = replay_object_get(&r, TYPE, i);
+        good = (object ? object->live : 0) == expected[i];
+        good = good && replay_object_index(&r, TYPE, i << 30 | (i & 7)) == (expected[i] ? i : 0);
+        CHECK(good);
+    }
+    free(expected);
+    replay_tables_finish(&r);
+}
+
+UNIT_TEST(children_end_with_their_pool)
+{
+    struct replay r = {0};
+    struct replay_children list = {0};
+    int owner;
+
+    for (uint64_t i = 1; i <= 20; i++) {
+        CHECK_EQ_INT(replay_object_add(&r, TYPE, i, 0x1000 + i, &owner, NULL), LAP_OK);
+        if (i <= 18)
+            CHECK_EQ_INT(replay_children_add(&r, &list, TYPE, i, 7), LAP_OK);
+    }
+    CHECK_EQ_U64(list.count, 18);
+    CHECK_EQ_U64(replay_object_get(&r, TYPE, 18)->parent, 7);
+    replay_children_remove(&r, &list, TYPE, 1);
+    replay_children_remove(&r, &list, TYPE, 18); /* it has moved to the place of the first */
+    replay_children_remove(&r, &list, TYPE, 9);
+    replay_children_remove(&r, &list, TYPE, 9);
+    CHECK_EQ_U64(list.count, 15);
+    CHECK(replay_object_get(&r, TYPE, 9) == NULL && replay_object_get(&r, TYPE, 18) == NULL);
+    for (uint64_t i = 0; i < list.count; i++)
+        CHECK(replay_object_get(&r, TYPE, list.indices[i]) != NULL);
+    replay_children_clear(&r, &list, TYPE);
+    CHECK_EQ_U64(list.count, 0);
+    for (uint64_t i = 1; i <= 18; i++)
+        CHECK(replay_object_get(&r, TYPE, i) == NULL);
+    CHECK(replay_object_get(&r, TYPE, 19) != NULL && replay_object_get(&r, TYPE, 20) != NULL);
+    replay_children_finish(&list);
+    replay_tables_finish(&r);
+}
+
+UNIT_MAIN();

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/* Plays traces that are written here, packet by packet, on whatever Vulkan device there is; with the validation layer
+ * where it is installed, whose messages go to stdout and are counted. */
+#include <fcntl.h>
+
+#include "gen_reflect.h"
+#include "replayer/match.h"
+#include "replayer/player.h"
+#include "replayer/verify.h"
+#include "tests/unit/sample_trace.h"
+#include "trace/chunk.h"
+
+#define BYTES               4096u
+#define PATTERN             0x01020304u
+#define VALIDATION_MANIFEST "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
+
+/* The handles of a small recorded program. */
+struct program {
+    struct sample s;
+    VkInstance instance;
+    VkPhysicalDevice gpu;
+    VkDevice device;
+    VkQueue queue;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkFence fence;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    uint32_t family;
+    /* What tests change. */
+    VkDeviceCreateInfo device_info;
+    const char *extensions[4];
+    VkPhysicalDeviceFeatures features;
+    struct lap_enc block;
+    uint32_t block_commands;
+};
+
+#define PUT(p, command, ...)                                                                                           \
+    (gen_encode_##command(sample_packet(&(p)->s, GEN_##command, 0), __VA_ARGS__), lap_packet_end((p)->s.stream))
+
+static bool program_begin(struct program *p)
+{
+    memset(p, 0, sizeof *p);
+    if (!sample_begin(&p->s))
+        return false;
+#define HANDLE(type) gen_##type(sample_handle(&p->s, GEN_HANDLE_##type, 1))
+    p->instance = HANDLE(VkInstance);
+    p->gpu = HANDLE(VkPhysicalDevice);
+    p->device = HANDLE(VkDevice);
+    p->queue = HANDLE(VkQueue);
+    p->buffer = HANDLE(VkBuffer);
+    p->memory = HANDLE(VkDeviceMemory);
+    p->fence = HANDLE(VkFence);
+    p->pool = HANDLE(VkCommandPool);
+    p->commands = HANDLE(VkCommandBuffer);
+#undef HANDLE
+    p->device_info = (VkDeviceCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    return true;
+}
+
+static void put_families(struct program *p, uint32_t count, const VkQueueFlags *flags)
+{
+    VkQueueFamilyProperties families[4] = {{0}};
+
+    for (uint32_t i = 0; i < count; i++)
+        families[i] = (VkQueueFamilyProperties){.queueFlags = flags[i], .queueCount = 2};
+    PUT(p, vkEnumeratePhysicalDevices, p->instance, &(uint32_t){1}, &p->gpu, VK_SUCCESS);
+    PUT(p, vkGetPhysicalDeviceQueueFamilyProperties, p->gpu, &count, families);
+}
+
+static void put_instance(struct program *p)
+{
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+
+    PUT(p, vkCreateInstance, &info, NULL, &p->instance, VK_SUCCESS);
+}
+
+static void put_device(struct program *p)
+{
+    static const float priorities[2] = {1, 0.5f};
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueFamilyIndex = p->family,
+                                     .queueCount = 2,
+                                     .pQueuePriorities = priorities};
+
+    p->device_info.queueCreateInfoCount = 1;
+    p->device_info.pQueueCreateInfos = &queue;
+    p->device_info.ppEnabledExtensionNames = p->extensions;
+    p->device_info.pEnabledFeatures = &p->features;
+    while (p->extensions[p->device_info.enabledExtensionCount])
+        p->device_info.enabledExtensionCount++;
+    PUT(p, vkCreateDevice, p->gpu, &p->device_info, NULL, &p->device, VK_SUCCESS);
+    PUT(p, vkGetDeviceQueue, p->device, p->family, 1, &p->queue);
+    PUT(p, vkGetDeviceQueue, p->device, p->family, 1, &p->queue);
+}
+
+static void put_objects(struct program *p)
+{
+    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                 .size = BYTES,
+                                 .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = p->family};
+    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkCommandBufferAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool, .commandBufferCount = 1};
+
+    PUT(p, vkCreateBuffer, p->device, &buffer, NULL, &p->buffer, VK_SUCCESS);
+    PUT(p, lapilliBindBuffer, p->buffer, p->memory, 0, BYTES,
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    PUT(p, vkCreateFence, p->device, &fence, NULL, &p->fence, VK_SUCCESS);
+    PUT(p, vkCreateCommandPool, p->device, &pool, NULL, &p->pool, VK_SUCCESS);
+    PUT(p, vkAllocateCommandBuffers, p->device, &allocate, &p->commands, VK_SUCCESS);
+}
+
+#define COMMAND(p, command, ...)                                                                                       \
+    ((void)(lap_enc_reserve(&(p)->block, LAP_WIRE_MAX_VARINT) && (lap_put_u64(&(p)->block, GEN_##command), true)),     \
+     gen_encode_##command(&(p)->block __VA_OPT__(, ) __VA_ARGS__), (void)(p)->block_commands++)
+
+static void block_begin(struct program *p)
+{
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+
+    lap_enc_init(&p->block, &p->s.tables, p->s.writer);
+    p->block_commands = 0;
+    COMMAND(p, vkBeginCommandBuffer, &begin);
+}
+
+static void block_end(struct program *p, uint32_t claimed_more)
+{
+    uint64_t id;
+
+    COMMAND(p, vkEndCommandBuffer);
+    CHECK(!p->block.failed);
+    id = lap_writer_blob(p->s.writer, LAP_BLOB_BLOCK, p->block.base, (size_t)(p->block.p - p->block.base), NULL);
+    PUT(p, lapilliBlock, p->commands, id, p->block_commands + claimed_more);
+    lap_enc_finish(&p->block);
+}
+
+static void put_submit(struct program *p)
+{
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &p->commands};
+
+    PUT(p, vkQueueSubmit, p->queue, 1, &submit, p->fence);
+    PUT(p, vkWaitForFences, p->device, 1, &p->fence, VK_TRUE, UINT64_MAX, VK_SUCCESS);
+}
+
+static void put_check(struct program *p, uint32_t pattern)
+{
+    uint32_t words[BYTES / 4];
+    struct lap_blob_hash hash;
+
+    for (unsigned i = 0; i < BYTES / 4; i++)
+        words[i] = pattern;
+    hash = lap_blob_hash_of(words, BYTES);
+    PUT(p, lapilliCheckBuffer, p->buffer, 0, BYTES, hash.low, hash.high);
+}
+
+static void put_ends(struct program *p)
+{
+    PUT(p, vkDestroyBuffer, p->device, p->buffer, NULL);
+    PUT(p, vkDestroyFence, p->device, p->fence, NULL);
+    PUT(p, vkDestroyCommandPool, p->device, p->pool, NULL);
+    PUT(p, vkDestroyDevice, p->device, NULL);
+    PUT(p, vkDestroyInstance, p->instance, NULL);
+}
+
+/* Fills the buffer with a pattern, waits, and checks it. */
+static void put_fill(struct program *p)
+{
+    block_begin(p);
+    COMMAND(p, vkCmdFillBuffer, p->buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(p, 0);
+    put_submit(p);
+}
+
+/* ---- playing ---- */
+
+struct result {
+    enum lap_status status;
+    struct replay_check_summary checks;
+    bool finished;
+    long validation_bytes;
+    char error[512];
+};
+
+static bool expect_messages;
+
+static bool has_device(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        int out = dup(1), nowhere = open("/dev/null", O_WRONLY);
+        fflush(stdout);
+        dup2(nowhere, 1);
+        known = replay_list_gpus() == LAP_OK;
+        fflush(stdout);
+        dup2(out, 1);
+        close(out);
+        close(nowhere);
+    }
+    return known;
+}
+
+#define NEED_DEVICE()                                                                                                  \
+    if (!has_device()) {                                                                                               \
+        SKIP("no Vulkan device here");                                                                                 \
+    }
+
+/* Ends the file, plays it and removes it. What the validation layer says on stdout is kept apart, and shown. */
+static struct result play(struct program *p, bool force)
+{
+    struct replay_options options = {.file = p->s.path, .verify = true, .force = force, .present = REPLAY_PRESENT_OFF};
+    struct result result = {0};
+    struct replay r;
+    char text[2000];
+    FILE *said = tmpfile();
+    int out;
+
+    lap_writer_frame(p->s.writer);
+    sample_end(&p->s);
+    fflush(stdout);
+    out = dup(1);
+    dup2(fileno(said), 1);
+    result.status = replay_open(&r, &options, NULL);
+    if (result.status == LAP_OK)
+        result.status = replay_run(&r);
+    snprintf(result.error, sizeof result.error, "%s", result.status == LAP_OK ? "" : lap_error_message());
+    result.checks = replay_check_summary(&r);
+    result.finished = replay_close(&r);
+    fflush(stdout);
+    dup2(out, 1);
+    close(out);
+    fseek(said, 0, SEEK_END);
+    result.validation_bytes = ftell(said);
+    rewind(said);
+    while (!expect_messages && fgets(text, sizeof text, said))
+        fputs(text, stdout);
+    fclose(said);
+    sample_finish(&p->s);
+    return result;
+}
+
+#define CHECK_PLAYED(result)                                                                                           \
+    do {                                                                                                               \
+        CHECK_EQ_INT((result).status, LAP_OK);                                                                         \
+        CHECK_STR((result).error, "");                                                                                 \
+        CHECK((result).finished);                                                                                      \
+        CHECK_EQ_INT((result).validation_bytes, 0);                                                                    \
+    } while (0)
+
+#define CHECK_SAYS(result, wanted_status, text)                                                                        \
+    do {                                                                                                               \
+        CHECK_EQ_INT((result).status, wanted_status);                                                                  \
+        if (!strstr((result).error, text))                                                                             \
+            UNIT_FAIL("\"%s\" lacks \"%s\"", (result).error, text);                                                    \
+    } while (0)
+
+UNIT_TEST(a_clean_program_computes_the_same)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    put_fill(&p);
+    put_check(&p, PATTERN);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.checks, 1);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+/* The other tests take silence for good. */
+UNIT_TEST(the_validation_layer_is_heard)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    if (access(VALIDATION_MANIFEST, R_OK) != 0)
+        SKIP("no validation layer here");
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    block_begin(&p);
+    COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, 3, PATTERN); /* not a multiple of four */
+    block_end(&p, 0);
+    put_ends(&p);
+    expect_messages = true;
+    result = play(&p, false);
+    expect_messages = false;
+    CHECK_EQ_INT(result.status, LAP_OK);
+    CHECK(result.validation_bytes > 0);
+}
+
+UNIT_TEST(a_difference_is_found)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    put_fill(&p);
+    put_check(&p, PATTERN + 1);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.different, 1);
+}
+
+UNIT_TEST(host_updates_reach_buffers)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    uint32_t words[BYTES / 4];
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    for (unsigned i = 0; i < BYTES / 4; i++)
+        words[i] = PATTERN;
+    PUT(&p, lapilliUpdateBuffer, p.buffer, 0, BYTES, words); /* a blob */
+    PUT(&p, lapilliUpdateBuffer, p.buffer, 16, 32, words);
+    block_begin(&p);
+    block_end(&p, 0);
+    put_submit(&p);
+    put_check(&p, PATTERN);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.checks, 1);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+UNIT_TEST(what_a_program_leaves_is_destroyed)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    VkDescriptorPoolCreateInfo pool_info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+    VkDescriptorSetLayoutCreateInfo layout_info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorSetCount = 1};
+    VkDescriptorPool pool;
+    VkDescriptorSetLayout layout;
+    VkDescriptorSet set;
+    CHECK(program_begin(&p));
+    pool = gen_VkDescriptorPool(sample_handle(&p.s, GEN_HANDLE_VkDescriptorPool, 1));
+    layout = gen_VkDescriptorSetLayout(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSetLayout, 1));
+    set = gen_VkDescriptorSet(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSet, 1));
+    allocate.descriptorPool = pool;
+    allocate.pSetLayouts = &layout;
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    PUT(&p, vkCreateDescriptorSetLayout, p.device, &layout_info, NULL, &layout, VK_SUCCESS);
+    PUT(&p, vkCreateDescriptorPool, p.device, &pool_info, NULL, &pool, VK_SUCCESS);
+    PUT(&p, vkAllocateDescriptorSets, p.device, &allocate, &set, VK_SUCCESS);
+    put_fill(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+}
+
+UNIT_TEST(a_dead_object_is_named_with_its_place)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    PUT(&p, vkDestroyBuffer, p.device, p.buffer, NULL);
+    lap_writer_frame(p.s.writer);
+    block_begin(&p);
+    COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(&p, 0);
+    result = play(&p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkBuffer:1 is not alive");
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "frame 2, packet 11 (lapilliBlock");
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCmdFillBuffer");
+    CHECK_EQ_INT(result.validation_bytes, 0);
+}
+
+UNIT_TEST(a_block_of_another_length_is_damaged)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    block_begin(&p);
+    block_end(&p, 1);
+    result = play(&p, false);
+    CHECK_SAYS(result, LAP_ERROR_FORMAT, "has 2 commands, its packet says 3");
+}
+
+UNIT_TEST(a_null_where_the_driver_follows_is_refused)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    PUT(&p, vkCreateFence, p.device, NULL, NULL, &p.fence, VK_SUCCESS);
+    result = play(&p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCreateFence has no pCreateInfo");
+}
+
+/* An extension that no GPU has is a nuisance only when the trace uses it. */
+UNIT_TEST(unused_extensions_are_dropped)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    p.extensions[0] = "VK_HUAWEI_subpass_shading";
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    put_fill(&p);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+}
+
+UNIT_TEST(missing_extensions_are_named_together)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    p.extensions[0] = "VK_HUAWEI_subpass_shading";
+    p.extensions[1] = "VK_NV_shading_rate_image";
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    block_begin(&p);
+    COMMAND(&p, vkCmdSubpassShadingHUAWEI);
+    COMMAND(&p, vkCmdBindShadingRateImageNV, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL);
+    block_end(&p, 0);
+    result = play(&p, false);
+    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "VK_HUAWEI_subpass_shading, VK_NV_shading_rate_image");
+    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "(vkCreateDevice)");
+}
+
+static void put_with_feature(struct program *p)
+{
+    CHECK(program_begin(p));
+    p->features.sparseResidency16Samples = VK_TRUE; /* hardly any GPU, and no software one */
+    put_instance(p);
+    put_device(p);
+    put_objects(p);
+    put_fill(p);
+    put_ends(p);
+}
+
+UNIT_TEST(missing_features_are_named_or_forced_away)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    put_with_feature(&p);
+    result = play(&p, false);
+    if (result.status == LAP_OK)
+        SKIP("this GPU has sparseResidency16Samples");
+    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "lacks what the trace needs: sparseResidency16Samples");
+    put_with_feature(&p);
+    result = play(&p, true);
+    CHECK_PLAYED(result);
+}
+
+/* The recorded machine had a family for copies only, then one for everything; an ownership transfer goes to and fro. */
+UNIT_TEST(queue_families_are_mapped)
+{
+    NEED_DEVICE();
+    static const VkQueueFlags flags[3] = {VK_QUEUE_TRANSFER_BIT, VK_QUEUE_TRANSFER_BIT,
+                                          VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT};
+    VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+                                     .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                     .srcQueueFamilyIndex = 1,
+                                     .dstQueueFamilyIndex = 2,
+                                     .size = VK_WHOLE_SIZE};
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    p.family = 2;
+    barrier.buffer = p.buffer;
+    put_instance(&p);
+    put_families(&p, 3, flags);
+    put_device(&p);
+    put_objects(&p);
+    block_begin(&p);
+    COMMAND(&p, vkCmdPipelineBarrier, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 1,
+            &barrier, 0, NULL);
+    COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(&p, 0);
+    put_submit(&p);
+    put_check(&p, PATTERN);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.checks, 1);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+/* What waits for nothing that the trace still has does not hang the replay. */
+UNIT_TEST(failed_calls_and_information_are_passed_over)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    gen_encode_vkCreateFence(sample_packet(&p.s, GEN_vkCreateFence, LAP_PACKET_FAILED), p.device, &info, NULL, &p.fence,
+                             VK_ERROR_OUT_OF_HOST_MEMORY);
+    lap_packet_end(p.s.stream);
+    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_NOT_READY);
+    PUT(&p, vkWaitForFences, p.device, 1, &p.fence, VK_TRUE, 0, VK_TIMEOUT);
+    put_fill(&p);
+    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_SUCCESS);
+    PUT(&p, vkDeviceWaitIdle, p.device, VK_SUCCESS);
+    PUT(&p, vkQueueWaitIdle, p.queue, VK_SUCCESS);
+    put_check(&p, PATTERN);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+__attribute__((constructor)) static void use_validation(void)
+{
+    /* It prints to stdout when the program has no messenger of its own. */
+    if (access(VALIDATION_MANIFEST, R_OK) == 0)
+        setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 0);
+}
+
+UNIT_MAIN();
