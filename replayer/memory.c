@@ -91,7 +91,10 @@ struct lap_readback *replay_device_readback(const struct replay_device *dev)
 
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev)
 {
-    return dev->planner->stats;
+    struct replay_memory_stats stats = dev->planner->stats;
+
+    stats.used_bytes -= dev->planner->staging_place.bytes;
+    return stats;
 }
 
 /* ---- allocations of the driver ---- */

@@ -61,7 +61,7 @@ enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev,
 
 struct lap_readback *replay_device_readback(const struct replay_device *dev);
 
-/* What is allocated from the driver now: for messages and tests. */
+/* What is allocated from the driver now, and how much of it the trace's objects use: for messages and tests. */
 struct replay_memory_stats { uint64_t allocations, allocated_bytes, used_bytes; };
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev);
 

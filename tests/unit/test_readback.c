@@ -204,7 +204,7 @@ static void with_device(void (*run)(struct unit_device *gpu, struct lap_readback
     struct lap_readback rb;
     VkCommandPool pool;
 
-    if (!unit_device_init(&gpu, 0, NULL)) {
+    if (!unit_device_init(&gpu)) {
         *out_skip = "no Vulkan driver";
         return;
     }

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images of a replay: where they lie, what is written into them, and what wrong packets do. */
+#include "replayer/resource.h"
+
+#include "codegen/support/pixels.h"
+#include "replayer/verify.h"
+#include "tests/unit/replay_device.h"
+
+#define HOST (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+
+static VkBuffer create_buffer(struct unit_replay *u, uint64_t index, VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes,
+                               .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
+    VkBuffer buffer = gen_VkBuffer(index);
+    struct gen_args_vkCreateBuffer create = {.device = u->dev.live, .pCreateInfo = &info, .pBuffer = &buffer};
+    struct gen_args_lapilliBindBuffer bind = {.size = bytes, .propertyFlags = wanted};
+
+    CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
+    bind.buffer = buffer = gen_VkBuffer(u->r.tables[GEN_HANDLE_VkBuffer].objects[index].live);
+    CHECK_EQ_INT(replay_lapilliBindBuffer(&u->r, &u->dev, &bind), LAP_OK);
+    return buffer;
+}
+
+static void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
+{
+    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
+    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
+}
+
+static enum lap_status update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes, const void *data)
+{
+    struct gen_args_lapilliUpdateBuffer args = {.buffer = buffer, .offset = offset, .dataSize = bytes, .pData = data};
+    return replay_lapilliUpdateBuffer(&u->r, &u->dev, &args);
+}
+
+/* A check of the buffer against `data`: how many differences there are then. */
+static uint64_t differences(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, const void *data, size_t bytes)
+{
+    struct gen_args_lapilliCheckBuffer args = {.buffer = buffer, .offset = offset, .size = bytes};
+    lap_pixels_hash(data, bytes, &args.hashLow, &args.hashHigh);
+    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u->r, &u->dev, &args), LAP_OK);
+    return replay_check_summary(&u->r).different;
+}
+
+UNIT_TEST(buffers_hold_what_updates_say)
+{
+    static uint8_t data[9 << 20]; /* more than one piece of staging */
+    struct replay_options options = {.verify = true};
+    struct unit_replay u;
+    VkBuffer buffer, host_buffer;
+    struct replay_buffer *record;
+
+    if (!unit_replay_init(&u, &options))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(replay_check_create(&u.r), LAP_OK);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 7 ^ i >> 9);
+    host_buffer = create_buffer(&u, 1, 4096, HOST);
+    CHECK(replay_buffer_of(&u.r, host_buffer, NULL)->place.host != NULL);
+    CHECK_EQ_INT(update(&u, host_buffer, 100, 200, data), LAP_OK);
+    CHECK_EQ_INT(update(&u, host_buffer, 3996, 100, data), LAP_OK);
+    CHECK_EQ_U64(differences(&u, host_buffer, 100, data, 200), 0);
+    CHECK_EQ_U64(differences(&u, host_buffer, 3996, data, 100), 0);
+
+    buffer = create_buffer(&u, 2, sizeof data + 64, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    record = replay_buffer_of(&u.r, buffer, NULL);
+    record->place.host = NULL; /* as on a device whose memory the host can't see: everything is staged */
+    CHECK_EQ_INT(update(&u, buffer, 60, sizeof data, data), LAP_OK);
+    CHECK_EQ_INT(update(&u, buffer, 3, 5, data), LAP_OK);
+    CHECK_EQ_U64(differences(&u, buffer, 60, data, sizeof data), 0);
+    CHECK_EQ_U64(differences(&u, buffer, 3, data, 5), 0);
+    CHECK_EQ_U64(replay_check_summary(&u.r).checks, 4);
+
+    data[1]++;
+    u.log.fd = -1;
+    CHECK_EQ_U64(differences(&u, buffer, 60, data, 100), 1);
+    CHECK_EQ_U64(differences(&u, host_buffer, 100, data, 200), 2);
+    CHECK_EQ_U64(replay_check_summary(&u.r).first_frame, 1);
+    destroy_buffer(&u, buffer);
+    replay_check_destroy(&u.r);
+    unit_replay_finish(&u); /* the other buffer is left to the end */
+}
+
+UNIT_TEST(wrong_packets_about_buffers_are_errors)
+{
+    struct replay_options options = {.verify = true};
+    struct gen_args_lapilliBindBuffer bind = {.size = 1};
+    struct gen_args_lapilliCheckBuffer check = {.offset = 1, .size = 100};
+    uint8_t data[101] = {0};
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!unit_replay_init(&u, &options))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(replay_check_create(&u.r), LAP_OK);
+    buffer = create_buffer(&u, 1, 100, HOST);
+    CHECK_EQ_INT(update(&u, buffer, 0, 101, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update(&u, buffer, UINT64_MAX, 2, data), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "VkBuffer:1 ") != NULL);
+    CHECK_EQ_INT(update(&u, buffer, 0, SIZE_MAX, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update(&u, buffer, 0, 1, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update(&u, VK_NULL_HANDLE, 0, 1, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update(&u, buffer, 100, 0, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
+    bind.buffer = check.buffer = buffer;
+    CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_REPLAY);
+    check.buffer = VK_NULL_HANDLE;
+    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_REPLAY);
+    replay_check_destroy(&u.r);
+    unit_replay_finish(&u);
+}
+
+UNIT_TEST(memory_follows_the_objects)
+{
+    VkBuffer buffers[200];
+    struct replay_memory_stats stats;
+    struct unit_replay u;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    for (int round = 0; round < 5; round++) {
+        for (uint64_t i = 0; i < 200; i++)
+            buffers[i] = create_buffer(&u, round * 200 + i + 1, 1 + i * 997, i % 2 ? HOST : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        stats = replay_memory_stats(&u.dev);
+        CHECK(stats.used_bytes >= 199 * 200 / 2 * 997);
+        CHECK(stats.allocations < 20);
+        for (uint64_t i = 0; i < 200; i++)
+            destroy_buffer(&u, buffers[i * 77 % 200]);
+        CHECK_EQ_U64(replay_memory_stats(&u.dev).used_bytes, 0);
+        CHECK(replay_memory_stats(&u.dev).allocations <= 2);
+    }
+    /* A large one has an allocation of its own, which ends with it. */
+    stats = replay_memory_stats(&u.dev);
+    buffers[0] = create_buffer(&u, 2000, 100 << 20, HOST);
+    CHECK_EQ_U64(replay_memory_stats(&u.dev).allocations, stats.allocations + 1);
+    destroy_buffer(&u, buffers[0]);
+    CHECK_EQ_U64(replay_memory_stats(&u.dev).allocations, stats.allocations);
+    unit_replay_finish(&u);
+}
+
+/* ---- images ---- */
+
+static VkImage create_image(struct unit_replay *u, uint64_t index, VkImageTiling tiling, VkMemoryPropertyFlags wanted)
+{
+    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkImageCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .pNext = &external, /* dropped: the extension is not enabled, so the validation layer would complain */
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = VK_FORMAT_R8G8B8A8_UNORM,
+        .extent = {37, 11, 1},
+        .mipLevels = 1,
+        .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .tiling = tiling,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+        .initialLayout = tiling == VK_IMAGE_TILING_LINEAR ? VK_IMAGE_LAYOUT_PREINITIALIZED : VK_IMAGE_LAYOUT_UNDEFINED,
+    };
+    VkImage image = gen_VkImage(index);
+    struct gen_args_vkCreateImage create = {.device = u->dev.live, .pCreateInfo = &info, .pImage = &image};
+    struct gen_args_lapilliBindImage bind = {.propertyFlags = wanted};
+
+    CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
+    bind.image = image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
+    CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_OK);
+    CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_ERROR_REPLAY);
+    return image;
+}
+
+UNIT_TEST(linear_images_are_laid_out_by_row)
+{
+    struct gen_args_lapilliUpdateImage args = {.aspect = VK_IMAGE_ASPECT_COLOR_BIT};
+    struct unit_replay u;
+    uint32_t row[37];
+    const void *pixels = NULL;
+    size_t bytes = 0;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    args.image = create_image(&u, 1, VK_IMAGE_TILING_LINEAR, HOST);
+    args.pData = row;
+    for (args.row = 0; args.row < 11; args.row++) {
+        for (uint32_t x = 0; x < 37; x++)
+            row[x] = args.row << 16 | x;
+        args.offsetInRow = 0;
+        args.dataSize = sizeof row;
+        CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_OK);
+        args.offsetInRow = 4 * args.row; /* and a part of the row */
+        args.dataSize = 4;
+        row[0] = 0xffffffff;
+        CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_OK);
+    }
+    struct lap_readback_queue at = {.queue = u.gpu.queue, .family = u.gpu.family};
+    /* Reading back returns to the layout that it found, which PREINITIALIZED can't be: the image is moved on first. */
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = u.gpu.family};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_HOST_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT,
+        .oldLayout = VK_IMAGE_LAYOUT_PREINITIALIZED,
+        .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = args.image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+    };
+    VkCommandBuffer commands;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    CHECK_EQ_INT(u.dev.vk.CreateCommandPool(u.dev.live, &pool, NULL, &allocate.commandPool), VK_SUCCESS);
+    CHECK_EQ_INT(u.dev.vk.AllocateCommandBuffers(u.dev.live, &allocate, &commands), VK_SUCCESS);
+    u.dev.vk.BeginCommandBuffer(commands, &begin);
+    u.dev.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1,
+                                &barrier);
+    u.dev.vk.EndCommandBuffer(commands);
+    CHECK_EQ_INT(u.dev.vk.QueueSubmit(u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
+    CHECK_EQ_INT(lap_readback_image(replay_device_readback(&u.dev), &at, args.image, VK_FORMAT_R8G8B8A8_UNORM,
+                                    (VkExtent2D){37, 11}, VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, NULL), LAP_OK);
+    CHECK_EQ_U64(bytes, 37 * 11 * 4);
+    for (uint32_t y = 0; pixels && y < 11; y++)
+        for (uint32_t x = 0; x < 37; x++)
+            CHECK_EQ_U64(((const uint32_t *)pixels)[y * 37 + x], x == y ? 0xffffffff : (y << 16 | x));
+    u.dev.vk.DestroyCommandPool(u.dev.live, allocate.commandPool, NULL);
+    unit_replay_finish(&u);
+}
+
+UNIT_TEST(wrong_packets_about_images_are_errors)
+{
+    uint8_t data[1 << 16] = {0};
+    struct gen_args_lapilliUpdateImage good = {.aspect = VK_IMAGE_ASPECT_COLOR_BIT, .dataSize = 4, .pData = data}, args;
+    struct gen_args_lapilliBindImage bind = {.planeAspect = VK_IMAGE_ASPECT_PLANE_1_BIT};
+    struct unit_replay u;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    good.image = create_image(&u, 1, VK_IMAGE_TILING_LINEAR, HOST);
+    bind.image = good.image;
+    CHECK_EQ_INT(replay_lapilliBindImage(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &good), LAP_OK);
+    args = good, args.aspect = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.mipLevel = 1;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.arrayLayer = UINT32_MAX;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.row = 11;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.slice = 1;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.offsetInRow = UINT64_MAX;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.dataSize = sizeof data;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.image = create_image(&u, 2, VK_IMAGE_TILING_OPTIMAL, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.image = VK_NULL_HANDLE;
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    unit_replay_finish(&u);
+}
+
+UNIT_TEST(structures_are_taken_out_of_chains)
+{
+    const VkStructureType types[] = {VK_STRUCTURE_TYPE_EVENT_CREATE_INFO, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkBaseInStructure last = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkBaseInStructure middle = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &last};
+    VkBaseInStructure first = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO, .pNext = &middle};
+    const void *chain = &first;
+
+    CHECK(replay_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == &last);
+    replay_chain_drop(&chain, types, 2);
+    CHECK(chain == &middle);
+    CHECK(middle.pNext == NULL);
+    CHECK(replay_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == NULL);
+    chain = NULL;
+    replay_chain_drop(&chain, types, 2);
+    CHECK(chain == NULL);
+}
+
+UNIT_MAIN();

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* The virtual swapchain: images, acquiring, presenting, checks and screenshots; and a window where a display answers. */
+#include "replayer/swapchain.h"
+
+#include <png.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "codegen/support/pixels.h"
+#include "replayer/resource.h"
+#include "replayer/verify.h"
+#include "replayer/window.h"
+#include "tests/unit/replay_device.h"
+
+#define WIDTH 32u
+#define HEIGHT 16u
+#define SURFACE 1
+
+struct scene {
+    struct unit_replay u;
+    VkSwapchainKHR swapchain; /* live */
+    VkImage images[3];
+    VkSemaphore acquired, drawn;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+};
+
+static enum lap_status create_swapchain(struct scene *s, uint64_t index, VkExtent2D extent, VkFormat format)
+{
+    VkSwapchainCreateInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
+        .surface = gen_VkSurfaceKHR(SURFACE),
+        .minImageCount = 2,
+        .imageFormat = format,
+        .imageExtent = extent,
+        .imageArrayLayers = 1,
+        .imageUsage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+    };
+    VkSwapchainKHR swapchain = gen_VkSwapchainKHR(index);
+    struct gen_args_vkCreateSwapchainKHR args = {.device = s->u.dev.live, .pCreateInfo = &info, .pSwapchain = &swapchain};
+    enum lap_status status = replay_CreateSwapchainKHR(&s->u.r, &s->u.dev, &args);
+    if (status == LAP_OK)
+        s->swapchain = gen_VkSwapchainKHR(replay_object_get(&s->u.r, GEN_HANDLE_VkSwapchainKHR, index)->live);
+    return status;
+}
+
+static enum lap_status get_images(struct scene *s, uint32_t count, uint64_t first_index)
+{
+    VkImage images[3] = {gen_VkImage(first_index), gen_VkImage(first_index + 1), gen_VkImage(first_index + 2)};
+    struct gen_args_vkGetSwapchainImagesKHR args = {.swapchain = s->swapchain, .pSwapchainImageCount = &count,
+                                                    .pSwapchainImages = images};
+    enum lap_status status = replay_GetSwapchainImagesKHR(&s->u.r, &s->u.dev, &args);
+    for (uint32_t i = 0; status == LAP_OK && i < count; i++)
+        s->images[i] = gen_VkImage(replay_object_get(&s->u.r, GEN_HANDLE_VkImage, first_index + i)->live);
+    return status;
+}
+
+/* False where there is nothing to test with. */
+static bool scene_init(struct scene *s, const struct replay_options *options)
+{
+    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
+
+    memset(s, 0, sizeof *s);
+    if (!unit_replay_init(&s->u, options))
+        return false;
+    if (!s->u.dev.has_swapchain) {
+        unit_replay_finish(&s->u);
+        return false;
+    }
+    CHECK_EQ_INT(replay_check_create(&s->u.r), LAP_OK);
+    CHECK_EQ_INT(replay_create_surface(&s->u.r, &s->u.instance, SURFACE), LAP_OK);
+    CHECK_EQ_INT(create_swapchain(s, 1, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_UNORM), LAP_OK);
+    CHECK_EQ_INT(get_images(s, 3, 10), LAP_OK);
+    CHECK_EQ_INT(s->u.dev.vk.CreateSemaphore(s->u.dev.live, &semaphore, NULL, &s->acquired), VK_SUCCESS);
+    CHECK_EQ_INT(s->u.dev.vk.CreateSemaphore(s->u.dev.live, &semaphore, NULL, &s->drawn), VK_SUCCESS);
+    pool.queueFamilyIndex = s->u.gpu.family;
+    CHECK_EQ_INT(s->u.dev.vk.CreateCommandPool(s->u.dev.live, &pool, NULL, &s->pool), VK_SUCCESS);
+    allocate.commandPool = s->pool;
+    CHECK_EQ_INT(s->u.dev.vk.AllocateCommandBuffers(s->u.dev.live, &allocate, &s->commands), VK_SUCCESS);
+    return true;
+}
+
+static void scene_finish(struct scene *s)
+{
+    s->u.dev.vk.DeviceWaitIdle(s->u.dev.live);
+    s->u.dev.vk.DestroyCommandPool(s->u.dev.live, s->pool, NULL);
+    s->u.dev.vk.DestroySemaphore(s->u.dev.live, s->acquired, NULL);
+    s->u.dev.vk.DestroySemaphore(s->u.dev.live, s->drawn, NULL);
+    replay_destroy_left(&s->u.r, &s->u.dev);
+    CHECK_EQ_INT(replay_destroy_surface(&s->u.r, &s->u.instance, SURFACE), LAP_OK);
+    replay_check_destroy(&s->u.r);
+    unit_replay_finish(&s->u);
+}
+
+static void change_layout(struct scene *s, VkImage image, VkImageLayout from, VkImageLayout to)
+{
+    VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+        .oldLayout = from,
+        .newLayout = to,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+    };
+    s->u.dev.vk.CmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                                   NULL, 0, NULL, 1, &barrier);
+}
+
+/* Acquires, clears to a grey of `level` / 255 and gives what vkQueuePresentKHR gets. */
+static void draw(struct scene *s, uint32_t image, uint8_t level)
+{
+    struct gen_args_vkAcquireNextImageKHR acquire = {.swapchain = s->swapchain, .semaphore = s->acquired, .pImageIndex = &image};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    VkClearColorValue color = {.float32 = {level / 255.0f, level / 255.0f, level / 255.0f, 1}};
+    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .waitSemaphoreCount = 1, .pWaitSemaphores = &s->acquired,
+                           .pWaitDstStageMask = &stage, .commandBufferCount = 1, .pCommandBuffers = &s->commands,
+                           .signalSemaphoreCount = 1, .pSignalSemaphores = &s->drawn};
+
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s->u.r, &s->u.dev, &acquire), LAP_OK);
+    s->u.dev.vk.QueueWaitIdle(s->u.gpu.queue); /* for the one command buffer */
+    CHECK_EQ_INT(s->u.dev.vk.BeginCommandBuffer(s->commands, &begin), VK_SUCCESS);
+    change_layout(s, s->images[image], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    s->u.dev.vk.CmdClearColorImage(s->commands, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &range);
+    change_layout(s, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
+    CHECK_EQ_INT(s->u.dev.vk.EndCommandBuffer(s->commands), VK_SUCCESS);
+    CHECK_EQ_INT(s->u.dev.vk.QueueSubmit(s->u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
+}
+
+static enum lap_status present(struct scene *s, uint32_t image)
+{
+    VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR, .waitSemaphoreCount = 1, .pWaitSemaphores = &s->drawn,
+                             .swapchainCount = 1, .pSwapchains = &s->swapchain, .pImageIndices = &image};
+    struct gen_args_vkQueuePresentKHR args = {.queue = s->u.gpu.queue, .pPresentInfo = &info};
+    return replay_QueuePresentKHR(&s->u.r, &s->u.dev, &args);
+}
+
+/* What capture --verify would have recorded for an image that draw() made. */
+static void expect(struct scene *s, uint32_t image, uint8_t level, uint32_t width)
+{
+    uint8_t pixels[WIDTH * HEIGHT * 4];
+    struct gen_args_lapilliCheckPresent args = {.swapchain = s->swapchain, .imageIndex = image,
+                                                .format = VK_FORMAT_B8G8R8A8_UNORM, .width = width, .height = HEIGHT};
+    for (size_t i = 0; i < sizeof pixels; i++)
+        pixels[i] = i % 4 == 3 ? 255 : level;
+    lap_pixels_hash(pixels, sizeof pixels, &args.hashLow, &args.hashHigh);
+    CHECK_EQ_INT(replay_lapilliCheckPresent(&s->u.r, &s->u.dev, &args), LAP_OK);
+}
+
+static bool grey_picture(const char *folder, const char *name, uint8_t level)
+{
+    uint8_t read[WIDTH * HEIGHT * 3];
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    bool good = true;
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!png_image_begin_read_from_file(&image, path) || image.width != WIDTH || image.height != HEIGHT)
+        return false;
+    image.format = PNG_FORMAT_RGB;
+    good = png_image_finish_read(&image, NULL, read, 0, NULL);
+    for (size_t i = 0; good && i < sizeof read; i++)
+        good = read[i] == level;
+    unlink(path);
+    return good;
+}
+
+UNIT_TEST(presents_are_checked_and_pictured)
+{
+    char folder[] = "/tmp/test_swapchain.XXXXXX";
+    struct replay_frame_range ranges[] = {{2, 2}, {5, 9}};
+    struct replay_options options = {.verify = true, .present = REPLAY_PRESENT_HEADLESS, .screenshots = ranges,
+                                     .screenshot_count = 2, .screenshot_dir = folder, .mismatch_dir = folder};
+    struct replay_check_summary summary;
+    struct scene s;
+    char path[512];
+
+    CHECK(mkdtemp(folder) != NULL);
+    if (!scene_init(&s, &options)) {
+        rmdir(folder);
+        SKIP("no Vulkan driver with swapchains");
+    }
+    for (uint32_t frame = 1; frame <= 6; frame++) {
+        draw(&s, frame % 3, (uint8_t)(frame * 10));
+        if (frame != 3)
+            expect(&s, frame % 3, (uint8_t)(frame == 4 ? 99 : frame * 10), frame == 6 ? WIDTH + 1 : WIDTH);
+        if (frame == 4)
+            s.u.log.fd = -1;
+        CHECK_EQ_INT(present(&s, frame % 3), LAP_OK);
+    }
+    summary = replay_check_summary(&s.u.r);
+    CHECK_EQ_U64(s.u.r.frames, 6);
+    CHECK_EQ_U64(summary.checks, 4);
+    CHECK_EQ_U64(summary.different, 1);
+    CHECK_EQ_U64(summary.first_frame, 4);
+    CHECK_EQ_U64(summary.skipped, 1); /* the last check speaks of another size */
+    CHECK(grey_picture(folder, "frame_2.png", 20));
+    CHECK(grey_picture(folder, "frame_5.png", 50));
+    CHECK(grey_picture(folder, "frame_6.png", 60));
+    CHECK(grey_picture(folder, "mismatch_frame_4.png", 40));
+    snprintf(path, sizeof path, "%s/frame_1.png", folder);
+    CHECK(access(path, F_OK) != 0);
+    CHECK(rmdir(folder) == 0); /* nothing else was written */
+    scene_finish(&s);
+}
+
+UNIT_TEST(images_belong_to_their_swapchain)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_OFF};
+    struct gen_args_vkDestroySwapchainKHR destroy;
+    struct scene s;
+    VkImage first;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    first = s.images[0];
+    CHECK_EQ_INT(get_images(&s, 2, 10), LAP_OK); /* asked again */
+    CHECK(s.images[0] == first);
+    CHECK_EQ_INT(get_images(&s, 2, 20), LAP_OK); /* the driver's answer got other indices: the same images */
+    CHECK(s.images[0] == first);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 10)->parent == 1);
+    for (int i = 0; i < 4; i++) { /* without verify and screenshots nothing is read back */
+        draw(&s, 1, 1);
+        CHECK_EQ_INT(present(&s, 1), LAP_OK);
+    }
+    destroy = (struct gen_args_vkDestroySwapchainKHR){.swapchain = s.swapchain};
+    CHECK_EQ_INT(replay_DestroySwapchainKHR(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 10) == NULL);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 21) == NULL);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkSwapchainKHR, 1) == NULL);
+    CHECK_EQ_INT(replay_DestroySwapchainKHR(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    CHECK_EQ_U64(replay_memory_stats(&s.u.dev).used_bytes, 0);
+    scene_finish(&s);
+}
+
+UNIT_TEST(an_image_can_be_bound_to_a_swapchain)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_OFF};
+    VkImageSwapchainCreateInfoKHR chain = {.sType = VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR};
+    VkImageCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .pNext = &chain,
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = VK_FORMAT_B8G8R8A8_UNORM,
+        .extent = {WIDTH, HEIGHT, 1},
+        .mipLevels = 1,
+        .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+    };
+    VkImage image = gen_VkImage(30);
+    struct gen_args_vkCreateImage create = {.pCreateInfo = &info, .pImage = &image};
+    struct gen_args_lapilliBindImage bind = {.swapchainImageIndex = 2};
+    struct gen_args_vkDestroyImage destroy;
+    struct scene s;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    bind.swapchain = chain.swapchain = s.swapchain;
+    CHECK_EQ_INT(replay_CreateImage(&s.u.r, &s.u.dev, &create), LAP_OK);
+    bind.image = gen_VkImage(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30)->live);
+    CHECK(bind.image != s.images[2]);
+    CHECK_EQ_INT(replay_lapilliBindImage(&s.u.r, &s.u.dev, &bind), LAP_OK);
+    CHECK_EQ_U64(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30)->live, gen_u64_VkImage(s.images[2]));
+    draw(&s, 2, 7);
+    CHECK_EQ_INT(present(&s, 2), LAP_OK);
+    destroy.image = s.images[2];
+    s.u.r.tables[GEN_HANDLE_VkImage].last = 30; /* as decoding does: two objects have this handle */
+    CHECK_EQ_INT(replay_DestroyImage(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30) == NULL);
+    CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 12) != NULL);
+    draw(&s, 2, 8);
+    CHECK_EQ_INT(present(&s, 2), LAP_OK);
+    scene_finish(&s);
+}
+
+UNIT_TEST(wrong_packets_about_swapchains_are_errors)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_HEADLESS};
+    uint32_t image = REPLAY_MAX_SWAPCHAIN_IMAGES;
+    struct gen_args_vkAcquireNextImageKHR acquire = {.pImageIndex = &image};
+    struct gen_args_vkQueuePresentKHR args = {0};
+    VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR, .swapchainCount = 1};
+    struct scene s;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    CHECK_EQ_INT(create_swapchain(&s, 2, (VkExtent2D){0, 4}, VK_FORMAT_B8G8R8A8_UNORM), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(create_swapchain(&s, 2, (VkExtent2D){1 << 30, 4}, VK_FORMAT_B8G8R8A8_UNORM), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(create_swapchain(&s, 2, (VkExtent2D){4, 4}, VK_FORMAT_D32_SFLOAT), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(create_swapchain(&s, 1, (VkExtent2D){4, 4}, VK_FORMAT_B8G8R8A8_UNORM), LAP_ERROR_REPLAY); /* alive */
+    acquire.swapchain = s.swapchain;
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_REPLAY);
+    acquire.result = VK_ERROR_OUT_OF_DATE_KHR; /* the program got nothing */
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_OK);
+    acquire.result = VK_SUCCESS;
+    acquire.pImageIndex = NULL;
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_REPLAY);
+    acquire.swapchain = VK_NULL_HANDLE;
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_REPLAY);
+    args.pPresentInfo = &info;
+    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY); /* no such queue */
+    args.queue = s.u.gpu.queue;
+    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY); /* no arrays */
+    info.pSwapchains = &s.swapchain;
+    info.pImageIndices = &image;
+    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY);
+    image = 63; /* not made */
+    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY);
+    scene_finish(&s);
+}
+
+UNIT_TEST(images_are_shown_in_a_window)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_WINDOW, .file = "some/trace.lapilli", .verify = true};
+    struct gen_args_vkDestroySwapchainKHR destroy;
+    struct scene s;
+
+    if (!replay_xcb_answers())
+        SKIP("no display");
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    CHECK(replay_window_possible(&s.u.dev));
+    for (uint32_t frame = 1; frame <= 8; frame++) {
+        draw(&s, frame % 3, (uint8_t)(frame * 10));
+        if (frame % 2)
+            expect(&s, frame % 3, (uint8_t)(frame * 10), WIDTH);
+        CHECK_EQ_INT(present(&s, frame % 3), LAP_OK);
+    }
+    /* The program resizes: another swapchain of the same surface, then the old one ends. */
+    destroy = (struct gen_args_vkDestroySwapchainKHR){.swapchain = s.swapchain};
+    CHECK_EQ_INT(create_swapchain(&s, 2, (VkExtent2D){WIDTH * 3, HEIGHT * 5}, VK_FORMAT_R8G8B8A8_UNORM), LAP_OK);
+    CHECK_EQ_INT(get_images(&s, 3, 40), LAP_OK);
+    CHECK_EQ_INT(replay_DestroySwapchainKHR(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    for (uint32_t frame = 1; frame <= 8; frame++) {
+        draw(&s, frame % 3, (uint8_t)(frame * 10));
+        CHECK_EQ_INT(present(&s, frame % 3), LAP_OK);
+    }
+    /* All swapchains go, and a new one comes: the window stays. */
+    destroy.swapchain = s.swapchain;
+    CHECK_EQ_INT(replay_DestroySwapchainKHR(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    CHECK_EQ_INT(create_swapchain(&s, 3, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_UNORM), LAP_OK);
+    CHECK_EQ_INT(get_images(&s, 3, 50), LAP_OK);
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    CHECK_EQ_U64(replay_check_summary(&s.u.r).checks, 4);
+    CHECK_EQ_U64(replay_check_summary(&s.u.r).different, 0);
+    scene_finish(&s);
+}
+
+UNIT_MAIN();
