@@ -288,3 +288,19 @@ void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_to
     each_written_range(touched, lap_mem_absorb_device);
     lap_memtrack_unlock(tracker);
 }
+
+static void set_busy(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (!lap_interval_add(&mem->busy, begin, end))
+        lap_memtrack_break(mem->tracker);
+}
+
+void lap_memtrack_device_busy(struct lap_memtrack *tracker, const struct lap_touched *touched, bool only)
+{
+    lap_memtrack_lock(tracker);
+    for (struct lap_mem *mem = only ? tracker->mems : NULL; mem; mem = mem->next)
+        lap_interval_clear(&mem->busy);
+    if (touched)
+        each_written_range(touched, set_busy);
+    lap_memtrack_unlock(tracker);
+}

@@ -49,6 +49,7 @@ struct lap_mem {
     struct lap_interval written;    /* W: bytes that the host wrote last */
     struct lap_interval device;     /* D: bytes that the device wrote, or was told to write, after the host did */
     struct lap_interval seen;       /* bytes that were mapped at some time (LAP_MEM_FRESH only) */
+    struct lap_interval busy;       /* bytes that submitted work may be writing now: not to be compared */
     struct lap_interval candidates; /* reported by the watch and not compared yet */
     struct lap_interval todo;       /* to scan in the collect that is under way */
     struct lap_mem *next_todo;

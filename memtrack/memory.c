@@ -50,6 +50,7 @@ void lap_mem_destroy(struct lap_mem **mem)
     lap_interval_finish(&old->written);
     lap_interval_finish(&old->device);
     lap_interval_finish(&old->seen);
+    lap_interval_finish(&old->busy);
     lap_interval_finish(&old->candidates);
     lap_interval_finish(&old->todo);
     free(old);

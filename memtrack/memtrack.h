@@ -129,4 +129,10 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
  * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the host owns keep counting. Ranges in memory that is not mapped are remembered. */
 void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched);
 
+/* Submitted work of which the program does not know that it is finished writes these ranges (those with ->written). No scan
+ * compares their bytes: it would take what the device has stored so far for the host's, and sent to a replay that would undo
+ * the replay device's work. With `only`, what earlier calls named is not busy any more: after lap_memtrack_device_wrote,
+ * name what is left. touched NULL: nothing. */
+void lap_memtrack_device_busy(struct lap_memtrack *tracker, const struct lap_touched *touched, bool only);
+
 #endif

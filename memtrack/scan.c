@@ -122,6 +122,21 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
     joiner_flush(&joiner);
 }
 
+/* Compares what no submitted work is writing now. The rest stays a candidate: it is compared when the work has finished. */
+static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    uint64_t from, to;
+    while (lap_interval_first_in(&mem->busy, begin, end, &from, &to)) {
+        if (begin < from)
+            lap_mem_compare(mem, begin, from, stats);
+        if (!lap_interval_add(&mem->candidates, from, to))
+            lap_memtrack_break(mem->tracker);
+        begin = to;
+    }
+    if (begin < end)
+        lap_mem_compare(mem, begin, end, stats);
+}
+
 struct scan {
     struct lap_mem *mem;
     uint64_t begin, end;
@@ -140,24 +155,25 @@ static void scan_report(void *context, const void *reported, size_t bytes)
     if (!lap_interval_add(&mem->candidates, begin, inner_begin) || !lap_interval_add(&mem->candidates, inner_end, end))
         lap_memtrack_break(mem->tracker);
     if (inner_begin < inner_end)
-        lap_mem_compare(mem, inner_begin, inner_end, scan->stats);
+        compare_idle(mem, inner_begin, inner_end, scan->stats);
 }
 
 void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     struct scan scan = {mem, begin, end, stats};
-    uint64_t from, to;
+    uint64_t from, to, at = begin;
     if (begin >= end)
         return;
-    while (lap_interval_first_in(&mem->candidates, begin, end, &from, &to)) {
+    while (lap_interval_first_in(&mem->candidates, at, end, &from, &to)) {
         if (!lap_interval_remove(&mem->candidates, from, to)) {
             lap_memtrack_break(mem->tracker);
             return;
         }
-        lap_mem_compare(mem, from, to, stats);
+        compare_idle(mem, from, to, stats);
+        at = to;
     }
     if (mem->watch->take(mem->region, live_bytes(mem, begin), (size_t)(end - begin), scan_report, &scan) < 0)
-        lap_mem_compare(mem, begin, end, stats);
+        compare_idle(mem, begin, end, stats);
 }
 
 /* Makes the shadow what the mapping holds. */

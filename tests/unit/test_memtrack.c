@@ -426,6 +426,42 @@ UNIT_TEST(device_writes_are_no_host_writes_but_their_neighbours_are)
     end();
 }
 
+static void device_busy(struct lap_memobj *object, uint64_t offset, uint64_t bytes)
+{
+    struct lap_touched touched;
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, object, offset, bytes, true));
+    lap_memtrack_device_busy(tracker, &touched, true);
+    lap_touched_finish(&touched);
+}
+
+UNIT_TEST(what_the_device_is_writing_is_left_alone_until_it_has_finished)
+{
+    struct lap_memobj *object;
+    begin();
+    object = object_at(0, 0, 8192);
+    map(0, MEM);
+    collect_range(object, 100, 100, true);
+    device_busy(object, 100, 100);
+    memset(store + 100, 7, 50); /* half of it has been stored so far */
+    store[99] = 1;
+    store[200] = 2;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK_EQ_INT(copies[0].bytes[99], 1);
+    CHECK_EQ_INT(copies[0].bytes[200], 2);
+    memset(store + 100, 7, 100);
+    device_wrote(object, 100, 100);
+    lap_memtrack_device_busy(tracker, NULL, true);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    store[150] = 9; /* the host's again */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 3);
+    CHECK_EQ_INT(copies[0].bytes[150], 9);
+    end();
+}
+
 UNIT_TEST(a_device_write_beats_what_is_pending)
 {
     begin();
