@@ -355,4 +355,61 @@ UNIT_TEST(images_are_shown_in_a_window)
     scene_finish(&s);
 }
 
+/* Asks the window with this title to close, as a window manager does. */
+static bool ask_to_close(const char *title)
+{
+    xcb_connection_t *connection = xcb_connect(NULL, NULL);
+    xcb_window_t root = xcb_setup_roots_iterator(xcb_get_setup(connection)).data->root;
+    xcb_query_tree_reply_t *tree = xcb_query_tree_reply(connection, xcb_query_tree(connection, root), NULL);
+    xcb_client_message_event_t event = {.response_type = XCB_CLIENT_MESSAGE, .format = 32};
+    xcb_atom_t atoms[2] = {0};
+    bool found = false;
+
+    for (int i = 0; i < 2; i++) {
+        static const char *const names[] = {"WM_PROTOCOLS", "WM_DELETE_WINDOW"};
+        xcb_intern_atom_reply_t *reply = xcb_intern_atom_reply(
+            connection, xcb_intern_atom(connection, 0, (uint16_t)strlen(names[i]), names[i]), NULL);
+        if (reply)
+            atoms[i] = reply->atom;
+        free(reply);
+    }
+    event.type = atoms[0];
+    event.data.data32[0] = atoms[1];
+    for (int i = 0; tree && i < xcb_query_tree_children_length(tree); i++) {
+        event.window = xcb_query_tree_children(tree)[i];
+        xcb_get_property_reply_t *name = xcb_get_property_reply(
+            connection, xcb_get_property(connection, 0, event.window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 0, 64), NULL);
+        if (name && (size_t)xcb_get_property_value_length(name) == strlen(title) &&
+            memcmp(xcb_get_property_value(name), title, strlen(title)) == 0) {
+            xcb_send_event(connection, 0, event.window, XCB_EVENT_MASK_NO_EVENT, (const char *)&event);
+            found = true;
+        }
+        free(name);
+    }
+    free(tree);
+    free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), NULL)); /* it has arrived */
+    xcb_disconnect(connection);
+    return found;
+}
+
+UNIT_TEST(closing_the_window_ends_the_replay)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_AUTO, .file = "close-me-test_replay_swapchain"};
+    struct scene s;
+    bool found;
+
+    if (!replay_xcb_answers())
+        SKIP("no display");
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    found = ask_to_close("Lapilli: close-me-test_replay_swapchain, frame 1");
+    draw(&s, 1, 10);
+    CHECK_EQ_INT(present(&s, 1), found ? LAP_END : LAP_OK);
+    scene_finish(&s);
+    if (!found)
+        SKIP("a window manager keeps the window in one of its own");
+}
+
 UNIT_MAIN();
