@@ -98,6 +98,20 @@ static void take_out(struct layer_device *dev, struct layer_submission **link, s
     atomic_fetch_sub_explicit(&dev->submission_count, 1, memory_order_release);
 }
 
+/* The ranges of all submissions that are finished, or of all that are not. */
+static const struct lap_touched *written_by(struct layer_device *dev, bool finished, struct lap_touched *touched)
+{
+    lap_touched_reset(touched);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count && s->finished == finished; i++) {
+            struct lap_memobj *object = layer_resource_get(dev, s->written[i].resource);
+            if (object && !lap_touched_add(touched, object, s->written[i].offset, s->written[i].bytes, true))
+                layer_stop("out of memory");
+        }
+    lap_touched_seal(touched);
+    return touched;
+}
+
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
 {
     struct layer_submission *before = NULL, **link = &dev->submissions;
@@ -109,6 +123,8 @@ void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t 
             link = &before->next;
         }
     }
+    if (dev->memtrack)
+        lap_memtrack_device_busy(dev->memtrack, written_by(dev, false, &dev->batch), true);
 }
 
 static int compare_written(const void *a, const void *b)
@@ -237,18 +253,10 @@ static void check(struct layer_device *dev, const struct layer_submission *submi
 static void retire(struct layer_device *dev)
 {
     struct layer_submission *before = NULL, **link = &dev->submissions;
-    struct lap_touched *touched = &dev->submitted;
 
-    lap_touched_reset(touched);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        for (uint32_t i = 0; i < s->written_count && s->finished; i++) {
-            struct lap_memobj *object = layer_resource_get(dev, s->written[i].resource);
-            if (object && !lap_touched_add(touched, object, s->written[i].offset, s->written[i].bytes, true))
-                layer_stop("out of memory");
-        }
-    if (touched->count && dev->memtrack) {
-        lap_touched_seal(touched);
-        lap_memtrack_device_wrote(dev->memtrack, touched);
+    if (written_by(dev, true, &dev->submitted)->count && dev->memtrack) {
+        lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
+        lap_memtrack_device_busy(dev->memtrack, written_by(dev, false, &dev->batch), true);
     }
     if (layer.options.verify && layer_is_recording())
         for (struct layer_submission *s = dev->submissions; s; s = s->next)

@@ -142,12 +142,19 @@ static void gather_updates(struct gathering *g)
         layer_emit_updates(g->dev, &g->dev->submitted);
 }
 
-/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates. */
+/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates. From
+ * here on the device may be at work. */
 static void gather_end(struct gathering *g)
 {
-    g->last_serial = g->dev->submit_serial;
-    layer_submission_end(g->dev);
-    pthread_mutex_unlock(&g->dev->submit_mutex);
+    struct layer_device *dev = g->dev;
+    bool writes = false;
+    for (size_t i = 0; i < dev->submitted.count && !writes; i++)
+        writes = dev->submitted.ranges[i].written;
+    if (writes && dev->memtrack)
+        lap_memtrack_device_busy(dev->memtrack, &dev->submitted, false);
+    g->last_serial = dev->submit_serial;
+    layer_submission_end(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
 }
 
 static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
