@@ -278,6 +278,5 @@ enum lap_status replay_list_gpus(void)
                VK_API_VERSION_PATCH(properties.apiVersion));
     }
     vk.DestroyInstance(instance, NULL);
-    dlclose(loader);
     return status;
 }
