@@ -197,12 +197,12 @@ static char *output_pattern(const struct options *options)
     const char *slash = strrchr(options->argv[0], '/');
     char *here = getcwd(NULL, 0), *folder = here ? escape(here) : NULL;
     char *name = options->output ? strdup(options->output) : escape(slash ? slash + 1 : options->argv[0]);
-    char *pattern = NULL;
+    size_t bytes = folder && name ? strlen(folder) + strlen(name) + sizeof "/.lapilli" : 0;
+    char *pattern = bytes ? malloc(bytes) : NULL;
 
-    if (folder && name &&
-        asprintf(&pattern, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
-                 options->output ? "" : ".lapilli") < 0)
-        pattern = NULL;
+    if (pattern)
+        snprintf(pattern, bytes, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
+                 options->output ? "" : ".lapilli");
     free(here);
     free(folder);
     free(name);
