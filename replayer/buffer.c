@@ -103,6 +103,15 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
     return LAP_OK;
 }
 
+/* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
+static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                       const struct replay_buffer *record)
+{
+    if (record->place.host)
+        return replay_place_write(r, dev, &record->place, 0, NULL, record->bytes);
+    return replay_stage_buffer(r, dev, buffer, 0, NULL, record->bytes);
+}
+
 enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device *dev, struct gen_args_lapilliBindBuffer *args)
 {
     struct replay_needs needs;
@@ -122,5 +131,7 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
     status = replay_result(r, dev->vk.BindBufferMemory(dev->live, args->buffer, record->place.memory, record->place.offset));
     if (status != LAP_OK)
         replay_place_free(dev, &record->place);
+    else if (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        status = begin_as_zeroes(r, dev, args->buffer, record);
     return status;
 }

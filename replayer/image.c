@@ -180,6 +180,11 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
     status = replay_place_alloc(r, dev, &needs, &record->places[plane]);
     if (status != LAP_OK)
         return status;
+    /* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
+    if (needs.linear && record->places[plane].host && (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        status = replay_place_write(r, dev, &record->places[plane], 0, NULL, record->places[plane].bytes);
+    if (status != LAP_OK)
+        return status;
     if (args->planeAspect)
         return bind_planes(r, dev, args->image, record);
     status = replay_result(r, dev->vk.BindImageMemory(dev->live, args->image, record->places[0].memory, record->places[0].offset));

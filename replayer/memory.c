@@ -382,7 +382,10 @@ enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, 
 
     if (bytes == 0)
         return LAP_OK;
-    memcpy(place->host + offset, data, bytes);
+    if (data)
+        memcpy(place->host + offset, data, bytes);
+    else
+        memset(place->host + offset, 0, bytes);
     if (place->coherent)
         return LAP_OK;
     range = atoms_around(dev, place, offset, bytes);
@@ -486,7 +489,7 @@ enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev,
 
     for (size_t done = 0; status == LAP_OK && done < bytes;) {
         size_t piece = bytes - done < STAGING_BYTES ? bytes - done : (size_t)STAGING_BYTES;
-        status = replay_place_write(r, dev, &dev->planner->staging_place, 0, (const uint8_t *)data + done, piece);
+        status = replay_place_write(r, dev, &dev->planner->staging_place, 0, data ? (const uint8_t *)data + done : NULL, piece);
         if (status == LAP_OK)
             status = copy_staged(r, dev, buffer, offset + done, piece);
         done += piece;

@@ -48,14 +48,15 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
                                    struct replay_place *out_place) LAP_MUST_CHECK;
 void replay_place_free(struct replay_device *dev, struct replay_place *place); /* zeroes it; also for a zeroed one */
 
-/* Copies to host-visible memory, and makes the bytes visible to the device; offset and bytes lie inside the place. */
+/* Copies to host-visible memory (data NULL: writes zeroes), and makes the bytes visible to the device; offset and bytes lie
+ * inside the place. */
 enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                    VkDeviceSize offset, const void *data, size_t bytes) LAP_MUST_CHECK;
 /* Makes what the device wrote visible to the host. */
 enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                         VkDeviceSize offset, VkDeviceSize bytes) LAP_MUST_CHECK;
 
-/* Copies bytes into a buffer that the host can't see, and waits until they are there. */
+/* Copies bytes (data NULL: zeroes) into a buffer that the host can't see, and waits until they are there. */
 enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
                                     const void *data, size_t bytes) LAP_MUST_CHECK;
 

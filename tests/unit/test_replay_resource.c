@@ -82,6 +82,28 @@ UNIT_TEST(buffers_hold_what_updates_say)
     unit_replay_finish(&u); /* the other buffer is left to the end */
 }
 
+UNIT_TEST(what_the_host_sees_begins_as_zeroes)
+{
+    static const uint8_t zeroes[5000];
+    struct replay_options options = {.verify = true};
+    uint8_t data[5000];
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!unit_replay_init(&u, &options))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(replay_check_create(&u.r), LAP_OK);
+    memset(data, 0xa5, sizeof data);
+    for (uint64_t i = 1; i <= 3; i++) {
+        buffer = create_buffer(&u, i, sizeof data, HOST);
+        CHECK_EQ_U64(differences(&u, buffer, 0, zeroes, sizeof zeroes), 0);
+        CHECK_EQ_INT(update(&u, buffer, 0, sizeof data, data), LAP_OK);
+        destroy_buffer(&u, buffer); /* the next one gets the same memory */
+    }
+    replay_check_destroy(&u.r);
+    unit_replay_finish(&u);
+}
+
 UNIT_TEST(wrong_packets_about_buffers_are_errors)
 {
     struct replay_options options = {.verify = true};
