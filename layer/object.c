@@ -17,6 +17,7 @@ static const struct layer_record_type record_types[GEN_HANDLE_COUNT] = {
     [GEN_HANDLE_VkBufferView] = {sizeof(struct layer_buffer_view), NULL},
     [GEN_HANDLE_VkImageView] = {sizeof(struct layer_image_view), NULL},
     [GEN_HANDLE_VkDescriptorPool] = {sizeof(struct layer_descriptor_pool), NULL},
+    [GEN_HANDLE_VkRenderPass] = {sizeof(struct cond_render_pass), layer_render_pass_finish},
     [GEN_HANDLE_VkFence] = {sizeof(struct layer_fence), NULL},
     [GEN_HANDLE_VkSurfaceKHR] = {sizeof(struct layer_surface), NULL},
 };

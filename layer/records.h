@@ -5,6 +5,7 @@
 #ifndef LAP_LAYER_RECORDS_H
 #define LAP_LAYER_RECORDS_H
 
+#include "codegen/support/conditions.h"
 #include "layer/layer.h"
 
 struct layer_record_type {
@@ -22,6 +23,7 @@ void layer_objects_finish(struct layer_device *device);
 
 struct layer_physical_device *layer_physical_device_add(struct layer_instance *instance, VkPhysicalDevice handle);
 void layer_cmdbuf_finish(struct lap_object *object);
+void layer_render_pass_finish(struct lap_object *object); /* the record is a struct cond_render_pass */
 
 /* At vkDestroyDevice, before the driver's: what topics keep for a device. */
 void layer_submit_finish(struct layer_device *device);

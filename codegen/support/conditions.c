@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "codegen/support/conditions.h"
 
+#include "gen_ids.h"
+
 static const void *find_in_chain(const void *chain, VkStructureType type)
 {
     for (const VkBaseInStructure *s = chain; s; s = s->pNext)
@@ -17,6 +19,24 @@ static bool is_dynamic(const VkPipelineDynamicStateCreateInfo *dynamic, VkDynami
     return false;
 }
 
+/* pDepthStencilState and pColorBlendState are ignored where the subpass has no such attachments. */
+static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info, bool is_library)
+{
+    const uint32_t both = COND_HAS_COLOR | COND_HAS_DEPTH_STENCIL;
+    if (info->renderPass) {
+        const struct cond_render_pass *pass =
+            enc->objects ? lap_map_get(enc->objects->maps[GEN_HANDLE_VkRenderPass], gen_u64_VkRenderPass(info->renderPass)) : NULL;
+        return pass && info->subpass < pass->subpass_count ? pass->attachments[info->subpass] : both;
+    }
+    const VkPipelineRenderingCreateInfo *rendering = find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    if (is_library) /* the part with the fragment shader need not know the formats */
+        return both;
+    if (!rendering)
+        return 0;
+    return (rendering->colorAttachmentCount ? COND_HAS_COLOR : 0u) |
+           (rendering->depthAttachmentFormat || rendering->stencilAttachmentFormat ? COND_HAS_DEPTH_STENCIL : 0u);
+}
+
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info)
 {
     const VkGraphicsPipelineLibraryCreateInfoEXT *library =
@@ -24,7 +44,7 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
     const VkPipelineLibraryCreateInfoKHR *linked = find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     VkShaderStageFlags stages = 0;
     bool vertex_input, pre_rasterization, fragment_shader, fragment_output;
-    uint32_t bits = 0;
+    uint32_t bits = 0, attachments = attachments_of(enc, info, library != NULL);
 
     for (uint32_t i = 0; i < info->stageCount; i++)
         stages |= info->pStages[i].stage;
@@ -58,17 +78,10 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
     }
     if ((fragment_shader || fragment_output) && rasterizes)
         bits |= COND_FRAGMENT;
-    if (fragment_shader && rasterizes)
+    if (fragment_shader && rasterizes && (attachments & COND_HAS_DEPTH_STENCIL))
         bits |= COND_DEPTH_STENCIL;
-    if (fragment_output && rasterizes)
+    if (fragment_output && rasterizes && (attachments & COND_HAS_COLOR))
         bits |= COND_COLOR_BLEND;
-    /* With a render pass the specification also ignores state for attachments that the subpass lacks; programs that leave
-     * such pointers dangling exist only in theory for color, but depth-stencil of a color-only subpass is common: the layer
-     * clears these bits from what it knows of the render pass. */
-    if (enc->scratch[COND_SCRATCH_PIPELINE + 1] & COND_DEPTH_STENCIL)
-        bits &= ~(uint32_t)COND_DEPTH_STENCIL;
-    if (enc->scratch[COND_SCRATCH_PIPELINE + 1] & COND_COLOR_BLEND)
-        bits &= ~(uint32_t)COND_COLOR_BLEND;
     if (is_dynamic(dynamic, VK_DYNAMIC_STATE_VIEWPORT) || is_dynamic(dynamic, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT))
         bits |= COND_DYNAMIC_VIEWPORT;
     if (is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR) || is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT))

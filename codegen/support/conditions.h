@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <vulkan/vulkan.h>
 
+#include "base/object.h"
 #include "trace/wire.h"
 
 /* lap_enc.scratch: what reaches from a structure (or from the layer) into its members. */
@@ -59,6 +60,14 @@ static inline bool cond_descriptor_has_sampler(VkDescriptorType type)
 {
     return type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
+
+/* What a pipeline needs to know of its render pass: the head of the recorder's record of a VkRenderPass. */
+struct cond_render_pass {
+    struct lap_object object;
+    uint32_t subpass_count;
+    uint8_t *attachments; /* [subpass]: COND_HAS_COLOR | COND_HAS_DEPTH_STENCIL */
+};
+enum { COND_HAS_COLOR = 1, COND_HAS_DEPTH_STENCIL = 2 };
 
 /* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and what it points to. */
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info);
