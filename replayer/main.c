@@ -47,7 +47,7 @@ static int play(struct replay *r, const struct lap_log *log)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->skipped_structs);
     if (code == EXIT_GOOD && !summary->complete) {
-        lap_log(log, LAP_LOG_WARNING, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
+        lap_log(log, LAP_LOG_ERROR, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
                 summary->stopped ? summary->stopped : "it was cut", summary->frames);
         code = EXIT_INCOMPLETE;
     }
