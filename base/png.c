@@ -16,10 +16,10 @@
 #define COMPRESSION_LEVEL 3
 
 static const uint8_t pixel_bytes[LAP_PIXEL_LAYOUT_COUNT] = {
-    [LAP_PIXEL_R8] = 1,          [LAP_PIXEL_RG8] = 2,         [LAP_PIXEL_RGB8] = 3,     [LAP_PIXEL_BGR8] = 3,
-    [LAP_PIXEL_RGBA8] = 4,       [LAP_PIXEL_BGRA8] = 4,       [LAP_PIXEL_BGR565] = 2,   [LAP_PIXEL_RGB565] = 2,
-    [LAP_PIXEL_BGRA5551] = 2,    [LAP_PIXEL_ABGR1555] = 2,    [LAP_PIXEL_ABGR4] = 2,    [LAP_PIXEL_RGBA1010102] = 4,
-    [LAP_PIXEL_BGRA1010102] = 4, [LAP_PIXEL_RGBA16] = 8,      [LAP_PIXEL_RGBA16F] = 8,  [LAP_PIXEL_RGBA32F] = 16,
+    [LAP_PIXEL_R8] = 1,          [LAP_PIXEL_RG8] = 2,      [LAP_PIXEL_RGB8] = 3,    [LAP_PIXEL_BGR8] = 3,
+    [LAP_PIXEL_RGBA8] = 4,       [LAP_PIXEL_BGRA8] = 4,    [LAP_PIXEL_BGR565] = 2,  [LAP_PIXEL_RGB565] = 2,
+    [LAP_PIXEL_BGRA5551] = 2,    [LAP_PIXEL_ABGR1555] = 2, [LAP_PIXEL_ABGR4] = 2,   [LAP_PIXEL_RGBA1010102] = 4,
+    [LAP_PIXEL_BGRA1010102] = 4, [LAP_PIXEL_RGBA16] = 8,   [LAP_PIXEL_RGBA16F] = 8, [LAP_PIXEL_RGBA32F] = 16,
     [LAP_PIXEL_RGB11F] = 4,
 };
 
@@ -69,7 +69,8 @@ static uint32_t load(const uint8_t *p, size_t bytes)
     return value;
 }
 
-static void bytes_to_rgb(const uint8_t *p, size_t step, size_t red, size_t green, size_t blue, size_t count, uint8_t *out)
+static void bytes_to_rgb(const uint8_t *p, size_t step, size_t red, size_t green, size_t blue, size_t count,
+                         uint8_t *out)
 {
     for (size_t i = 0; i < count; i++, p += step, out += 3)
         out[0] = p[red], out[1] = p[green], out[2] = p[blue];
@@ -117,22 +118,42 @@ void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t
     size_t step = lap_pixel_bytes(layout);
 
     switch (layout) {
-    case LAP_PIXEL_R8: bytes_to_rgb(p, step, 0, 0, 0, count, out); break;
+    case LAP_PIXEL_R8:
+        bytes_to_rgb(p, step, 0, 0, 0, count, out);
+        break;
     case LAP_PIXEL_RG8:
         for (size_t i = 0; i < count; i++, p += 2, out += 3)
             out[0] = p[0], out[1] = p[1], out[2] = 0;
         break;
     case LAP_PIXEL_RGB8:
-    case LAP_PIXEL_RGBA8: bytes_to_rgb(p, step, 0, 1, 2, count, out); break;
+    case LAP_PIXEL_RGBA8:
+        bytes_to_rgb(p, step, 0, 1, 2, count, out);
+        break;
     case LAP_PIXEL_BGR8:
-    case LAP_PIXEL_BGRA8: bytes_to_rgb(p, step, 2, 1, 0, count, out); break;
-    case LAP_PIXEL_BGR565: packed_to_rgb(p, step, shifts_bgr565, bits_565, count, out); break;
-    case LAP_PIXEL_RGB565: packed_to_rgb(p, step, shifts_rgb565, bits_565, count, out); break;
-    case LAP_PIXEL_BGRA5551: packed_to_rgb(p, step, shifts_5551, bits_555, count, out); break;
-    case LAP_PIXEL_ABGR1555: packed_to_rgb(p, step, shifts_1555, bits_555, count, out); break;
-    case LAP_PIXEL_ABGR4: packed_to_rgb(p, step, shifts_4, bits_444, count, out); break;
-    case LAP_PIXEL_RGBA1010102: packed_to_rgb(p, step, shifts_rgb10, bits_10, count, out); break;
-    case LAP_PIXEL_BGRA1010102: packed_to_rgb(p, step, shifts_bgr10, bits_10, count, out); break;
+    case LAP_PIXEL_BGRA8:
+        bytes_to_rgb(p, step, 2, 1, 0, count, out);
+        break;
+    case LAP_PIXEL_BGR565:
+        packed_to_rgb(p, step, shifts_bgr565, bits_565, count, out);
+        break;
+    case LAP_PIXEL_RGB565:
+        packed_to_rgb(p, step, shifts_rgb565, bits_565, count, out);
+        break;
+    case LAP_PIXEL_BGRA5551:
+        packed_to_rgb(p, step, shifts_5551, bits_555, count, out);
+        break;
+    case LAP_PIXEL_ABGR1555:
+        packed_to_rgb(p, step, shifts_1555, bits_555, count, out);
+        break;
+    case LAP_PIXEL_ABGR4:
+        packed_to_rgb(p, step, shifts_4, bits_444, count, out);
+        break;
+    case LAP_PIXEL_RGBA1010102:
+        packed_to_rgb(p, step, shifts_rgb10, bits_10, count, out);
+        break;
+    case LAP_PIXEL_BGRA1010102:
+        packed_to_rgb(p, step, shifts_bgr10, bits_10, count, out);
+        break;
     case LAP_PIXEL_RGBA16:
         for (size_t i = 0; i < count; i++, p += 8, out += 3)
             for (int c = 0; c < 3; c++)
@@ -140,9 +161,13 @@ void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t
         break;
     case LAP_PIXEL_RGBA16F:
     case LAP_PIXEL_RGBA32F:
-    case LAP_PIXEL_RGB11F: floats_to_rgb(layout, p, count, out); break;
+    case LAP_PIXEL_RGB11F:
+        floats_to_rgb(layout, p, count, out);
+        break;
     case LAP_PIXEL_NONE:
-    case LAP_PIXEL_LAYOUT_COUNT: memset(out, 0, 3 * count); break;
+    case LAP_PIXEL_LAYOUT_COUNT:
+        memset(out, 0, 3 * count);
+        break;
     }
 }
 
@@ -192,8 +217,10 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
     bool is_regular;
     FILE *file;
 
-    if (!lap_pixel_bytes(layout) || width == 0 || height == 0 || width > PNG_UINT_31_MAX / 16 || height > PNG_UINT_31_MAX)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height, (int)layout);
+    if (!lap_pixel_bytes(layout) || width == 0 || height == 0 || width > PNG_UINT_31_MAX / 16 ||
+        height > PNG_UINT_31_MAX)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
+                        (int)layout);
     file = fopen(path, "wbe");
     if (!file)
         return lap_fail(LAP_ERROR_IO, "%s: %s", path, strerror(errno));

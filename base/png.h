@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * png: writes pixels that lie tightly in memory as a PNG file. Knows no Vulkan: layouts are named by what lies in memory.
+ * png: writes pixels that lie tightly in memory as a PNG file. Knows no Vulkan: layouts are named by what lies in
+ * memory.
  *
- * The picture is 8-bit RGB, as it would stand on an sRGB screen: alpha is dropped (a window shows none), linear floating
- * point is clamped to 0..1 and encoded as sRGB. Any thread; nothing is kept between calls.
+ * The picture is 8-bit RGB, as it would stand on an sRGB screen: alpha is dropped (a window shows none), linear
+ * floating point is clamped to 0..1 and encoded as sRGB. Any thread; nothing is kept between calls.
  */
 #ifndef LAP_BASE_PNG_H
 #define LAP_BASE_PNG_H
@@ -22,17 +23,17 @@ enum lap_pixel_layout {
     LAP_PIXEL_BGR8,
     LAP_PIXEL_RGBA8,
     LAP_PIXEL_BGRA8,
-    LAP_PIXEL_BGR565,   /* 16 bits: blue lowest (VK_FORMAT_R5G6B5_UNORM_PACK16) */
-    LAP_PIXEL_RGB565,   /* 16 bits: red lowest */
-    LAP_PIXEL_BGRA5551, /* 16 bits: blue lowest, alpha highest */
-    LAP_PIXEL_ABGR1555, /* 16 bits: alpha lowest, then blue; red highest */
-    LAP_PIXEL_ABGR4,    /* 16 bits: alpha lowest, red highest */
+    LAP_PIXEL_BGR565,      /* 16 bits: blue lowest (VK_FORMAT_R5G6B5_UNORM_PACK16) */
+    LAP_PIXEL_RGB565,      /* 16 bits: red lowest */
+    LAP_PIXEL_BGRA5551,    /* 16 bits: blue lowest, alpha highest */
+    LAP_PIXEL_ABGR1555,    /* 16 bits: alpha lowest, then blue; red highest */
+    LAP_PIXEL_ABGR4,       /* 16 bits: alpha lowest, red highest */
     LAP_PIXEL_RGBA1010102, /* 32 bits: red lowest */
     LAP_PIXEL_BGRA1010102, /* 32 bits: blue lowest */
-    LAP_PIXEL_RGBA16,   /* normalised */
+    LAP_PIXEL_RGBA16,      /* normalised */
     LAP_PIXEL_RGBA16F,
     LAP_PIXEL_RGBA32F,
-    LAP_PIXEL_RGB11F,   /* 32 bits: 11, 11 and 10 bits without sign, red lowest */
+    LAP_PIXEL_RGB11F, /* 32 bits: 11, 11 and 10 bits without sign, red lowest */
     LAP_PIXEL_LAYOUT_COUNT
 };
 
@@ -42,8 +43,9 @@ size_t lap_pixel_bytes(enum lap_pixel_layout layout);
 /* Converts `count` pixels into 3 * count bytes of R, G, B. */
 void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t count, uint8_t *out_rgb);
 
-/* Writes width * height pixels, rows without padding, top row first. A file that exists is replaced; after a failure there
- * is none. LAP_ERROR_ARGUMENT: no such layout, or a size that PNG does not have; LAP_ERROR_IO; LAP_ERROR_MEMORY. */
+/* Writes width * height pixels, rows without padding, top row first. A file that exists is replaced; after a failure
+ * there is none. LAP_ERROR_ARGUMENT: no such layout, or a size that PNG does not have; LAP_ERROR_IO; LAP_ERROR_MEMORY.
+ */
 enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
                               uint32_t height) LAP_MUST_CHECK;
 

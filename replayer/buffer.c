@@ -11,8 +11,10 @@
 
 /* Memory of other processes or APIs, addresses of the recorded machine, and dedicated memory, which is chosen here. */
 static const VkStructureType dropped[] = {
-    VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,       VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV,
-    VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO, VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT,
+    VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+    VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV,
+    VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
+    VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT,
 };
 
 struct replay_buffer *replay_buffer_of(struct replay *r, VkBuffer buffer, uint64_t *out_index)
@@ -78,7 +80,8 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
         free(record);
         return status;
     }
-    status = replay_object_add(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(*args->pBuffer), gen_u64_VkBuffer(buffer), dev, &object);
+    status = replay_object_add(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(*args->pBuffer), gen_u64_VkBuffer(buffer), dev,
+                               &object);
     if (status != LAP_OK) {
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
         free(record);
@@ -112,7 +115,8 @@ static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *d
     return replay_stage_buffer(r, dev, buffer, 0, NULL, record->bytes);
 }
 
-enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device *dev, struct gen_args_lapilliBindBuffer *args)
+enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device *dev,
+                                         struct gen_args_lapilliBindBuffer *args)
 {
     struct replay_needs needs;
     enum lap_status status;
@@ -128,7 +132,8 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
     status = replay_place_alloc(r, dev, &needs, &record->place);
     if (status != LAP_OK)
         return status;
-    status = replay_result(r, dev->vk.BindBufferMemory(dev->live, args->buffer, record->place.memory, record->place.offset));
+    status =
+        replay_result(r, dev->vk.BindBufferMemory(dev->live, args->buffer, record->place.memory, record->place.offset));
     if (status != LAP_OK)
         replay_place_free(dev, &record->place);
     else if (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)

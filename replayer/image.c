@@ -7,7 +7,8 @@
 #include "replayer/resource.h"
 #include "replayer/swapchain.h"
 
-/* Memory of other processes or APIs, dedicated memory, which is chosen here, and presentable images (see bind_to_swapchain). */
+/* Memory of other processes or APIs, dedicated memory, which is chosen here, and presentable images (see
+ * bind_to_swapchain). */
 static const VkStructureType dropped[] = {
     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV,
@@ -47,7 +48,8 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
         free(record);
         return status;
     }
-    status = replay_object_add(r, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image), dev, &object);
+    status =
+        replay_object_add(r, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image), dev, &object);
     if (status != LAP_OK) {
         dev->vk.DestroyImage(dev->live, image, NULL);
         free(record);
@@ -107,15 +109,21 @@ static uint32_t plane_index(VkImageAspectFlags plane)
 {
     switch (plane) {
     case 0:
-    case VK_IMAGE_ASPECT_PLANE_0_BIT: return 0;
-    case VK_IMAGE_ASPECT_PLANE_1_BIT: return 1;
-    case VK_IMAGE_ASPECT_PLANE_2_BIT: return 2;
-    default: return UINT32_MAX;
+    case VK_IMAGE_ASPECT_PLANE_0_BIT:
+        return 0;
+    case VK_IMAGE_ASPECT_PLANE_1_BIT:
+        return 1;
+    case VK_IMAGE_ASPECT_PLANE_2_BIT:
+        return 2;
+    default:
+        return UINT32_MAX;
     }
 }
 
-/* The planes of a disjoint image are bound in one call (VUID-vkBindImageMemory2-pBindInfos-02858): with the last one. */
-static enum lap_status bind_planes(struct replay *r, struct replay_device *dev, VkImage image, struct replay_image *record)
+/* The planes of a disjoint image are bound in one call (VUID-vkBindImageMemory2-pBindInfos-02858): with the last one.
+ */
+static enum lap_status bind_planes(struct replay *r, struct replay_device *dev, VkImage image,
+                                   struct replay_image *record)
 {
     VkBindImagePlaneMemoryInfo planes[REPLAY_MAX_PLANES];
     VkBindImageMemoryInfo binds[REPLAY_MAX_PLANES];
@@ -127,15 +135,19 @@ static enum lap_status bind_planes(struct replay *r, struct replay_device *dev, 
             return LAP_OK;
         planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
                                                  .planeAspect = VK_IMAGE_ASPECT_PLANE_0_BIT << i};
-        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, .pNext = &planes[i], .image = image,
-                                           .memory = record->places[i].memory, .memoryOffset = record->places[i].offset};
+        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
+                                           .pNext = &planes[i],
+                                           .image = image,
+                                           .memory = record->places[i].memory,
+                                           .memoryOffset = record->places[i].offset};
     }
     status = replay_result(r, dev->vk.BindImageMemory2(dev->live, count, binds));
     record->bound = status == LAP_OK;
     return status;
 }
 
-/* An image that was created for a swapchain becomes the virtual swapchain's own: both names stand for one image from now on. */
+/* An image that was created for a swapchain becomes the virtual swapchain's own: both names stand for one image from
+ * now on. */
 static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device *dev, uint64_t index, VkImage image,
                                          struct replay_image *record, const struct gen_args_lapilliBindImage *args)
 {
@@ -158,7 +170,8 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
     return LAP_OK;
 }
 
-enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *dev, struct gen_args_lapilliBindImage *args)
+enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *dev,
+                                        struct gen_args_lapilliBindImage *args)
 {
     uint32_t plane = plane_index(args->planeAspect);
     struct replay_needs needs;
@@ -187,7 +200,8 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
         return status;
     if (args->planeAspect)
         return bind_planes(r, dev, args->image, record);
-    status = replay_result(r, dev->vk.BindImageMemory(dev->live, args->image, record->places[0].memory, record->places[0].offset));
+    status = replay_result(
+        r, dev->vk.BindImageMemory(dev->live, args->image, record->places[0].memory, record->places[0].offset));
     if (status != LAP_OK)
         free_places(dev, record);
     record->bound = status == LAP_OK;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB ((VkDeviceSize)1 << 20)
-#define MAX_BLOCK_BYTES (64 * MIB)
+#define MIB               ((VkDeviceSize)1 << 20)
+#define MAX_BLOCK_BYTES   (64 * MIB)
 #define FIRST_BLOCK_BYTES (4 * MIB)
 #define MIN_GRANULE_BYTES 64u
-#define STAGING_BYTES (4 * MIB)
+#define STAGING_BYTES     (4 * MIB)
 
 struct memory_block {
     VkDeviceMemory memory;
@@ -111,7 +111,9 @@ static void release(struct replay_device *dev, VkDeviceMemory memory, VkDeviceSi
 static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                VkDeviceMemory *out_memory, uint8_t **out_host)
 {
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = chain, .allocationSize = bytes,
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .pNext = chain,
+                                 .allocationSize = bytes,
                                  .memoryTypeIndex = type};
     VkResult result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
     void *host = NULL;
@@ -196,7 +198,8 @@ static void take_dedicated(const VkMemoryDedicatedRequirements *dedicated, struc
 
 void replay_buffer_needs(const struct replay_device *dev, VkBuffer buffer, struct replay_needs *out_needs)
 {
-    VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
+    VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
+                                            .buffer = buffer};
     VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
 
@@ -215,7 +218,8 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
 {
     VkImagePlaneMemoryRequirementsInfo plane_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
                                                      .planeAspect = (VkImageAspectFlagBits)plane};
-    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = image,
+    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+                                           .image = image,
                                            .pNext = plane ? &plane_info : NULL};
     VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
@@ -227,7 +231,8 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
     }
     dev->vk.GetImageMemoryRequirements2(dev->live, &info, &requirements);
     out_needs->requirements = requirements.memoryRequirements;
-    /* The planes of a disjoint image can't be named in an allocation (VUID-VkMemoryDedicatedAllocateInfo-image-01797). */
+    /* The planes of a disjoint image can't be named in an allocation (VUID-VkMemoryDedicatedAllocateInfo-image-01797).
+     */
     if (!plane)
         take_dedicated(&dedicated, out_needs);
 }
@@ -235,13 +240,15 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
 /* How well a type suits: larger is better, negative is not at all. */
 static int score_of(VkMemoryPropertyFlags flags, VkMemoryPropertyFlags wanted)
 {
-    const VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    const VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     int score = 0;
 
     if (flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD |
                  VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV))
         return -1;
-    /* What the host writes or reads must be visible; what it does not had better stay out of scarce visible device memory. */
+    /* What the host writes or reads must be visible; what it does not had better stay out of scarce visible device
+     * memory. */
     if ((flags & visible) == (wanted & visible))
         score += 32;
     else if (wanted & visible)
@@ -297,8 +304,8 @@ static void fill_place(const struct replay_device *dev, uint32_t type, VkDeviceM
 static enum lap_status alloc_own(struct replay_device *dev, const struct replay_needs *needs, uint32_t type,
                                  struct replay_place *out_place)
 {
-    VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = needs->image,
-                                               .buffer = needs->buffer};
+    VkMemoryDedicatedAllocateInfo dedicated = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = needs->image, .buffer = needs->buffer};
     VkDeviceSize bytes = needs->requirements.size;
     VkDeviceMemory memory;
     uint8_t *host;
@@ -337,7 +344,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
 
     *out_place = (struct replay_place){0};
     if (count == 0)
-        return replay_fail(r, "the device has no memory type for this object (of %#x)", needs->requirements.memoryTypeBits);
+        return replay_fail(r, "the device has no memory type for this object (of %#x)",
+                           needs->requirements.memoryTypeBits);
     for (uint32_t i = 0; i < count; i++) {
         bool own = needs->dedicated || needs->requirements.size > max_block_bytes(dev, types[i]) / 2;
         status = own ? alloc_own(dev, needs, types[i], out_place) : alloc_shared(dev, needs, types[i], out_place);
@@ -366,12 +374,14 @@ void replay_place_free(struct replay_device *dev, struct replay_place *place)
 /* ---- access by the host ---- */
 
 /* Whole atoms around the bytes; blocks consist of whole atoms, so neighbours are at worst flushed along. */
-static VkMappedMemoryRange atoms_around(const struct replay_device *dev, const struct replay_place *place, VkDeviceSize offset,
-                                        VkDeviceSize bytes)
+static VkMappedMemoryRange atoms_around(const struct replay_device *dev, const struct replay_place *place,
+                                        VkDeviceSize offset, VkDeviceSize bytes)
 {
     VkDeviceSize atom = dev->planner->atom, begin = (place->offset + offset) / atom * atom;
     VkDeviceSize end = (place->offset + offset + bytes + atom - 1) / atom * atom;
-    return (VkMappedMemoryRange){.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = place->memory, .offset = begin,
+    return (VkMappedMemoryRange){.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+                                 .memory = place->memory,
+                                 .offset = begin,
                                  .size = end >= place->memory_bytes ? VK_WHOLE_SIZE : end - begin};
 }
 
@@ -408,11 +418,14 @@ enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *
 static enum lap_status create_staging(struct replay *r, struct replay_device *dev)
 {
     struct replay_planner *planner = dev->planner;
-    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = STAGING_BYTES,
+    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                 .size = STAGING_BYTES,
                                  .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, .queueFamilyIndex = dev->main_queue->family};
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
+                                    .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                    .queueFamilyIndex = dev->main_queue->family};
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 1};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     struct replay_needs needs;
     enum lap_status status;
@@ -457,7 +470,8 @@ static enum lap_status copy_staged(struct replay *r, struct replay_device *dev, 
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                .srcAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
                                .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &planner->commands};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &planner->commands};
     VkBufferCopy region = {0, offset, bytes};
     VkResult result = dev->vk.ResetCommandPool(dev->live, planner->command_pool, 0);
 
@@ -465,13 +479,13 @@ static enum lap_status copy_staged(struct replay *r, struct replay_device *dev, 
         result = dev->vk.BeginCommandBuffer(planner->commands, &begin);
     if (result < 0)
         return replay_result(r, result);
-    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
-                               &barrier, 0, NULL, 0, NULL);
+    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                               1, &barrier, 0, NULL, 0, NULL);
     dev->vk.CmdCopyBuffer(planner->commands, planner->staging, buffer, 1, &region);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
-                               &barrier, 0, NULL, 0, NULL);
+    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0,
+                               1, &barrier, 0, NULL, 0, NULL);
     result = dev->vk.EndCommandBuffer(planner->commands);
     if (result >= 0)
         result = dev->vk.QueueSubmit(dev->main_queue->live, 1, &submit, planner->fence);
@@ -485,11 +499,13 @@ static enum lap_status copy_staged(struct replay *r, struct replay_device *dev, 
 enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
                                     const void *data, size_t bytes)
 {
-    enum lap_status status = dev->main_queue ? create_staging(r, dev) : replay_fail(r, "the device has no queue for copies");
+    enum lap_status status =
+        dev->main_queue ? create_staging(r, dev) : replay_fail(r, "the device has no queue for copies");
 
     for (size_t done = 0; status == LAP_OK && done < bytes;) {
         size_t piece = bytes - done < STAGING_BYTES ? bytes - done : (size_t)STAGING_BYTES;
-        status = replay_place_write(r, dev, &dev->planner->staging_place, 0, data ? (const uint8_t *)data + done : NULL, piece);
+        status = replay_place_write(r, dev, &dev->planner->staging_place, 0, data ? (const uint8_t *)data + done : NULL,
+                                    piece);
         if (status == LAP_OK)
             status = copy_staged(r, dev, buffer, offset + done, piece);
         done += piece;

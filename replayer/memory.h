@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: where the objects of a replay lie. A trace says what memory the program asked for when it bound an object; this host
- * says what the object needs here. Both together choose a memory type; small objects share blocks (pool.h), large ones and
- * those that the driver wants alone get an allocation of their own. Host-visible memory stays mapped.
+ * memory: where the objects of a replay lie. A trace says what memory the program asked for when it bound an object;
+ * this host says what the object needs here. Both together choose a memory type; small objects share blocks (pool.h),
+ * large ones and those that the driver wants alone get an allocation of their own. Host-visible memory stays mapped.
  *
  * The planner also owns what the replay's own copies need: staging memory, and the read-back of readback.h. One thread.
  */
@@ -48,8 +48,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
                                    struct replay_place *out_place) LAP_MUST_CHECK;
 void replay_place_free(struct replay_device *dev, struct replay_place *place); /* zeroes it; also for a zeroed one */
 
-/* Copies to host-visible memory (data NULL: writes zeroes), and makes the bytes visible to the device; offset and bytes lie
- * inside the place. */
+/* Copies to host-visible memory (data NULL: writes zeroes), and makes the bytes visible to the device; offset and bytes
+ * lie inside the place. */
 enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                    VkDeviceSize offset, const void *data, size_t bytes) LAP_MUST_CHECK;
 /* Makes what the device wrote visible to the host. */
@@ -63,7 +63,9 @@ enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev,
 struct lap_readback *replay_device_readback(const struct replay_device *dev);
 
 /* What is allocated from the driver now, and how much of it the trace's objects use: for messages and tests. */
-struct replay_memory_stats { uint64_t allocations, allocated_bytes, used_bytes; };
+struct replay_memory_stats {
+    uint64_t allocations, allocated_bytes, used_bytes;
+};
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev);
 
 #endif

@@ -3,17 +3,17 @@
 
 #include <stdlib.h>
 
-#define SECOND_BITS 4u
+#define SECOND_BITS  4u
 #define SECOND_COUNT (1u << SECOND_BITS)
-#define FIRST_COUNT (64u - SECOND_BITS + 1u)
-#define MAX_BYTES ((uint64_t)1 << 62)
-#define CLOSE_TRIES 16 /* how many ranges of the list that may be too small are looked at before a block is made */
+#define FIRST_COUNT  (64u - SECOND_BITS + 1u)
+#define MAX_BYTES    ((uint64_t)1 << 62)
+#define CLOSE_TRIES  16 /* how many ranges of the list that may be too small are looked at before a block is made */
 
 /* Sizes and offsets of chunks are in granules. */
 struct replay_pool_chunk {
     struct pool_block *block;
     uint64_t offset, size;
-    struct replay_pool_chunk *before, *after; /* neighbours in the block */
+    struct replay_pool_chunk *before, *after;  /* neighbours in the block */
     struct replay_pool_chunk *previous, *next; /* in the free list */
     bool free;
 };
@@ -37,7 +37,9 @@ struct replay_pool {
     struct replay_pool_chunk *lists[FIRST_COUNT][SECOND_COUNT];
 };
 
-struct list_place { unsigned first, second; };
+struct list_place {
+    unsigned first, second;
+};
 
 /* The list whose chunks have at least the size that the list begins with. size > 0. */
 static struct list_place place_of(uint64_t size)
@@ -75,7 +77,7 @@ static void list_remove(struct replay_pool *pool, struct replay_pool_chunk *chun
     } else {
         pool->lists[place.first][place.second] = chunk->next;
         if (!chunk->next) {
-            pool->second_map[place.first] &= (uint16_t)~(1u << place.second);
+            pool->second_map[place.first] &= (uint16_t) ~(1u << place.second);
             if (!pool->second_map[place.first])
                 pool->first_map &= ~((uint64_t)1 << place.first);
         }
@@ -181,7 +183,8 @@ static void release_block(struct replay_pool *pool, struct pool_block *block)
 }
 
 /* Asks the owner for a block: smaller and smaller ones, as long as they hold what is needed. */
-static enum lap_status request_block(struct replay_pool *pool, uint64_t need_bytes, uint64_t *out_bytes, void **out_block)
+static enum lap_status request_block(struct replay_pool *pool, uint64_t need_bytes, uint64_t *out_bytes,
+                                     void **out_block)
 {
     uint64_t bytes = pool->next_block_bytes > need_bytes ? pool->next_block_bytes : need_bytes;
 
@@ -214,8 +217,9 @@ static enum lap_status add_block(struct replay_pool *pool, uint64_t need, struct
         return status;
     }
     if (bytes >= pool->next_block_bytes && pool->next_block_bytes < pool->options.max_block_bytes)
-        pool->next_block_bytes = pool->next_block_bytes * 2 < pool->options.max_block_bytes ? pool->next_block_bytes * 2
-                                                                                            : pool->options.max_block_bytes;
+        pool->next_block_bytes = pool->next_block_bytes * 2 < pool->options.max_block_bytes
+                                     ? pool->next_block_bytes * 2
+                                     : pool->options.max_block_bytes;
     block->size = chunk->size = bytes >> pool->granule_shift;
     block->first = chunk;
     block->next = pool->blocks;
@@ -235,8 +239,9 @@ enum lap_status replay_pool_create(const struct replay_pool_options *options, st
     struct replay_pool *pool;
 
     *out_pool = NULL;
-    if (options->granule_bytes == 0 || (options->granule_bytes & mask) || options->first_block_bytes < options->granule_bytes ||
-        options->max_block_bytes < options->first_block_bytes || options->max_block_bytes > MAX_BYTES)
+    if (options->granule_bytes == 0 || (options->granule_bytes & mask) ||
+        options->first_block_bytes < options->granule_bytes || options->max_block_bytes < options->first_block_bytes ||
+        options->max_block_bytes > MAX_BYTES)
         return lap_fail(LAP_ERROR_ARGUMENT, "a pool can't have such blocks");
     pool = calloc(1, sizeof *pool);
     if (!pool)
@@ -274,7 +279,8 @@ static void give_back(struct replay_pool *pool, struct replay_pool_chunk *chunk)
 }
 
 /* Gives the parts of a chunk (in no list) that an allocation does not need back to the lists. */
-static struct replay_pool_chunk *trim(struct replay_pool *pool, struct replay_pool_chunk *chunk, uint64_t size, uint64_t align)
+static struct replay_pool_chunk *trim(struct replay_pool *pool, struct replay_pool_chunk *chunk, uint64_t size,
+                                      uint64_t align)
 {
     uint64_t skip = aligned_offset(chunk, align) - chunk->offset;
 
@@ -295,7 +301,8 @@ static struct replay_pool_chunk *trim(struct replay_pool *pool, struct replay_po
     return chunk;
 }
 
-enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint64_t align, struct replay_pool_range *out_range)
+enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint64_t align,
+                                  struct replay_pool_range *out_range)
 {
     uint64_t granule = pool->options.granule_bytes, size, align_granules;
     struct replay_pool_chunk *chunk;
@@ -370,7 +377,8 @@ static bool block_valid(const struct replay_pool *pool, const struct pool_block 
     uint64_t end = 0;
 
     for (const struct replay_pool_chunk *chunk = block->first; chunk; before = chunk, chunk = chunk->after) {
-        if (chunk->block != block || chunk->before != before || chunk->offset != end || chunk->size == 0 || !listed(pool, chunk))
+        if (chunk->block != block || chunk->before != before || chunk->offset != end || chunk->size == 0 ||
+            !listed(pool, chunk))
             return false;
         if (before && before->free && chunk->free)
             return false;

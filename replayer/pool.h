@@ -2,10 +2,10 @@
 /*
  * pool: gives out ranges of a few large blocks. Makes no Vulkan calls: a block is whatever the owner's functions make.
  *
- * Two-level segregated fit (Masmano and others, 2004): free ranges lie in lists by size, sixteen lists for each power of two, so
- * that both allocation and release take constant time and a range that is given out wastes at most a sixteenth by the choice
- * of its list. Neighbouring free ranges become one. One empty block is kept, further ones are given back, so a pool shrinks
- * when its objects die. One thread.
+ * Two-level segregated fit (Masmano and others, 2004): free ranges lie in lists by size, sixteen lists for each power
+ * of two, so that both allocation and release take constant time and a range that is given out wastes at most a
+ * sixteenth by the choice of its list. Neighbouring free ranges become one. One empty block is kept, further ones are
+ * given back, so a pool shrinks when its objects die. One thread.
  */
 #ifndef LAP_REPLAYER_POOL_H
 #define LAP_REPLAYER_POOL_H
@@ -39,11 +39,13 @@ struct replay_pool_stats {
     uint64_t ranges, used_bytes;  /* given out */
 };
 
-enum lap_status replay_pool_create(const struct replay_pool_options *options, struct replay_pool **out_pool) LAP_MUST_CHECK;
+enum lap_status replay_pool_create(const struct replay_pool_options *options,
+                                   struct replay_pool **out_pool) LAP_MUST_CHECK;
 /* Destroys all blocks, whether or not something in them is still in use. */
 void replay_pool_destroy(struct replay_pool **pool);
 
-/* bytes > 0; align is a power of two. On failure *out_range is zeroed: LAP_ERROR_MEMORY, or what create_block returned. */
+/* bytes > 0; align is a power of two. On failure *out_range is zeroed: LAP_ERROR_MEMORY, or what create_block returned.
+ */
 enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint64_t align,
                                   struct replay_pool_range *out_range) LAP_MUST_CHECK;
 /* Zeroes *range; does nothing for a zeroed one. */

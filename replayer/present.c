@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * present: the end of a frame. What is presented is compared, written as a picture or shown, as the options say; in any case the
- * semaphores are waited for, as a real present does.
+ * present: the end of a frame. What is presented is compared, written as a picture or shown, as the options say; in any
+ * case the semaphores are waited for, as a real present does.
  */
 #include <inttypes.h>
 
@@ -28,19 +28,21 @@ static const struct replay_queue *find_queue(const struct replay_device *dev, Vk
 }
 
 /* Reads the image back for a check and a screenshot. */
-static enum lap_status take_pixels(struct replay *r, struct present *present, struct replay_swapchain *swapchain, uint32_t number,
-                                   uint32_t image_index, bool screenshot)
+static enum lap_status take_pixels(struct replay *r, struct present *present, struct replay_swapchain *swapchain,
+                                   uint32_t number, uint32_t image_index, bool screenshot)
 {
     struct replay_device *dev = swapchain->dev;
     VkExtent2D extent = {swapchain->info.extent.width, swapchain->info.extent.height};
-    struct lap_readback_queue at = {.queue = present->queue->live, .family = present->queue->family,
-                                    .wait_count = present->wait_count, .waits = present->waits};
+    struct lap_readback_queue at = {.queue = present->queue->live,
+                                    .family = present->queue->family,
+                                    .wait_count = present->wait_count,
+                                    .waits = present->waits};
     const void *pixels;
     size_t bytes;
     bool submitted;
     enum lap_status status = lap_readback_image(replay_device_readback(dev), &at, swapchain->images[image_index].live,
-                                                swapchain->info.format, extent, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, &pixels, &bytes,
-                                                &submitted);
+                                                swapchain->info.format, extent, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR,
+                                                &pixels, &bytes, &submitted);
 
     if (submitted)
         present->wait_count = 0;
@@ -50,7 +52,8 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
     } else if (status != LAP_OK) {
         return replay_fail(r, "%s", lap_error_message());
     }
-    status = replay_check_present(r, swapchain->index, image_index, r->frames, swapchain->info.format, extent, pixels, bytes);
+    status = replay_check_present(r, swapchain->index, image_index, r->frames, swapchain->info.format, extent, pixels,
+                                  bytes);
     if (status == LAP_OK && screenshot && pixels)
         status = replay_screenshot_write(r, r->frames, number, swapchain->info.format, extent, pixels);
     return status < 0 ? replay_place(r, status) : status;
@@ -72,8 +75,8 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
         status = take_pixels(r, present, swapchain, number, image_index, screenshot);
     if (status == LAP_OK && swapchain->window) {
         extent = (VkExtent2D){swapchain->info.extent.width, swapchain->info.extent.height};
-        status = replay_window_show(r, swapchain->window, swapchain->images[image_index].live, extent, present->wait_count,
-                                    present->waits);
+        status = replay_window_show(r, swapchain->window, swapchain->images[image_index].live, extent,
+                                    present->wait_count, present->waits);
         present->wait_count = 0;
     }
     swapchain->images[image_index].presented_by = present->queue;
@@ -84,8 +87,10 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
 static enum lap_status wait_only(struct replay *r, struct replay_device *dev, const struct present *present)
 {
     VkPipelineStageFlags *stages = replay_scratch(r, present->wait_count, sizeof *stages);
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .waitSemaphoreCount = present->wait_count,
-                           .pWaitSemaphores = present->waits, .pWaitDstStageMask = stages};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .waitSemaphoreCount = present->wait_count,
+                           .pWaitSemaphores = present->waits,
+                           .pWaitDstStageMask = stages};
 
     if (!stages)
         return replay_no_scratch(r);
@@ -94,7 +99,8 @@ static enum lap_status wait_only(struct replay *r, struct replay_device *dev, co
     return replay_result(r, dev->vk.QueueSubmit(present->queue->live, 1, &submit, VK_NULL_HANDLE));
 }
 
-enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *dev, struct gen_args_vkQueuePresentKHR *args)
+enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkQueuePresentKHR *args)
 {
     const VkPresentInfoKHR *info = args->pPresentInfo;
     struct present present = {find_queue(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount};

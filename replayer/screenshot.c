@@ -14,8 +14,8 @@ bool replay_screenshot_wanted(const struct replay *r, uint64_t frame)
     return false;
 }
 
-enum lap_status replay_screenshot_write(struct replay *r, uint64_t frame, uint32_t number, VkFormat format, VkExtent2D extent,
-                                        const void *pixels)
+enum lap_status replay_screenshot_write(struct replay *r, uint64_t frame, uint32_t number, VkFormat format,
+                                        VkExtent2D extent, const void *pixels)
 {
     const char *folder = r->options.screenshot_dir ? r->options.screenshot_dir : ".";
     char path[4096], suffix[16] = "";

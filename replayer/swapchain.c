@@ -25,7 +25,8 @@ static enum lap_status no_memory(struct replay *r)
 }
 
 /* What vkCreateSwapchainKHR says about its images, as a vkCreateImage of each (the table in its description). */
-static enum lap_status describe_images(struct replay *r, struct replay_swapchain *swapchain, const VkSwapchainCreateInfoKHR *info)
+static enum lap_status describe_images(struct replay *r, struct replay_swapchain *swapchain,
+                                       const VkSwapchainCreateInfoKHR *info)
 {
     const VkImageFormatListCreateInfo *list =
         replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
@@ -55,11 +56,13 @@ static enum lap_status describe_images(struct replay *r, struct replay_swapchain
                                                                .pViewFormats = swapchain->formats};
         swapchain->info.pNext = &swapchain->format_list;
     }
-    if (info->imageSharingMode == VK_SHARING_MODE_CONCURRENT && info->pQueueFamilyIndices && info->queueFamilyIndexCount) {
+    if (info->imageSharingMode == VK_SHARING_MODE_CONCURRENT && info->pQueueFamilyIndices &&
+        info->queueFamilyIndexCount) {
         swapchain->families = malloc(info->queueFamilyIndexCount * sizeof *swapchain->families);
         if (!swapchain->families)
             return no_memory(r);
-        memcpy(swapchain->families, info->pQueueFamilyIndices, info->queueFamilyIndexCount * sizeof *swapchain->families);
+        memcpy(swapchain->families, info->pQueueFamilyIndices,
+               info->queueFamilyIndexCount * sizeof *swapchain->families);
         swapchain->info.pQueueFamilyIndices = swapchain->families;
         swapchain->info.queueFamilyIndexCount = info->queueFamilyIndexCount;
     }
@@ -76,18 +79,18 @@ static enum lap_status check_images(struct replay *r, const struct replay_swapch
 
     if (!dev->has_swapchain)
         return replay_fail(r, "the device lacks VK_KHR_swapchain, whose image layouts the trace uses");
-    result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(dev->gpu, info->format, info->imageType, info->tiling,
-                                                                     info->usage, info->flags, &properties);
+    result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(
+        dev->gpu, info->format, info->imageType, info->tiling, info->usage, info->flags, &properties);
     if (result == VK_ERROR_FORMAT_NOT_SUPPORTED)
-        return replay_fail(r, "the device has no images of format %d with usage %#x, which the swapchain has", (int)info->format,
-                           info->usage);
+        return replay_fail(r, "the device has no images of format %d with usage %#x, which the swapchain has",
+                           (int)info->format, info->usage);
     if (result < 0)
         return replay_result(r, result);
     if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > properties.maxExtent.width ||
         info->extent.height > properties.maxExtent.height || info->arrayLayers == 0 ||
         info->arrayLayers > properties.maxArrayLayers)
-        return replay_fail(r, "the device has no images of %u x %u with %u layers", info->extent.width, info->extent.height,
-                           info->arrayLayers);
+        return replay_fail(r, "the device has no images of %u x %u with %u layers", info->extent.width,
+                           info->extent.height, info->arrayLayers);
     return LAP_OK;
 }
 
@@ -132,7 +135,8 @@ static void destroy_swapchain(struct replay_swapchain *swapchain)
     free(swapchain);
 }
 
-enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateSwapchainKHR *args)
+enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_vkCreateSwapchainKHR *args)
 {
     struct replay_swapchain *swapchain;
     struct replay_object *object;
@@ -153,7 +157,8 @@ enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device
         status = attach_window(r, swapchain);
     /* No driver ever sees this handle: the record's address is as good as any. */
     if (status == LAP_OK)
-        status = replay_object_add(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index, (uint64_t)(uintptr_t)swapchain, dev, &object);
+        status = replay_object_add(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index, (uint64_t)(uintptr_t)swapchain, dev,
+                                   &object);
     if (status != LAP_OK) {
         destroy_swapchain(swapchain);
         return status;
@@ -184,7 +189,8 @@ enum lap_status replay_DestroySwapchainKHR(struct replay *r, struct replay_devic
 
 /* ---- images ---- */
 
-static enum lap_status make_image(struct replay *r, struct replay_swapchain *swapchain, struct replay_swapchain_image *image)
+static enum lap_status make_image(struct replay *r, struct replay_swapchain *swapchain,
+                                  struct replay_swapchain_image *image)
 {
     struct replay_device *dev = swapchain->dev;
     struct replay_needs needs;
@@ -196,7 +202,8 @@ static enum lap_status make_image(struct replay *r, struct replay_swapchain *swa
     needs.wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     status = replay_place_alloc(r, dev, &needs, &image->place);
     if (status == LAP_OK)
-        status = replay_result(r, dev->vk.BindImageMemory(dev->live, image->live, image->place.memory, image->place.offset));
+        status =
+            replay_result(r, dev->vk.BindImageMemory(dev->live, image->live, image->place.memory, image->place.offset));
     if (status != LAP_OK) {
         dev->vk.DestroyImage(dev->live, image->live, NULL);
         replay_place_free(dev, &image->place);
@@ -212,8 +219,8 @@ static enum lap_status need_image(struct replay *r, struct replay_swapchain *swa
     return swapchain->images[image_index].live ? LAP_OK : make_image(r, swapchain, &swapchain->images[image_index]);
 }
 
-enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle, uint32_t image_index,
-                                       VkImage *out_image)
+enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle,
+                                       uint32_t image_index, VkImage *out_image)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
     enum lap_status status;
@@ -228,7 +235,8 @@ enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *d
 }
 
 /* Makes image `image_index` known as VkImage:index. The program may ask for the same images again. */
-static enum lap_status add_image_object(struct replay *r, struct replay_swapchain *swapchain, uint32_t image_index, uint64_t index)
+static enum lap_status add_image_object(struct replay *r, struct replay_swapchain *swapchain, uint32_t image_index,
+                                        uint64_t index)
 {
     uint64_t live = gen_u64_VkImage(swapchain->images[image_index].live);
     struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, index);
@@ -287,13 +295,14 @@ enum lap_status replay_GetSwapchainImagesKHR(struct replay *r, struct replay_dev
 
 /* ---- acquiring ---- */
 
-/* The program got the image that the trace names. It is free as soon as its last present is over: what is signalled follows in
- * the order of the queue where that present went. */
-static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle, VkSemaphore semaphore,
-                               VkFence fence, const uint32_t *image_index, VkResult result)
+/* The program got the image that the trace names. It is free as soon as its last present is over: what is signalled
+ * follows in the order of the queue where that present went. */
+static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSwapchainKHR handle,
+                               VkSemaphore semaphore, VkFence fence, const uint32_t *image_index, VkResult result)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &semaphore};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &semaphore};
     const struct replay_queue *queue;
     enum lap_status status;
 

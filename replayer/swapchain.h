@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * swapchain: the virtual swapchain. Its images are plain images of this device, as many as the program had, so that the trace's
- * image indices hold whatever a surface here would give. They are made when something first names them. What is presented goes
- * where the options say: to a window, into screenshots, into checks, or nowhere.
+ * swapchain: the virtual swapchain. Its images are plain images of this device, as many as the program had, so that the
+ * trace's image indices hold whatever a surface here would give. They are made when something first names them. What is
+ * presented goes where the options say: to a window, into screenshots, into checks, or nowhere.
  */
 #ifndef LAP_REPLAYER_SWAPCHAIN_H
 #define LAP_REPLAYER_SWAPCHAIN_H
@@ -23,8 +23,8 @@ struct replay_swapchain_image {
 
 struct replay_swapchain {
     struct replay_device *dev;
-    uint64_t index;   /* of the VkSwapchainKHR */
-    uint64_t surface; /* index of the VkSurfaceKHR */
+    uint64_t index;         /* of the VkSwapchainKHR */
+    uint64_t surface;       /* index of the VkSurfaceKHR */
     VkImageCreateInfo info; /* of each image; pNext is `formats` or NULL, families are `families` */
     VkImageFormatListCreateInfo format_list;
     VkFormat *formats;

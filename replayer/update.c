@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * update: what the host wrote into memory comes as bytes of an object. Buffers lie as they did; the rows of a linear image are
- * put where this host's vkGetImageSubresourceLayout wants them.
+ * update: what the host wrote into memory comes as bytes of an object. Buffers lie as they did; the rows of a linear
+ * image are put where this host's vkGetImageSubresourceLayout wants them.
  *
- * The program wrote when the device was not using these bytes, and the waits that told it so are replayed as well: nothing has
- * to be waited for here.
+ * The program wrote when the device was not using these bytes, and the waits that told it so are replayed as well:
+ * nothing has to be waited for here.
  */
 #include <inttypes.h>
 
@@ -27,8 +27,8 @@ enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_devic
     if (args->dataSize == 0)
         return LAP_OK;
     if (!args->pData || !inside(record->bytes, args->offset, args->dataSize))
-        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes", args->dataSize,
-                           (uint64_t)args->offset, index, (uint64_t)record->bytes);
+        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes",
+                           args->dataSize, (uint64_t)args->offset, index, (uint64_t)record->bytes);
     if (!record->place.memory)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
     if (record->place.host)
@@ -39,8 +39,9 @@ enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_devic
 /* Aspects that a format can have, as far as vkGetImageSubresourceLayout takes them one at a time. */
 static bool is_one_aspect(VkImageAspectFlags aspect)
 {
-    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT |
-                                     VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
+    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT |
+                                     VK_IMAGE_ASPECT_STENCIL_BIT | VK_IMAGE_ASPECT_PLANE_0_BIT |
+                                     VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
     return aspect && !(aspect & (aspect - 1)) && (aspect & known);
 }
 
@@ -68,7 +69,8 @@ static VkSubresourceLayout ask_layout(const struct replay_device *dev, VkImage i
     return layout;
 }
 
-enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev, struct gen_args_lapilliUpdateImage *args)
+enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_lapilliUpdateImage *args)
 {
     VkImageSubresource subresource = {args->aspect, args->mipLevel, args->arrayLayer};
     const struct replay_place *place;
@@ -97,7 +99,8 @@ enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device
         return replay_fail(r, "VkImage:%" PRIu64 " is updated but the host can't see its memory", index);
     layout = ask_layout(dev, args->image, record->info.format, subresource);
     if (!inside(layout.rowPitch, args->offsetInRow, args->dataSize))
-        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into a row of VkImage:%" PRIu64 " (%" PRIu64 " bytes)",
+        return replay_fail(r,
+                           "%zu bytes at %" PRIu64 " don't fit into a row of VkImage:%" PRIu64 " (%" PRIu64 " bytes)",
                            args->dataSize, (uint64_t)args->offsetInRow, index, (uint64_t)layout.rowPitch);
     offset = layout.offset + args->slice * layout.depthPitch + args->row * layout.rowPitch + args->offsetInRow;
     if (!inside(place->bytes, offset, args->dataSize))

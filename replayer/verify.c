@@ -78,8 +78,9 @@ enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_devic
         check->expected = more;
         check->capacity = capacity;
     }
-    check->expected[check->count++] = (struct expected){swapchain->index, args->imageIndex, args->format,
-                                                        {args->width, args->height}, args->hashLow, args->hashHigh, false};
+    check->expected[check->count++] =
+        (struct expected){swapchain->index, args->imageIndex, args->format, {args->width, args->height},
+                          args->hashLow,    args->hashHigh,   false};
     return LAP_OK;
 }
 
@@ -98,7 +99,8 @@ bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index
     return find_expected(r, swapchain_index, image_index) != NULL;
 }
 
-static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat format, VkExtent2D extent, const void *pixels)
+static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat format, VkExtent2D extent,
+                                      const void *pixels)
 {
     char path[4096];
     int length;
@@ -129,8 +131,8 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     if ((low == e->low && high == e->high) || !count_difference(r->check, frame))
         return LAP_OK;
     lap_log(r->log, LAP_LOG_ERROR,
-            "frame %" PRIu64 " differs: image %u of VkSwapchainKHR:%" PRIu64 " (%u x %u) has hash %016" PRIx64 "%016" PRIx64
-            ", recorded %016" PRIx64 "%016" PRIx64,
+            "frame %" PRIu64 " differs: image %u of VkSwapchainKHR:%" PRIu64 " (%u x %u) has hash %016" PRIx64
+            "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
             frame, image_index, swapchain_index, extent.width, extent.height, high, low, e->high, e->low);
     return write_mismatch(r, frame, format, extent, pixels);
 }
@@ -166,7 +168,8 @@ static enum lap_status read_buffer(struct replay *r, struct replay_device *dev, 
     return status == LAP_OK ? LAP_OK : replay_place(r, status);
 }
 
-enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device *dev, struct gen_args_lapilliCheckBuffer *args)
+enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_lapilliCheckBuffer *args)
 {
     uint64_t index, low, high;
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
@@ -190,7 +193,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", packet %" PRIu64 ": VkBuffer:%" PRIu64 " differs in bytes %" PRIu64 " to %" PRIu64
             ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
-            r->packet.frame + 1, r->packet.ticket, index, (uint64_t)args->offset, (uint64_t)(args->offset + args->size), high, low,
-            args->hashHigh, args->hashLow);
+            r->packet.frame + 1, r->packet.ticket, index, (uint64_t)args->offset, (uint64_t)(args->offset + args->size),
+            high, low, args->hashHigh, args->hashLow);
     return LAP_OK;
 }

@@ -14,17 +14,19 @@ void replay_check_destroy(struct replay *r);
 
 struct replay_check_summary {
     uint64_t checks, different;
-    uint64_t skipped;           /* checks that could not be made: the image's format or size can't be read back */
-    uint64_t first_frame;       /* of the first difference, counted from 1; 0: none */
+    uint64_t skipped;     /* checks that could not be made: the image's format or size can't be read back */
+    uint64_t first_frame; /* of the first difference, counted from 1; 0: none */
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
 
 /* Whether the next present of this swapchain has a check. */
 bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index);
 
-/* The pixels of the image that is presented as `frame`. Ends the check that waited for it. pixels NULL: they can't be had. */
+/* The pixels of the image that is presented as `frame`. Ends the check that waited for it. pixels NULL: they can't be
+ * had. */
 enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index, uint32_t image_index, uint64_t frame,
-                                     VkFormat format, VkExtent2D extent, const void *pixels, size_t bytes) LAP_MUST_CHECK;
+                                     VkFormat format, VkExtent2D extent, const void *pixels,
+                                     size_t bytes) LAP_MUST_CHECK;
 /* After a present: checks that waited for it and did not fit are counted as skipped. */
 void replay_check_end_present(struct replay *r);
 

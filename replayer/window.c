@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS 2u /* copies under way at most */
+#define SLOTS      2u /* copies under way at most */
 #define MAX_IMAGES 16u
-#define MAX_WAITS 32u
+#define MAX_WAITS  32u
 
 /* One copy under way. */
 struct slot {
@@ -37,8 +37,8 @@ struct replay_window {
 
 bool replay_window_possible(const struct replay_device *dev)
 {
-    return dev->has_swapchain && dev->instance->has_xcb && dev->main_queue && (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT) &&
-           replay_xcb_answers();
+    return dev->has_swapchain && dev->instance->has_xcb && dev->main_queue &&
+           (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT) && replay_xcb_answers();
 }
 
 /* ---- the window ---- */
@@ -138,9 +138,10 @@ static enum lap_status make_swapchain(struct replay_window *w, const VkSurfaceCa
     info.imageArrayLayers = 1;
     info.imageUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     info.preTransform = caps->currentTransform;
-    info.compositeAlpha = caps->supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
-                              ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
-                              : (VkCompositeAlphaFlagBitsKHR)(caps->supportedCompositeAlpha & -caps->supportedCompositeAlpha);
+    info.compositeAlpha =
+        caps->supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
+            ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
+            : (VkCompositeAlphaFlagBitsKHR)(caps->supportedCompositeAlpha & -caps->supportedCompositeAlpha);
     info.presentMode = VK_PRESENT_MODE_FIFO_KHR;
     info.clipped = VK_TRUE;
     info.oldSwapchain = old;
@@ -196,8 +197,8 @@ static enum lap_status make_slots(struct replay_window *w)
     VkResult result = dev->vk.CreateCommandPool(dev->live, &pool, NULL, &w->pool);
 
     for (uint32_t i = 0; i < SLOTS && result >= 0; i++) {
-        VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = w->pool,
-                                                .commandBufferCount = 1};
+        VkCommandBufferAllocateInfo commands = {
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = w->pool, .commandBufferCount = 1};
         result = dev->vk.AllocateCommandBuffers(dev->live, &commands, &w->slots[i].commands);
         if (result >= 0)
             result = dev->vk.CreateFence(dev->live, &fence, NULL, &w->slots[i].done);
@@ -229,7 +230,8 @@ static void leave_device(struct replay_window *w)
     w->dev = NULL;
 }
 
-enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, struct replay_device *dev, VkExtent2D extent)
+enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, struct replay_device *dev,
+                                     VkExtent2D extent)
 {
     VkBool32 supported = VK_FALSE;
     enum lap_status status;
@@ -238,7 +240,8 @@ enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, 
         return lap_fail(LAP_ERROR_UNSUPPORTED, "two devices present to one window");
     if (w->users == 0) {
         if (!dev->has_swapchain || !dev->main_queue || !(dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT) ||
-            w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->main_queue->family, w->surface, &supported) < 0 ||
+            w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->main_queue->family, w->surface,
+                                                               &supported) < 0 ||
             !supported)
             return lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window");
         w->dev = dev;
@@ -261,8 +264,8 @@ void replay_window_detach(struct replay_window *w)
 
 /* ---- showing ---- */
 
-static void barrier(const struct replay_window *w, VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to,
-                    VkAccessFlags before, VkAccessFlags after)
+static void barrier(const struct replay_window *w, VkCommandBuffer commands, VkImage image, VkImageLayout from,
+                    VkImageLayout to, VkAccessFlags before, VkAccessFlags after)
 {
     VkImageMemoryBarrier info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -275,11 +278,12 @@ static void barrier(const struct replay_window *w, VkCommandBuffer commands, VkI
         .image = image,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
-    w->dev->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0,
-                                  NULL, 1, &info);
+    w->dev->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0,
+                                  0, NULL, 0, NULL, 1, &info);
 }
 
-static VkResult record_copy(const struct replay_window *w, VkCommandBuffer commands, VkImage from, VkExtent2D extent, VkImage to)
+static VkResult record_copy(const struct replay_window *w, VkCommandBuffer commands, VkImage from, VkExtent2D extent,
+                            VkImage to)
 {
     const VkImageLayout present = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, source = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                         target = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
@@ -298,7 +302,8 @@ static VkResult record_copy(const struct replay_window *w, VkCommandBuffer comma
         return result;
     barrier(w, commands, from, present, source, VK_ACCESS_MEMORY_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     barrier(w, commands, to, VK_IMAGE_LAYOUT_UNDEFINED, target, 0, VK_ACCESS_TRANSFER_WRITE_BIT);
-    w->dev->vk.CmdBlitImage(commands, from, source, to, target, 1, &region, same ? VK_FILTER_NEAREST : VK_FILTER_LINEAR);
+    w->dev->vk.CmdBlitImage(commands, from, source, to, target, 1, &region,
+                            same ? VK_FILTER_NEAREST : VK_FILTER_LINEAR);
     barrier(w, commands, to, target, present, VK_ACCESS_TRANSFER_WRITE_BIT, 0);
     barrier(w, commands, from, source, present, VK_ACCESS_TRANSFER_READ_BIT,
             VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
@@ -306,12 +311,14 @@ static VkResult record_copy(const struct replay_window *w, VkCommandBuffer comma
 }
 
 /* commands NULL: nothing is copied, the semaphores are waited for all the same. */
-static enum lap_status submit(struct replay_window *w, const struct slot *slot, uint32_t wait_count, const VkSemaphore *waits,
-                              VkCommandBuffer commands, VkSemaphore signal)
+static enum lap_status submit(struct replay_window *w, const struct slot *slot, uint32_t wait_count,
+                              const VkSemaphore *waits, VkCommandBuffer commands, VkSemaphore signal)
 {
     VkSemaphore semaphores[MAX_WAITS + 1];
     VkPipelineStageFlags stages[MAX_WAITS + 1];
-    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pWaitSemaphores = semaphores, .pWaitDstStageMask = stages,
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .pWaitSemaphores = semaphores,
+                         .pWaitDstStageMask = stages,
                          .waitSemaphoreCount = wait_count};
 
     if (wait_count)
@@ -337,7 +344,8 @@ static enum lap_status next_image(struct replay_window *w, struct slot *slot, Vk
         VkResult result;
         if (status != LAP_OK || !w->swapchain)
             return status;
-        result = w->dev->vk.AcquireNextImageKHR(w->dev->live, w->swapchain, UINT64_MAX, slot->acquired, VK_NULL_HANDLE, out_image);
+        result = w->dev->vk.AcquireNextImageKHR(w->dev->live, w->swapchain, UINT64_MAX, slot->acquired, VK_NULL_HANDLE,
+                                                out_image);
         if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR)
             return LAP_OK;
         *out_image = UINT32_MAX;
@@ -352,10 +360,14 @@ static enum lap_status copy_and_present(struct replay_window *w, struct slot *sl
                                         VkExtent2D extent, uint32_t wait_count, const VkSemaphore *waits)
 {
     struct replay_device *dev = w->dev;
-    VkPresentInfoKHR present = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR, .waitSemaphoreCount = 1,
-                                .pWaitSemaphores = &w->copied[image_index], .swapchainCount = 1, .pSwapchains = &w->swapchain,
+    VkPresentInfoKHR present = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                                .waitSemaphoreCount = 1,
+                                .pWaitSemaphores = &w->copied[image_index],
+                                .swapchainCount = 1,
+                                .pSwapchains = &w->swapchain,
                                 .pImageIndices = &image_index};
-    enum lap_status status = refused(record_copy(w, slot->commands, image, extent, w->images[image_index]), "recording a copy");
+    enum lap_status status =
+        refused(record_copy(w, slot->commands, image, extent, w->images[image_index]), "recording a copy");
     VkResult result;
 
     if (status == LAP_OK)
@@ -369,8 +381,8 @@ static enum lap_status copy_and_present(struct replay_window *w, struct slot *sl
     return result == VK_ERROR_OUT_OF_DATE_KHR ? LAP_OK : refused(result, "vkQueuePresentKHR");
 }
 
-enum lap_status replay_window_show(struct replay *r, struct replay_window *w, VkImage image, VkExtent2D extent, uint32_t wait_count,
-                                   const VkSemaphore *waits)
+enum lap_status replay_window_show(struct replay *r, struct replay_window *w, VkImage image, VkExtent2D extent,
+                                   uint32_t wait_count, const VkSemaphore *waits)
 {
     struct slot *slot = &w->slots[w->next_slot];
     VkExtent2D window_extent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window: shows presented images in a window of the replay's own. The image is copied (scaled where sizes differ) into a real
- * swapchain, whose counts and indices have nothing to do with the trace's. One thread.
+ * window: shows presented images in a window of the replay's own. The image is copied (scaled where sizes differ) into
+ * a real swapchain, whose counts and indices have nothing to do with the trace's. One thread.
  */
 #ifndef LAP_REPLAYER_WINDOW_H
 #define LAP_REPLAYER_WINDOW_H
@@ -20,15 +20,15 @@ enum lap_status replay_window_create(struct replay *r, struct replay_instance *i
 /* All swapchains have been detached. Also for NULL. */
 void replay_window_destroy(struct replay_window **window);
 
-/* A virtual swapchain of this size shows its images here from now on; the last one that came says how large the window is.
- * LAP_ERROR_UNSUPPORTED: the device can't present to the window. */
+/* A virtual swapchain of this size shows its images here from now on; the last one that came says how large the window
+ * is. LAP_ERROR_UNSUPPORTED: the device can't present to the window. */
 enum lap_status replay_window_attach(struct replay *r, struct replay_window *window, struct replay_device *dev,
                                      VkExtent2D extent) LAP_MUST_CHECK;
 /* With the last one go all objects that the window has on the device. */
 void replay_window_detach(struct replay_window *window);
 
-/* Shows an image in PRESENT_SRC_KHR layout, which it is in again afterwards, after waiting for the semaphores (always, unless an
- * error is returned). LAP_END: the user closed the window or pressed Escape. */
+/* Shows an image in PRESENT_SRC_KHR layout, which it is in again afterwards, after waiting for the semaphores (always,
+ * unless an error is returned). LAP_END: the user closed the window or pressed Escape. */
 enum lap_status replay_window_show(struct replay *r, struct replay_window *window, VkImage image, VkExtent2D extent,
                                    uint32_t wait_count, const VkSemaphore *waits) LAP_MUST_CHECK;
 

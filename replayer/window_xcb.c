@@ -69,13 +69,15 @@ enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct rep
     xcb->connection = xcb_connect(NULL, NULL);
     if (!xcb->connection || xcb_connection_has_error(xcb->connection)) {
         replay_xcb_close(&xcb);
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "no display answers (DISPLAY is %s)", getenv("DISPLAY") ? getenv("DISPLAY") : "not set");
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "no display answers (DISPLAY is %s)",
+                        getenv("DISPLAY") ? getenv("DISPLAY") : "not set");
     }
     screen = xcb_setup_roots_iterator(xcb_get_setup(xcb->connection)).data;
     xcb->extent = extent;
     xcb->window = xcb_generate_id(xcb->connection);
     xcb_create_window(xcb->connection, XCB_COPY_FROM_PARENT, xcb->window, screen->root, 0, 0, (uint16_t)extent.width,
-                      (uint16_t)extent.height, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual, XCB_CW_EVENT_MASK, &events);
+                      (uint16_t)extent.height, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual, XCB_CW_EVENT_MASK,
+                      &events);
     xcb->protocols = find_atom(xcb->connection, "WM_PROTOCOLS");
     xcb->delete_window = find_atom(xcb->connection, "WM_DELETE_WINDOW");
     xcb->escape = find_escape(xcb->connection);
@@ -102,8 +104,8 @@ void replay_xcb_close(struct replay_xcb **xcb)
 enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct replay_instance *instance,
                                    VkSurfaceKHR *out_surface)
 {
-    VkXcbSurfaceCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR, .connection = xcb->connection,
-                                      .window = xcb->window};
+    VkXcbSurfaceCreateInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR, .connection = xcb->connection, .window = xcb->window};
     VkResult result;
 
     if (!instance->has_xcb || !instance->vk.CreateXcbSurfaceKHR)
@@ -144,8 +146,11 @@ static void take_event(struct replay_xcb *xcb, const xcb_generic_event_t *event)
         xcb->closed |= message->type == xcb->protocols && message->data.data32[0] == xcb->delete_window;
         break;
     }
-    case XCB_DESTROY_NOTIFY: xcb->closed = true; break;
-    default: break;
+    case XCB_DESTROY_NOTIFY:
+        xcb->closed = true;
+        break;
+    default:
+        break;
     }
 }
 
@@ -163,9 +168,14 @@ bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
 
 #else /* a build without XCB */
 
-struct replay_xcb { char unused; };
+struct replay_xcb {
+    char unused;
+};
 
-bool replay_xcb_answers(void) { return false; }
+bool replay_xcb_answers(void)
+{
+    return false;
+}
 enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct replay_xcb **out_xcb)
 {
     *out_xcb = NULL;
@@ -179,6 +189,9 @@ enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct re
 }
 void replay_xcb_title(struct replay_xcb *xcb, const char *title) {}
 void replay_xcb_resize(struct replay_xcb *xcb, VkExtent2D extent) {}
-bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent) { return false; }
+bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
+{
+    return false;
+}
 
 #endif

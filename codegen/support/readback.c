@@ -9,10 +9,11 @@
 #define CAPACITY_STEP ((VkDeviceSize)1 << 20)
 
 void lap_readback_init(struct lap_readback *rb, VkDevice device, const struct gen_device_dispatch *vk,
-                       const VkPhysicalDeviceMemoryProperties *memory_properties, lap_set_loader_data_fn set_loader_data)
+                       const VkPhysicalDeviceMemoryProperties *memory_properties,
+                       lap_set_loader_data_fn set_loader_data)
 {
-    *rb = (struct lap_readback){.device = device, .vk = vk, .memory_properties = *memory_properties,
-                                .set_loader_data = set_loader_data};
+    *rb = (struct lap_readback){
+        .device = device, .vk = vk, .memory_properties = *memory_properties, .set_loader_data = set_loader_data};
 }
 
 static void free_buffer(struct lap_readback *rb)
@@ -76,8 +77,8 @@ static uint32_t choose_type(const struct lap_readback *rb, uint32_t mask)
 
 static enum lap_status create_buffer(struct lap_readback *rb, VkDeviceSize capacity)
 {
-    VkBufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = capacity,
-                                 .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBufferCreateInfo create = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = capacity, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     VkMemoryRequirements needs;
     enum lap_status status;
@@ -119,15 +120,19 @@ static enum lap_status need_buffer(struct lap_readback *rb, VkDeviceSize bytes)
 static enum lap_status create_family(struct lap_readback *rb, struct lap_readback_family *family)
 {
     VkCommandPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                      .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, .queueFamilyIndex = family->family};
+                                      .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                      .queueFamilyIndex = family->family};
     VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    enum lap_status status = check(rb->vk->CreateCommandPool(rb->device, &create, NULL, &family->pool), "vkCreateCommandPool");
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+    enum lap_status status =
+        check(rb->vk->CreateCommandPool(rb->device, &create, NULL, &family->pool), "vkCreateCommandPool");
 
     if (status != LAP_OK)
         return status;
     allocate.commandPool = family->pool;
-    status = check(rb->vk->AllocateCommandBuffers(rb->device, &allocate, &family->commands), "vkAllocateCommandBuffers");
+    status =
+        check(rb->vk->AllocateCommandBuffers(rb->device, &allocate, &family->commands), "vkAllocateCommandBuffers");
     if (status == LAP_OK && rb->set_loader_data)
         status = check(rb->set_loader_data(rb->device, family->commands), "vkSetDeviceLoaderData");
     if (status != LAP_OK)
@@ -162,7 +167,8 @@ static enum lap_status find_family(struct lap_readback *rb, uint32_t number, str
 }
 
 /* Makes buffer, fence and command buffer ready and begins the latter. */
-static enum lap_status begin(struct lap_readback *rb, uint32_t number, VkDeviceSize bytes, VkCommandBuffer *out_commands)
+static enum lap_status begin(struct lap_readback *rb, uint32_t number, VkDeviceSize bytes,
+                             VkCommandBuffer *out_commands)
 {
     VkFenceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkCommandBufferBeginInfo begin_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -191,11 +197,12 @@ static enum lap_status run(struct lap_readback *rb, const struct lap_readback_qu
                                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
     VkPipelineStageFlags few[4], *stages = few;
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     enum lap_status status;
 
-    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, NULL, 0,
-                               NULL);
+    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0,
+                               NULL, 0, NULL);
     status = check(rb->vk->EndCommandBuffer(commands), "vkEndCommandBuffer");
     if (status != LAP_OK)
         return status;
@@ -219,7 +226,8 @@ static enum lap_status run(struct lap_readback *rb, const struct lap_readback_qu
     if (status == LAP_OK)
         status = check(rb->vk->ResetFences(rb->device, 1, &rb->fence), "vkResetFences");
     if (status == LAP_OK && !rb->coherent) {
-        VkMappedMemoryRange range = {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = rb->memory, .size = VK_WHOLE_SIZE};
+        VkMappedMemoryRange range = {
+            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = rb->memory, .size = VK_WHOLE_SIZE};
         status = check(rb->vk->InvalidateMappedMemoryRanges(rb->device, 1, &range), "vkInvalidateMappedMemoryRanges");
     }
     return status;
@@ -250,21 +258,21 @@ static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer com
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
 
-    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 0, NULL,
-                               1, &barrier);
+    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
+                               0, NULL, 1, &barrier);
     rb->vk->CmdCopyImageToBuffer(commands, image, copy_layout, rb->buffer, 1, &region);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
     barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     barrier.oldLayout = copy_layout;
     barrier.newLayout = layout;
     if (layout != copy_layout)
-        rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0,
-                                   NULL, 1, &barrier);
+        rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                                   NULL, 0, NULL, 1, &barrier);
 }
 
-enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image, VkFormat format,
-                                   VkExtent2D extent, VkImageLayout layout, const void **out_pixels, size_t *out_bytes,
-                                   bool *out_submitted)
+enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                   VkFormat format, VkExtent2D extent, VkImageLayout layout, const void **out_pixels,
+                                   size_t *out_bytes, bool *out_submitted)
 {
     uint64_t bytes = (uint64_t)extent.width * extent.height, pixel = lap_pixels_bytes(format);
     VkCommandBuffer commands;
@@ -295,7 +303,8 @@ enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_re
                                     VkDeviceSize offset, VkDeviceSize bytes, const void **out_data)
 {
     VkBufferCopy region = {.srcOffset = offset, .size = bytes};
-    VkMemoryBarrier before = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+    VkMemoryBarrier before = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                              .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
                               .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT};
     VkCommandBuffer commands;
     enum lap_status status;
@@ -306,8 +315,8 @@ enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_re
     status = begin(rb, at->family, bytes, &commands);
     if (status != LAP_OK)
         return status;
-    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &before, 0,
-                               NULL, 0, NULL);
+    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
+                               &before, 0, NULL, 0, NULL);
     rb->vk->CmdCopyBuffer(commands, buffer, rb->buffer, 1, &region);
     status = run(rb, at, commands, NULL);
     if (status == LAP_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readback: copies what an image or a buffer of the device contains to host memory, by commands of its own on a queue that
- * the caller names. Used by the capture layer (with its dispatch table, below the layer) and by the replayer.
+ * readback: copies what an image or a buffer of the device contains to host memory, by commands of its own on a queue
+ * that the caller names. Used by the capture layer (with its dispatch table, below the layer) and by the replayer.
  *
  * It keeps one host-visible buffer, which grows, and one command buffer for each queue family, until it is destroyed.
  * One thread at a time; the caller holds the queue as vkQueueSubmit demands.
@@ -42,11 +42,13 @@ struct lap_readback {
 
 /* Copies its arguments; `vk` outlives it. memory_properties are the driver's own. Makes no Vulkan object yet. */
 void lap_readback_init(struct lap_readback *rb, VkDevice device, const struct gen_device_dispatch *vk,
-                       const VkPhysicalDeviceMemoryProperties *memory_properties, lap_set_loader_data_fn set_loader_data);
+                       const VkPhysicalDeviceMemoryProperties *memory_properties,
+                       lap_set_loader_data_fn set_loader_data);
 /* Destroys what it made; no copy is under way, since every copy is waited for. Also for a zeroed one. */
 void lap_readback_finish(struct lap_readback *rb);
 
-/* A place on the device's time line: a queue, what to wait for there and what to signal. A semaphore may be in both lists. */
+/* A place on the device's time line: a queue, what to wait for there and what to signal. A semaphore may be in both
+ * lists. */
 struct lap_readback_queue {
     VkQueue queue;
     uint32_t family; /* must be able to do transfers */
@@ -60,9 +62,9 @@ struct lap_readback_queue {
  *
  * LAP_ERROR_UNSUPPORTED: the format is none of pixels.h, or the driver refuses; LAP_ERROR_MEMORY. After an error the
  * semaphores may or may not have been waited for: *out_submitted says (it may be NULL). */
-enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image, VkFormat format,
-                                   VkExtent2D extent, VkImageLayout layout, const void **out_pixels, size_t *out_bytes,
-                                   bool *out_submitted) LAP_MUST_CHECK;
+enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                   VkFormat format, VkExtent2D extent, VkImageLayout layout, const void **out_pixels,
+                                   size_t *out_bytes, bool *out_submitted) LAP_MUST_CHECK;
 
 /* The same for `bytes` > 0 bytes of a buffer (usage TRANSFER_SRC) from `offset` on. */
 enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device: a Vulkan device for unit tests, with the validation layer and with swapchains where there are some. The loader is
- * opened at run time: where it or a driver is missing, tests can skip.
+ * device: a Vulkan device for unit tests, with the validation layer and with swapchains where there are some. The
+ * loader is opened at run time: where it or a driver is missing, tests can skip.
  */
 #ifndef LAP_TESTS_UNIT_DEVICE_H
 #define LAP_TESTS_UNIT_DEVICE_H
@@ -72,7 +72,8 @@ static bool unit_device_create_instance(struct unit_device *device)
     VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
         .pfnUserCallback = unit_device_message,
         .pUserData = device,
@@ -125,10 +126,12 @@ static bool unit_device_create_device(struct unit_device *device, uint32_t famil
     static const char *const swapchain = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
     PFN_vkGetDeviceProcAddr get = (PFN_vkGetDeviceProcAddr)device->get(device->instance, "vkGetDeviceProcAddr");
     const float priority = 1;
-    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = family,
-                                     .queueCount = 1, .pQueuePriorities = &priority};
-    VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1,
-                                 .pQueueCreateInfos = &queue};
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueFamilyIndex = family,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkDeviceCreateInfo create = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
     VkExtensionProperties *extensions;
     uint32_t count = 0;
 

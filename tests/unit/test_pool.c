@@ -220,7 +220,8 @@ UNIT_TEST(random_churn_keeps_everything_apart)
         }
     }
     CHECK_EQ_U64(replay_pool_stats(pool).used_bytes, live);
-    /* Sizes over five decades and alignments up to 8 KiB: at most half as much again as was ever in use, and an empty block. */
+    /* Sizes over five decades and alignments up to 8 KiB: at most half as much again as was ever in use, and an empty
+     * block. */
     if (peak_held > peak + peak / 2 + 4 * MIB)
         CHECK_EQ_U64(peak_held, peak);
     for (int i = 0; i < SLOTS; i++)

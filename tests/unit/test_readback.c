@@ -53,22 +53,25 @@ static void transition(const struct unit_device *gpu, VkCommandBuffer commands, 
         .image = image,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
-    gpu->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0,
-                               NULL, 1, &barrier);
+    gpu->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                               NULL, 0, NULL, 1, &barrier);
 }
 
 /* Submits a clear (or, where `from` is no undefined layout, only a transition) that signals a semaphore. */
-static void prepare(const struct unit_device *gpu, VkCommandPool pool, VkImage image, const float color[4], VkImageLayout from,
-                    VkImageLayout to, VkSemaphore signal)
+static void prepare(const struct unit_device *gpu, VkCommandPool pool, VkImage image, const float color[4],
+                    VkImageLayout from, VkImageLayout to, VkSemaphore signal)
 {
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
-                                            .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     VkClearColorValue value;
     VkCommandBuffer commands;
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands,
-                           .signalSemaphoreCount = signal ? 1 : 0, .pSignalSemaphores = &signal};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &commands,
+                           .signalSemaphoreCount = signal ? 1 : 0,
+                           .pSignalSemaphores = &signal};
 
     memcpy(value.float32, color, sizeof value.float32);
     CHECK_EQ_INT(gpu->vk.AllocateCommandBuffers(gpu->device, &allocate, &commands), VK_SUCCESS);
@@ -112,8 +115,12 @@ static void read_images(struct unit_device *gpu, struct lap_readback *rb, VkComm
 
     CHECK_EQ_INT(gpu->vk.CreateSemaphore(gpu->device, &semaphore_create, NULL, &semaphore), VK_SUCCESS);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct lap_readback_queue at = {.queue = gpu->queue, .family = gpu->family, .wait_count = 1, .waits = &semaphore,
-                                        .signal_count = 1, .signals = &semaphore};
+        struct lap_readback_queue at = {.queue = gpu->queue,
+                                        .family = gpu->family,
+                                        .wait_count = 1,
+                                        .waits = &semaphore,
+                                        .signal_count = 1,
+                                        .signals = &semaphore};
         struct image image;
         const void *pixels;
         size_t bytes = 0;
@@ -121,16 +128,18 @@ static void read_images(struct unit_device *gpu, struct lap_readback *rb, VkComm
 
         create_image(gpu, &image, cases[i].format, cases[i].extent);
         prepare(gpu, pool, image.image, color, VK_IMAGE_LAYOUT_UNDEFINED, cases[i].layout, semaphore);
-        CHECK_EQ_INT(lap_readback_image(rb, &at, image.image, cases[i].format, cases[i].extent, cases[i].layout, &pixels, &bytes,
-                                        &submitted), LAP_OK);
+        CHECK_EQ_INT(lap_readback_image(rb, &at, image.image, cases[i].format, cases[i].extent, cases[i].layout,
+                                        &pixels, &bytes, &submitted),
+                     LAP_OK);
         CHECK(submitted);
         CHECK_EQ_U64(bytes, cases[i].extent.width * cases[i].extent.height * cases[i].pixel_bytes);
         if (pixels)
             CHECK(all_pixels_are(pixels, bytes, cases[i].pixel, cases[i].pixel_bytes));
         /* Waits for what the first one signalled, finds the layout as it was, and waits for nothing of its own. */
         at.signal_count = 0;
-        CHECK_EQ_INT(lap_readback_image(rb, &at, image.image, cases[i].format, cases[i].extent, cases[i].layout, &pixels, &bytes,
-                                        NULL), LAP_OK);
+        CHECK_EQ_INT(lap_readback_image(rb, &at, image.image, cases[i].format, cases[i].extent, cases[i].layout,
+                                        &pixels, &bytes, NULL),
+                     LAP_OK);
         prepare(gpu, pool, image.image, color, cases[i].layout, VK_IMAGE_LAYOUT_GENERAL, VK_NULL_HANDLE);
         CHECK_EQ_INT(gpu->vk.QueueWaitIdle(gpu->queue), VK_SUCCESS);
         destroy_image(gpu, &image);
@@ -145,20 +154,23 @@ static void refuse_unknown_formats(struct unit_device *gpu, struct lap_readback 
     size_t bytes;
     bool submitted = true;
 
-    CHECK_EQ_INT(lap_readback_image(rb, &at, VK_NULL_HANDLE, VK_FORMAT_D32_SFLOAT, (VkExtent2D){1, 1}, VK_IMAGE_LAYOUT_GENERAL,
-                                    &pixels, &bytes, &submitted), LAP_ERROR_UNSUPPORTED);
+    CHECK_EQ_INT(lap_readback_image(rb, &at, VK_NULL_HANDLE, VK_FORMAT_D32_SFLOAT, (VkExtent2D){1, 1},
+                                    VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, &submitted),
+                 LAP_ERROR_UNSUPPORTED);
     CHECK(!submitted && !pixels);
     CHECK_EQ_INT(lap_readback_image(rb, &at, VK_NULL_HANDLE, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent2D){0, 1},
-                                    VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, &submitted), LAP_ERROR_UNSUPPORTED);
+                                    VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, &submitted),
+                 LAP_ERROR_UNSUPPORTED);
 }
 
 static void read_a_buffer(struct unit_device *gpu, struct lap_readback *rb, VkCommandPool pool)
 {
-    VkBufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096,
+    VkBufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                 .size = 4096,
                                  .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkCommandBufferAllocateInfo allocate_commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                     .commandPool = pool, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate_commands = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     struct lap_readback_queue at = {.queue = gpu->queue, .family = gpu->family};
     const uint8_t four[4] = {0x78, 0x56, 0x34, 0x12};
@@ -168,7 +180,8 @@ static void read_a_buffer(struct unit_device *gpu, struct lap_readback *rb, VkCo
     VkDeviceMemory memory;
     VkCommandBuffer commands;
     VkBuffer buffer;
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     const void *data = NULL;
 
     CHECK_EQ_INT(gpu->vk.CreateBuffer(gpu->device, &create, NULL, &buffer), VK_SUCCESS);
@@ -197,7 +210,8 @@ static void read_a_buffer(struct unit_device *gpu, struct lap_readback *rb, VkCo
     gpu->vk.FreeMemory(gpu->device, memory, NULL);
 }
 
-static void with_device(void (*run)(struct unit_device *gpu, struct lap_readback *rb, VkCommandPool pool), const char **out_skip)
+static void with_device(void (*run)(struct unit_device *gpu, struct lap_readback *rb, VkCommandPool pool),
+                        const char **out_skip)
 {
     VkCommandPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     struct unit_device gpu;

@@ -10,8 +10,8 @@
 
 static VkBuffer create_buffer(struct unit_replay *u, uint64_t index, VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
 {
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes,
-                               .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
+    VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes, .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
     VkBuffer buffer = gen_VkBuffer(index);
     struct gen_args_vkCreateBuffer create = {.device = u->dev.live, .pCreateInfo = &info, .pBuffer = &buffer};
     struct gen_args_lapilliBindBuffer bind = {.size = bytes, .propertyFlags = wanted};
@@ -28,7 +28,8 @@ static void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
     CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
 }
 
-static enum lap_status update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes, const void *data)
+static enum lap_status update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes,
+                              const void *data)
 {
     struct gen_args_lapilliUpdateBuffer args = {.buffer = buffer, .offset = offset, .dataSize = bytes, .pData = data};
     return replay_lapilliUpdateBuffer(&u->r, &u->dev, &args);
@@ -144,7 +145,8 @@ UNIT_TEST(memory_follows_the_objects)
         SKIP("no Vulkan driver");
     for (int round = 0; round < 5; round++) {
         for (uint64_t i = 0; i < 200; i++)
-            buffers[i] = create_buffer(&u, round * 200 + i + 1, 1 + i * 997, i % 2 ? HOST : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+            buffers[i] =
+                create_buffer(&u, round * 200 + i + 1, 1 + i * 997, i % 2 ? HOST : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
         stats = replay_memory_stats(&u.dev);
         CHECK(stats.used_bytes >= 199 * 200 / 2 * 997);
         CHECK(stats.allocations < 20);
@@ -217,8 +219,10 @@ UNIT_TEST(linear_images_are_laid_out_by_row)
     }
     struct lap_readback_queue at = {.queue = u.gpu.queue, .family = u.gpu.family};
     /* Reading back returns to the layout that it found, which PREINITIALIZED can't be: the image is moved on first. */
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = u.gpu.family};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 1};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = u.gpu.family};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkImageMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -232,16 +236,18 @@ UNIT_TEST(linear_images_are_laid_out_by_row)
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
     VkCommandBuffer commands;
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     CHECK_EQ_INT(u.dev.vk.CreateCommandPool(u.dev.live, &pool, NULL, &allocate.commandPool), VK_SUCCESS);
     CHECK_EQ_INT(u.dev.vk.AllocateCommandBuffers(u.dev.live, &allocate, &commands), VK_SUCCESS);
     u.dev.vk.BeginCommandBuffer(commands, &begin);
-    u.dev.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1,
-                                &barrier);
+    u.dev.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0,
+                                NULL, 1, &barrier);
     u.dev.vk.EndCommandBuffer(commands);
     CHECK_EQ_INT(u.dev.vk.QueueSubmit(u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
     CHECK_EQ_INT(lap_readback_image(replay_device_readback(&u.dev), &at, args.image, VK_FORMAT_R8G8B8A8_UNORM,
-                                    (VkExtent2D){37, 11}, VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, NULL), LAP_OK);
+                                    (VkExtent2D){37, 11}, VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, NULL),
+                 LAP_OK);
     CHECK_EQ_U64(bytes, 37 * 11 * 4);
     for (uint32_t y = 0; pixels && y < 11; y++)
         for (uint32_t x = 0; x < 37; x++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The virtual swapchain: images, acquiring, presenting, checks and screenshots; and a window where a display answers. */
+/* The virtual swapchain: images, acquiring, presenting, checks and screenshots; and a window where a display answers.
+ */
 #include "replayer/swapchain.h"
 
 #include <png.h>
@@ -12,8 +13,8 @@
 #include "replayer/window.h"
 #include "tests/unit/replay_device.h"
 
-#define WIDTH 32u
-#define HEIGHT 16u
+#define WIDTH   32u
+#define HEIGHT  16u
 #define SURFACE 1
 
 struct scene {
@@ -37,7 +38,8 @@ static enum lap_status create_swapchain(struct scene *s, uint64_t index, VkExten
         .imageUsage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
     };
     VkSwapchainKHR swapchain = gen_VkSwapchainKHR(index);
-    struct gen_args_vkCreateSwapchainKHR args = {.device = s->u.dev.live, .pCreateInfo = &info, .pSwapchain = &swapchain};
+    struct gen_args_vkCreateSwapchainKHR args = {
+        .device = s->u.dev.live, .pCreateInfo = &info, .pSwapchain = &swapchain};
     enum lap_status status = replay_CreateSwapchainKHR(&s->u.r, &s->u.dev, &args);
     if (status == LAP_OK)
         s->swapchain = gen_VkSwapchainKHR(replay_object_get(&s->u.r, GEN_HANDLE_VkSwapchainKHR, index)->live);
@@ -47,8 +49,8 @@ static enum lap_status create_swapchain(struct scene *s, uint64_t index, VkExten
 static enum lap_status get_images(struct scene *s, uint32_t count, uint64_t first_index)
 {
     VkImage images[3] = {gen_VkImage(first_index), gen_VkImage(first_index + 1), gen_VkImage(first_index + 2)};
-    struct gen_args_vkGetSwapchainImagesKHR args = {.swapchain = s->swapchain, .pSwapchainImageCount = &count,
-                                                    .pSwapchainImages = images};
+    struct gen_args_vkGetSwapchainImagesKHR args = {
+        .swapchain = s->swapchain, .pSwapchainImageCount = &count, .pSwapchainImages = images};
     enum lap_status status = replay_GetSwapchainImagesKHR(&s->u.r, &s->u.dev, &args);
     for (uint32_t i = 0; status == LAP_OK && i < count; i++)
         s->images[i] = gen_VkImage(replay_object_get(&s->u.r, GEN_HANDLE_VkImage, first_index + i)->live);
@@ -61,7 +63,8 @@ static bool scene_init(struct scene *s, const struct replay_options *options)
     VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 1};
 
     memset(s, 0, sizeof *s);
     if (!unit_replay_init(&s->u, options))
@@ -108,27 +111,34 @@ static void change_layout(struct scene *s, VkImage image, VkImageLayout from, Vk
         .image = image,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
-    s->u.dev.vk.CmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                                   NULL, 0, NULL, 1, &barrier);
+    s->u.dev.vk.CmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                   0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
 /* Acquires, clears to a grey of `level` / 255 and gives what vkQueuePresentKHR gets. */
 static void draw(struct scene *s, uint32_t image, uint8_t level)
 {
-    struct gen_args_vkAcquireNextImageKHR acquire = {.swapchain = s->swapchain, .semaphore = s->acquired, .pImageIndex = &image};
+    struct gen_args_vkAcquireNextImageKHR acquire = {
+        .swapchain = s->swapchain, .semaphore = s->acquired, .pImageIndex = &image};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     VkClearColorValue color = {.float32 = {level / 255.0f, level / 255.0f, level / 255.0f, 1}};
     VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .waitSemaphoreCount = 1, .pWaitSemaphores = &s->acquired,
-                           .pWaitDstStageMask = &stage, .commandBufferCount = 1, .pCommandBuffers = &s->commands,
-                           .signalSemaphoreCount = 1, .pSignalSemaphores = &s->drawn};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .waitSemaphoreCount = 1,
+                           .pWaitSemaphores = &s->acquired,
+                           .pWaitDstStageMask = &stage,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &s->commands,
+                           .signalSemaphoreCount = 1,
+                           .pSignalSemaphores = &s->drawn};
 
     CHECK_EQ_INT(replay_AcquireNextImageKHR(&s->u.r, &s->u.dev, &acquire), LAP_OK);
     s->u.dev.vk.QueueWaitIdle(s->u.gpu.queue); /* for the one command buffer */
     CHECK_EQ_INT(s->u.dev.vk.BeginCommandBuffer(s->commands, &begin), VK_SUCCESS);
     change_layout(s, s->images[image], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
-    s->u.dev.vk.CmdClearColorImage(s->commands, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &range);
+    s->u.dev.vk.CmdClearColorImage(s->commands, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1,
+                                   &range);
     change_layout(s, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
     CHECK_EQ_INT(s->u.dev.vk.EndCommandBuffer(s->commands), VK_SUCCESS);
     CHECK_EQ_INT(s->u.dev.vk.QueueSubmit(s->u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
@@ -136,8 +146,12 @@ static void draw(struct scene *s, uint32_t image, uint8_t level)
 
 static enum lap_status present(struct scene *s, uint32_t image)
 {
-    VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR, .waitSemaphoreCount = 1, .pWaitSemaphores = &s->drawn,
-                             .swapchainCount = 1, .pSwapchains = &s->swapchain, .pImageIndices = &image};
+    VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                             .waitSemaphoreCount = 1,
+                             .pWaitSemaphores = &s->drawn,
+                             .swapchainCount = 1,
+                             .pSwapchains = &s->swapchain,
+                             .pImageIndices = &image};
     struct gen_args_vkQueuePresentKHR args = {.queue = s->u.gpu.queue, .pPresentInfo = &info};
     return replay_QueuePresentKHR(&s->u.r, &s->u.dev, &args);
 }
@@ -146,8 +160,11 @@ static enum lap_status present(struct scene *s, uint32_t image)
 static void expect(struct scene *s, uint32_t image, uint8_t level, uint32_t width)
 {
     uint8_t pixels[WIDTH * HEIGHT * 4];
-    struct gen_args_lapilliCheckPresent args = {.swapchain = s->swapchain, .imageIndex = image,
-                                                .format = VK_FORMAT_B8G8R8A8_UNORM, .width = width, .height = HEIGHT};
+    struct gen_args_lapilliCheckPresent args = {.swapchain = s->swapchain,
+                                                .imageIndex = image,
+                                                .format = VK_FORMAT_B8G8R8A8_UNORM,
+                                                .width = width,
+                                                .height = HEIGHT};
     for (size_t i = 0; i < sizeof pixels; i++)
         pixels[i] = i % 4 == 3 ? 255 : level;
     lap_pixels_hash(pixels, sizeof pixels, &args.hashLow, &args.hashHigh);
@@ -176,8 +193,12 @@ UNIT_TEST(presents_are_checked_and_pictured)
 {
     char folder[] = "/tmp/test_swapchain.XXXXXX";
     struct replay_frame_range ranges[] = {{2, 2}, {5, 9}};
-    struct replay_options options = {.verify = true, .present = REPLAY_PRESENT_HEADLESS, .screenshots = ranges,
-                                     .screenshot_count = 2, .screenshot_dir = folder, .mismatch_dir = folder};
+    struct replay_options options = {.verify = true,
+                                     .present = REPLAY_PRESENT_HEADLESS,
+                                     .screenshots = ranges,
+                                     .screenshot_count = 2,
+                                     .screenshot_dir = folder,
+                                     .mismatch_dir = folder};
     struct replay_check_summary summary;
     struct scene s;
     char path[512];
