@@ -8,6 +8,8 @@ file must never reach a driver.
 
 from __future__ import annotations
 
+import re
+
 from model import WIRES, CommandPlan, Field, Model, StructPlan
 from text import Text, dispatch_handle, expand, finish_header, header
 
@@ -81,7 +83,12 @@ class _Body:
     def _pointer(self, f: Field, value: str) -> None:
         text = self.text
         count = expand(f.count, self.ref)
-        text("if (lap_get_u8(dec)) {")
+        # What a count is read through may be NULL in a damaged trace.
+        followed = dict.fromkeys(a or b for a, b in re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", f.count + f.inner_count))
+        if followed:
+            text("if (lap_get_u8(dec) && " + " && ".join(f"gen_decode_followed(dec, {self.ref(n)})" for n in followed) + ") {")
+        else:
+            text("if (lap_get_u8(dec)) {")
         if f.shape == "bytes":
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_bytes_exact(dec, (uint64_t)({count}));")
         elif f.shape == "strings":
@@ -117,6 +124,13 @@ def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/wire.h"])
     h("const void *gen_decode_pnext(struct lap_dec *dec);")
     h("uint64_t gen_decode_address(struct lap_dec *dec);")
+    h("/* Whether a pointer that a count is read through is there; latches an error when not. */")
+    h("static inline bool gen_decode_followed(struct lap_dec *dec, const void *pointer)")
+    h("{")
+    h("if (!pointer)")
+    h('    lap_dec_fail(dec, "an array has no count");')
+    h("return pointer != NULL;")
+    h("}")
     for s in model.structs:
         h.guard(s.struct.guard)
         h(_prototype(s) + ";")
