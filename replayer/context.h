@@ -78,7 +78,9 @@ struct replay_device {
     uint32_t block_family;                    /* the recorded family of the command buffer that is being replayed */
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
-    bool has_swapchain;              /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */
+    bool idle_pending;
+    bool has_swapchain; /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     struct replay_device *next;
 };
 
@@ -118,6 +120,7 @@ struct replay {
     struct replay_device *devices;
     struct replay_check *check; /* verify.h; NULL without --verify */
     uint64_t frames;            /* presented so far */
+    bool gave_up_waiting;       /* said once: a recorded wait can't be satisfied here */
     uint64_t skipped_structs;   /* pNext structures that this build does not know */
 };
 

@@ -8,8 +8,7 @@
 #include "replayer/memory.h"
 #include "replayer/player.h"
 
-#define FINISH_LIMIT_NS 10000000000u /* for what is under way at the end */
-#define KINDS           (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)
+#define KINDS (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)
 
 struct families {
     VkQueueFamilyProperties here[REPLAY_MAX_FAMILIES];
@@ -271,21 +270,33 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     return status;
 }
 
-bool replay_device_finishes(struct replay_device *dev)
+/* Waits until the fence that was submitted last is signalled, and resets it. */
+static bool take_idle_fence(struct replay_device *dev, uint64_t limit_ns)
+{
+    if (dev->vk.WaitForFences(dev->live, 1, &dev->idle_fence, VK_TRUE, limit_ns) != VK_SUCCESS)
+        return false;
+    dev->idle_pending = false;
+    return dev->vk.ResetFences(dev->live, 1, &dev->idle_fence) == VK_SUCCESS;
+}
+
+bool replay_device_finishes(struct replay_device *dev, uint64_t limit_ns)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkFence fence = VK_NULL_HANDLE;
-    bool idle = true;
 
-    if (!dev->live || dev->vk.CreateFence(dev->live, &info, NULL, &fence) < 0)
-        return !dev->live;
-    for (uint32_t i = 0; i < dev->queue_count && dev->queues && idle; i++)
-        idle = dev->vk.QueueSubmit(dev->queues[i].live, 0, NULL, fence) == VK_SUCCESS &&
-               dev->vk.WaitForFences(dev->live, 1, &fence, VK_TRUE, FINISH_LIMIT_NS) == VK_SUCCESS &&
-               dev->vk.ResetFences(dev->live, 1, &fence) == VK_SUCCESS;
-    if (idle)
-        dev->vk.DestroyFence(dev->live, fence, NULL);
-    return idle;
+    if (!dev->live || !dev->vk.CreateFence || !dev->queues)
+        return true;
+    if (!dev->idle_fence && dev->vk.CreateFence(dev->live, &info, NULL, &dev->idle_fence) < 0)
+        return false;
+    if (dev->idle_pending && !take_idle_fence(dev, limit_ns))
+        return false;
+    for (uint32_t i = 0; i < dev->queue_count; i++) {
+        if (dev->vk.QueueSubmit(dev->queues[i].live, 0, NULL, dev->idle_fence) != VK_SUCCESS)
+            return false;
+        dev->idle_pending = true;
+        if (!take_idle_fence(dev, limit_ns))
+            return false;
+    }
+    return true;
 }
 
 void replay_device_destroy(struct replay *r, struct replay_device *dev)
@@ -296,6 +307,8 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
         (void)dev->vk.DeviceWaitIdle(dev->live);
     replay_destroy_left(r, dev);
     replay_planner_destroy(r, dev);
+    if (dev->idle_fence)
+        dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);
     if (dev->pool)
         dev->vk.DestroyCommandPool(dev->live, dev->pool, NULL);
     if (dev->live && dev->vk.DestroyDevice)

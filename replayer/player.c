@@ -91,7 +91,7 @@ bool replay_close(struct replay *r)
     bool finishes = true;
 
     for (struct replay_device *dev = r->devices; dev && finishes; dev = dev->next)
-        finishes = replay_device_finishes(dev);
+        finishes = replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS);
     while (r->instances && finishes)
         replay_instance_destroy(r, r->instances);
     replay_check_destroy(r);

@@ -83,8 +83,9 @@ uint32_t replay_map_family(struct replay_device *dev, uint32_t family);
 uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count);
 /* Whether a barrier is the acquiring half of an ownership transfer whose two families are one here. */
 bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination);
-/* Whether the device's queues get done within a few seconds. */
-bool replay_device_finishes(struct replay_device *dev);
+/* Whether each of the device's queues gets done within so much time. */
+bool replay_device_finishes(struct replay_device *dev, uint64_t limit_ns);
+#define REPLAY_FINISH_LIMIT_NS 5000000000u /* for what is under way at the end */
 void replay_device_destroy(struct replay *r, struct replay_device *dev);
 void replay_instance_destroy(struct replay *r, struct replay_instance *instance);
 

@@ -3,41 +3,68 @@
  * What the program learnt from the device. A trace has only answers that said something: each is replayed as a wait
  * until this device says the same. Waits are cut into slices and end in an error when the device does not finish.
  */
+#include <inttypes.h>
 #include <time.h>
 
 #include "gen_replay.h"
 #include "replayer/player.h"
 
-#define SLICE_NS 500000000u
+#define SLICE_NS 200000000u
+#define REST_NS  20000
+#define ASK_MS   100u /* between questions whether the device has anything under way */
 
-static enum lap_status too_long(struct replay *r)
+/* Waits in progress: how long, and whether anything can still end them. */
+struct waiting {
+    uint64_t begin_ms, asked_ms;
+    bool idle; /* the device had nothing under way before the last look */
+};
+
+static struct waiting begin_waiting(void)
 {
-    return replay_fail(r, "the device does not finish: %u s were not enough", REPLAY_WAIT_LIMIT_MS / 1000);
+    uint64_t now = replay_now_ms();
+    return (struct waiting){.begin_ms = now, .asked_ms = now};
 }
 
-static bool is_over(uint64_t begin_ms)
+/* After a look that found nothing. LAP_AGAIN: look again. LAP_OK: give it up, for the device has nothing under way; a
+ * driver that does nothing may have told the program otherwise. An error when it takes too long. */
+static enum lap_status wait_more(struct replay *r, struct replay_device *dev, struct waiting *waiting)
 {
-    return replay_now_ms() - begin_ms > REPLAY_WAIT_LIMIT_MS;
+    uint64_t now = replay_now_ms();
+
+    if (now - waiting->begin_ms > REPLAY_WAIT_LIMIT_MS)
+        return replay_fail(r, "the device does not finish: %u s were not enough", REPLAY_WAIT_LIMIT_MS / 1000);
+    if (!waiting->idle) {
+        if (now - waiting->asked_ms >= ASK_MS) {
+            waiting->asked_ms = now;
+            waiting->idle = replay_device_finishes(dev, SLICE_NS);
+        }
+        return LAP_AGAIN;
+    }
+    if (!r->gave_up_waiting)
+        lap_log(r->log, LAP_LOG_WARNING,
+                "packet %" PRIu64 ": the recorded driver says what nothing here can bring about; played on",
+                r->packet.ticket);
+    r->gave_up_waiting = true;
+    return LAP_OK;
 }
 
 static void rest(uint32_t round)
 {
-    struct timespec pause = {0, round < 100 ? 20000 : 1000000};
+    struct timespec pause = {0, round < 100 ? REST_NS : 50 * REST_NS};
     nanosleep(&pause, NULL);
 }
 
 static enum lap_status wait_fences(struct replay *r, struct replay_device *dev, uint32_t count, const VkFence *fences,
                                    VkBool32 all)
 {
-    uint64_t begin_ms = replay_now_ms();
-    VkResult result;
+    struct waiting waiting = begin_waiting();
+    enum lap_status status = LAP_AGAIN;
 
-    do {
-        result = dev->vk.WaitForFences(dev->live, count, fences, all, SLICE_NS);
-        if (result != VK_TIMEOUT)
-            return replay_result(r, result);
-    } while (!is_over(begin_ms));
-    return too_long(r);
+    while (status == LAP_AGAIN) {
+        VkResult result = dev->vk.WaitForFences(dev->live, count, fences, all, SLICE_NS);
+        status = result == VK_TIMEOUT ? wait_more(r, dev, &waiting) : replay_result(r, result);
+    }
+    return status;
 }
 
 enum lap_status replay_WaitForFences(struct replay *r, struct replay_device *dev, struct gen_args_vkWaitForFences *args)
@@ -55,17 +82,16 @@ enum lap_status replay_GetFenceStatus(struct replay *r, struct replay_device *de
 
 static enum lap_status wait_semaphores(struct replay *r, struct replay_device *dev, const VkSemaphoreWaitInfo *info)
 {
-    uint64_t begin_ms = replay_now_ms();
-    VkResult result;
+    struct waiting waiting = begin_waiting();
+    enum lap_status status = LAP_AGAIN;
 
     if (!dev->vk.WaitSemaphores)
         return replay_missing(r, GEN_vkWaitSemaphores);
-    do {
-        result = dev->vk.WaitSemaphores(dev->live, info, SLICE_NS);
-        if (result != VK_TIMEOUT)
-            return replay_result(r, result);
-    } while (!is_over(begin_ms));
-    return too_long(r);
+    while (status == LAP_AGAIN) {
+        VkResult result = dev->vk.WaitSemaphores(dev->live, info, SLICE_NS);
+        status = result == VK_TIMEOUT ? wait_more(r, dev, &waiting) : replay_result(r, result);
+    }
+    return status;
 }
 
 enum lap_status replay_WaitSemaphores(struct replay *r, struct replay_device *dev,
@@ -92,25 +118,28 @@ enum lap_status replay_GetSemaphoreCounterValue(struct replay *r, struct replay_
 enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *dev,
                                       struct gen_args_vkGetEventStatus *args)
 {
-    uint64_t begin_ms = replay_now_ms();
+    struct waiting waiting = begin_waiting();
+    enum lap_status status = LAP_AGAIN;
 
     if (args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET)
         return LAP_OK;
-    for (uint32_t round = 0; !is_over(begin_ms); round++) {
+    for (uint32_t round = 0; status == LAP_AGAIN; round++) {
         VkResult result = dev->vk.GetEventStatus(dev->live, args->event);
-        if (result < 0)
+        if (result < 0 || result == args->result)
             return replay_result(r, result);
-        if (result == args->result)
-            return LAP_OK;
         rest(round);
+        status = wait_more(r, dev, &waiting);
     }
-    return too_long(r);
+    return status;
 }
 
 enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_device *dev,
                                            struct gen_args_vkGetQueryPoolResults *args)
 {
-    uint64_t begin_ms = replay_now_ms();
+    /* Asked again and again rather than with WAIT, which has no limit. */
+    const VkQueryResultFlags flags = args->flags & ~(VkQueryResultFlags)VK_QUERY_RESULT_WAIT_BIT;
+    struct waiting waiting = begin_waiting();
+    enum lap_status status = LAP_AGAIN;
     void *scratch;
 
     if (args->result != VK_SUCCESS || args->dataSize == 0)
@@ -118,16 +147,15 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
     scratch = replay_scratch(r, args->dataSize, 1);
     if (!scratch)
         return replay_no_scratch(r);
-    /* Asked again and again rather than with WAIT, which has no limit. */
-    for (uint32_t round = 0; !is_over(begin_ms); round++) {
+    for (uint32_t round = 0; status == LAP_AGAIN; round++) {
         VkResult result = dev->vk.GetQueryPoolResults(dev->live, args->queryPool, args->firstQuery, args->queryCount,
-                                                      args->dataSize, scratch, args->stride,
-                                                      args->flags & ~(VkQueryResultFlags)VK_QUERY_RESULT_WAIT_BIT);
+                                                      args->dataSize, scratch, args->stride, flags);
         if (result != VK_NOT_READY)
             return replay_result(r, result);
         rest(round);
+        status = wait_more(r, dev, &waiting);
     }
-    return too_long(r);
+    return status;
 }
 
 enum lap_status replay_QueueWaitIdle(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueWaitIdle *args)

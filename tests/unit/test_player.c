@@ -527,7 +527,26 @@ UNIT_TEST(queue_families_are_mapped)
     CHECK_EQ_U64(result.checks.different, 0);
 }
 
-/* What waits for nothing that the trace still has does not hang the replay. */
+/* A driver that does nothing says that everything is done. */
+UNIT_TEST(a_wait_that_nothing_can_end_is_given_up)
+{
+    NEED_DEVICE();
+    struct program p;
+    struct result result;
+    CHECK(program_begin(&p));
+    put_instance(&p);
+    put_device(&p);
+    put_objects(&p);
+    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_SUCCESS);
+    put_fill(&p);
+    put_check(&p, PATTERN);
+    put_ends(&p);
+    result = play(&p, false);
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.checks.checks, 1);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
 UNIT_TEST(failed_calls_and_information_are_passed_over)
 {
     NEED_DEVICE();
