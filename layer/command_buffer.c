@@ -9,15 +9,14 @@
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/records.h"
+#include "layer/touched.h"
 
 void layer_cmdbuf_reset(struct layer_cmdbuf *cb)
 {
     lap_enc_reset(&cb->enc);
     cb->command_count = 0;
     cb->state = LAYER_CMDBUF_INITIAL;
-    cb->sets_count = 0;
-    lap_touched_reset(&cb->touched);
-    lap_touched_reset(&cb->unchecked);
+    layer_touched_reset(cb);
 }
 
 static void unlink_from_pool(struct layer_cmdbuf *cb)
@@ -36,9 +35,7 @@ void layer_cmdbuf_finish(struct lap_object *object)
     struct layer_cmdbuf *cb = (struct layer_cmdbuf *)object;
     unlink_from_pool(cb);
     lap_enc_finish(&cb->enc);
-    lap_touched_finish(&cb->touched);
-    lap_touched_finish(&cb->unchecked);
-    free(cb->sets);
+    layer_touched_finish(cb);
 }
 
 void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device, const VkCommandBufferAllocateInfo *pAllocateInfo,

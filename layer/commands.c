@@ -234,23 +234,27 @@ static void touch_indirect_count(struct layer_cmdbuf *cb, VkBuffer buffer, VkDev
 void hook_after_CmdDrawIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer, VkDeviceSize offset,
                                 uint32_t drawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndirectCommand));
 }
 
 void hook_after_CmdDrawIndexedIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer, VkDeviceSize offset,
                                        uint32_t drawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndexedIndirectCommand));
 }
 
 void hook_after_CmdDispatchIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer, VkDeviceSize offset)
 {
+    layer_touch_work(cb, LAYER_BIND_COMPUTE);
     touch_indirect(cb, buffer, offset, 1, 0, sizeof(VkDispatchIndirectCommand));
 }
 
 void hook_after_CmdDrawIndirectCount(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer, VkDeviceSize offset,
                                      VkBuffer countBuffer, VkDeviceSize countBufferOffset, uint32_t maxDrawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride, sizeof(VkDrawIndirectCommand));
 }
 
@@ -258,6 +262,7 @@ void hook_after_CmdDrawIndexedIndirectCount(struct layer_cmdbuf *cb, VkCommandBu
                                             VkDeviceSize offset, VkBuffer countBuffer, VkDeviceSize countBufferOffset,
                                             uint32_t maxDrawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
                          sizeof(VkDrawIndexedIndirectCommand));
 }
@@ -265,6 +270,7 @@ void hook_after_CmdDrawIndexedIndirectCount(struct layer_cmdbuf *cb, VkCommandBu
 void hook_after_CmdDrawMeshTasksIndirectEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                             VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandEXT));
 }
 
@@ -272,6 +278,7 @@ void hook_after_CmdDrawMeshTasksIndirectCountEXT(struct layer_cmdbuf *cb, VkComm
                                                  VkDeviceSize offset, VkBuffer countBuffer, VkDeviceSize countBufferOffset,
                                                  uint32_t maxDrawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
                          sizeof(VkDrawMeshTasksIndirectCommandEXT));
 }
@@ -279,6 +286,7 @@ void hook_after_CmdDrawMeshTasksIndirectCountEXT(struct layer_cmdbuf *cb, VkComm
 void hook_after_CmdDrawMeshTasksIndirectNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                            VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandNV));
 }
 
@@ -286,6 +294,7 @@ void hook_after_CmdDrawMeshTasksIndirectCountNV(struct layer_cmdbuf *cb, VkComma
                                                 VkDeviceSize offset, VkBuffer countBuffer, VkDeviceSize countBufferOffset,
                                                 uint32_t maxDrawCount, uint32_t stride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
                          sizeof(VkDrawMeshTasksIndirectCommandNV));
 }
@@ -294,6 +303,7 @@ void hook_after_CmdDrawIndirectByteCountEXT(struct layer_cmdbuf *cb, VkCommandBu
                                             uint32_t firstInstance, VkBuffer counterBuffer, VkDeviceSize counterBufferOffset,
                                             uint32_t counterOffset, uint32_t vertexStride)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     layer_touch_buffer(cb, counterBuffer, counterBufferOffset, 4, LAYER_READS);
 }
 
@@ -408,7 +418,7 @@ void hook_after_CmdBindDescriptorSets(struct layer_cmdbuf *cb, VkCommandBuffer c
                                       const VkDescriptorSet *pDescriptorSets, uint32_t dynamicOffsetCount,
                                       const uint32_t *pDynamicOffsets)
 {
-    layer_touch_sets(cb, descriptorSetCount, pDescriptorSets, dynamicOffsetCount, pDynamicOffsets);
+    layer_touch_sets(cb, pipelineBindPoint, firstSet, descriptorSetCount, pDescriptorSets, dynamicOffsetCount, pDynamicOffsets);
 }
 
 #ifdef VK_VERSION_1_4
@@ -419,7 +429,7 @@ void hook_after_CmdPushDescriptorSetKHR(struct layer_cmdbuf *cb, VkCommandBuffer
                                         const VkWriteDescriptorSet *pDescriptorWrites)
 {
     for (uint32_t i = 0; i < descriptorWriteCount; i++)
-        layer_touch_write(cb, &pDescriptorWrites[i]);
+        layer_touch_push(cb, pipelineBindPoint, set, &pDescriptorWrites[i]);
 }
 
 void hook_after_CmdExecuteCommands(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t commandBufferCount,

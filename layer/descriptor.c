@@ -267,6 +267,8 @@ const struct layer_record_type *layer_topic_record_type(enum gen_handle_type typ
     static const struct layer_record_type pool = {sizeof(struct layer_descriptor_pool), pool_finish};
     static const struct layer_record_type set = {sizeof(struct layer_descriptor_set), set_finish};
     static const struct layer_record_type update_template = {sizeof(struct layer_template), layer_template_finish};
+    static const struct layer_record_type shader_module = {sizeof(struct layer_shader_module), layer_shader_module_finish};
+    static const struct layer_record_type pipeline = {sizeof(struct layer_pipeline), layer_pipeline_finish};
     static const struct layer_record_type framebuffer = {sizeof(struct layer_framebuffer), layer_framebuffer_finish};
     static const struct layer_record_type semaphore = {sizeof(struct layer_semaphore), NULL};
     static const struct layer_record_type swapchain = {sizeof(struct layer_swapchain), layer_swapchain_finish};
@@ -279,6 +281,10 @@ const struct layer_record_type *layer_topic_record_type(enum gen_handle_type typ
         return &set;
     case GEN_HANDLE_VkDescriptorUpdateTemplate:
         return &update_template;
+    case GEN_HANDLE_VkShaderModule:
+        return &shader_module;
+    case GEN_HANDLE_VkPipeline:
+        return &pipeline;
     case GEN_HANDLE_VkFramebuffer:
         return &framebuffer;
     case GEN_HANDLE_VkSemaphore:

@@ -26,6 +26,7 @@
 #include "gen_encode.h"
 #include "gen_ids.h"
 #include "layer/options.h"
+#include "layer/spirv.h"
 #include "memtrack/memtrack.h"
 #include "memtrack/types.h"
 #include "trace/writer.h"
@@ -71,6 +72,7 @@ struct layer_device {
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
+    atomic_bool shaders_write;     /* some pipeline stores to descriptors */
     bool bindless;                 /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
     pthread_mutex_t submit_mutex;  /* all of the next four, and what resources name */
     struct layer_submission *submissions, *last_submission; /* not yet known to be finished, in the order of submission */
@@ -183,6 +185,7 @@ struct layer_command_pool {
 };
 
 #define LAYER_RECENT_SETS 32u
+enum { LAYER_BIND_GRAPHICS, LAYER_BIND_COMPUTE, LAYER_BIND_POINTS };
 
 enum layer_cmdbuf_state { LAYER_CMDBUF_INITIAL, LAYER_CMDBUF_RECORDING, LAYER_CMDBUF_EXECUTABLE };
 
@@ -201,6 +204,22 @@ struct layer_cmdbuf {
     struct layer_cmdbuf_sets *sets;  /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
+    struct layer_bound {
+        const struct lap_spirv_writes *writes; /* of the pipeline; NULL: none is bound, or it stores to no descriptor */
+        bool pipeline;                         /* one is bound */
+        bool stale;                            /* what the pipeline writes was not noted in all sets yet */
+        uint32_t sets[LAP_SPIRV_SETS];         /* by number: place in cmdbuf.sets + 1 */
+    } bound[LAYER_BIND_POINTS];
+};
+
+struct layer_shader_module {
+    struct lap_object object;
+    struct lap_spirv_writes *writes; /* NULL: it stores to no descriptor */
+};
+
+struct layer_pipeline {
+    struct lap_object object;
+    struct lap_spirv_writes *writes; /* of all its stages */
 };
 
 struct layer_fence {

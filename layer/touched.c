@@ -124,15 +124,27 @@ void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum
         out_of_memory(cb);
 }
 
-void layer_touch_write(struct layer_cmdbuf *cb, const VkWriteDescriptorSet *write)
+struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point)
 {
+    return point == VK_PIPELINE_BIND_POINT_GRAPHICS  ? &cb->bound[LAYER_BIND_GRAPHICS]
+           : point == VK_PIPELINE_BIND_POINT_COMPUTE ? &cb->bound[LAYER_BIND_COMPUTE]
+                                                     : NULL;
+}
+
+/* With a pipeline that was bound before, as is usual, it is known what is stored to. */
+void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set, const VkWriteDescriptorSet *write)
+{
+    const struct layer_bound *bound = layer_bound_at(cb, point);
+    bool written = !bound || !bound->pipeline;
+    if (bound && bound->writes && set < LAP_SPIRV_SETS)
+        written = bound->writes->sets[set] & lap_spirv_bit(write->dstBinding);
     for (uint32_t i = 0; i < write->descriptorCount && cb->state == LAYER_CMDBUF_RECORDING; i++) {
         struct layer_descriptor_slot slot;
         /* The resource is alive while it is pushed. */
         if (!layer_slot_of_write(cb->device, write, i, &slot))
             continue;
         struct lap_memobj *object = layer_resource_get(cb->device, slot.resource);
-        if (object && !lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written))
+        if (object && !lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written && written))
             out_of_memory(cb);
     }
 }
@@ -175,8 +187,9 @@ static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const stru
     return true;
 }
 
-static void remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set, uint32_t offset_count,
-                         const uint32_t *offsets)
+/* The place of the set's entry + 1; 0 when out of memory. */
+static uint32_t remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set, uint32_t offset_count,
+                             const uint32_t *offsets)
 {
     uint64_t hash = set->object.index * 0x9e3779b97f4a7c15u;
     uint32_t *recent, entries = entries_for(offset_count);
@@ -186,10 +199,10 @@ static void remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_
         hash = (hash ^ offsets[i]) * 0x9e3779b97f4a7c15u;
     recent = &cb->recent_sets[hash >> 59];
     if (same_entry(cb, *recent, set, offset_count, offsets))
-        return;
+        return *recent + 1;
     if (!reserve_entries(cb, entries)) {
         out_of_memory(cb);
-        return;
+        return 0;
     }
     *recent = cb->sets_count;
     entry = &cb->sets[cb->sets_count];
@@ -200,11 +213,13 @@ static void remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_
     for (uint32_t i = 0; i < offset_count; i++)
         entry[i / LAYER_ENTRY_OFFSETS].offsets[i % LAYER_ENTRY_OFFSETS] = offsets[i];
     cb->sets_count += entries;
+    return *recent + 1;
 }
 
-void layer_touch_sets(struct layer_cmdbuf *cb, uint32_t set_count, const VkDescriptorSet *sets, uint32_t offset_count,
-                      const uint32_t *offsets)
+void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
+                      const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets)
 {
+    struct layer_bound *bound = layer_bound_at(cb, point);
     if (cb->state != LAYER_CMDBUF_RECORDING || cb->touched.everything)
         return;
     for (uint32_t i = 0; i < set_count; i++) {
@@ -215,10 +230,40 @@ void layer_touch_sets(struct layer_cmdbuf *cb, uint32_t set_count, const VkDescr
             cb->touched.everything = true;
             return;
         }
-        remember_set(cb, set, set->layout->dynamic_count, offsets);
+        uint32_t place = remember_set(cb, set, set->layout->dynamic_count, offsets), number = first_set + i;
+        if (bound && number < LAP_SPIRV_SETS) {
+            bound->sets[number] = place;
+            bound->stale |= bound->writes && bound->writes->sets[number];
+        }
         offsets += set->layout->dynamic_count;
         offset_count -= set->layout->dynamic_count;
     }
+}
+
+void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
+{
+    bound->stale = false;
+    if (!bound->writes)
+        return;
+    for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
+        if (bound->writes->sets[i] && bound->sets[i])
+            cb->sets[bound->sets[i] - 1].written |= bound->writes->sets[i];
+}
+
+void layer_touched_reset(struct layer_cmdbuf *cb)
+{
+    lap_touched_reset(&cb->touched);
+    lap_touched_reset(&cb->unchecked);
+    cb->sets_count = 0;
+    memset(cb->bound, 0, sizeof cb->bound);
+}
+
+void layer_touched_finish(struct layer_cmdbuf *cb)
+{
+    lap_touched_finish(&cb->touched);
+    lap_touched_finish(&cb->unchecked);
+    free(cb->sets);
+    cb->sets = NULL;
 }
 
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
@@ -238,13 +283,13 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 /* ---- at submit ---- */
 
 static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
-                         struct lap_touched *touched)
+                         bool written, struct lap_touched *touched)
 {
     struct lap_memobj *object = layer_resource_get(dev, slot->resource);
-    return !object || lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written);
+    return !object || lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written && written);
 }
 
-/* Every set once in a submit, but its dynamic buffers at each of their offsets. */
+/* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
 static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial, struct lap_touched *touched)
 {
     struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
@@ -257,19 +302,21 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
         touched->everything = true;
     first = set->resolved != serial;
     set->resolved = serial;
-    if (!set->slots || (!first && !entry->offset_count))
+    if (!set->slots || (!first && !entry->offset_count && !entry->written))
         return true;
     for (uint32_t i = 0; i < set->layout->binding_count; i++) {
         const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
         bool is_dynamic = binding->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
                           binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+        bool written = entry->written & lap_spirv_bit(binding->binding);
         for (uint32_t j = binding->first; j < binding->first + binding->count && j < set->slot_count; j++) {
             uint64_t offset = 0;
             if (is_dynamic && dynamic < entry->offset_count) {
                 offset = entry[dynamic / LAYER_ENTRY_OFFSETS].offsets[dynamic % LAYER_ENTRY_OFFSETS];
                 dynamic++;
             }
-            if (set->slots[j].resource && (first || is_dynamic) && !resolve_slot(dev, &set->slots[j], offset, touched))
+            if (set->slots[j].resource && (first || is_dynamic || written) &&
+                !resolve_slot(dev, &set->slots[j], offset, written, touched))
                 return false;
         }
     }

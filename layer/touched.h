@@ -28,8 +28,9 @@ struct lap_memobj *layer_resource_get(struct layer_device *dev, layer_resource r
 /* One descriptor set that was bound, with its dynamic offsets. */
 #define LAYER_ENTRY_OFFSETS 3u
 struct layer_cmdbuf_sets {
-    uint64_t set, index;    /* handle and index of the record; both 0: more offsets of the entry before */
-    uint32_t offset_count;  /* of the whole set, also in the entries behind */
+    uint64_t set, index;   /* handle and index of the record; both 0: more offsets of the entry before */
+    uint64_t written;      /* bindings that pipelines store to: lap_spirv_bit */
+    uint32_t offset_count; /* of the whole set, also in the entries behind */
     uint32_t offsets[LAYER_ENTRY_OFFSETS];
 };
 
@@ -52,10 +53,24 @@ enum layer_touch {
 void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes, enum layer_touch how);
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how); /* all of it */
-void layer_touch_write(struct layer_cmdbuf *cb, const VkWriteDescriptorSet *write);
-void layer_touch_sets(struct layer_cmdbuf *cb, uint32_t set_count, const VkDescriptorSet *sets, uint32_t offset_count,
-                      const uint32_t *offsets);
+void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set, const VkWriteDescriptorSet *write);
+void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
+                      const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets);
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
+
+/* When a command buffer goes back to the initial state, and when it is freed. */
+void layer_touched_reset(struct layer_cmdbuf *cb);
+void layer_touched_finish(struct layer_cmdbuf *cb);
+
+/* At a draw or dispatch: notes which descriptors of the bound sets the bound pipeline stores to. */
+void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound);
+static inline void layer_touch_work(struct layer_cmdbuf *cb, uint32_t bind_point)
+{
+    if (__builtin_expect(cb->bound[bind_point].stale, 0))
+        layer_touch_stores(cb, &cb->bound[bind_point]);
+}
+/* NULL for bind points that are not tracked. */
+struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point);
 
 /* Adds what a command buffer touches when it is submitted now. Under dev->submit_mutex; `serial` is new for every submit.
  * False when out of memory. */
@@ -64,6 +79,8 @@ bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *
 
 /* What records of these topics own (descriptor.c has the table). */
 void layer_template_finish(struct lap_object *object);
+void layer_shader_module_finish(struct lap_object *object);
+void layer_pipeline_finish(struct lap_object *object);
 void layer_framebuffer_finish(struct lap_object *object);
 void layer_swapchain_finish(struct lap_object *object);
 

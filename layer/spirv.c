@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/spirv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "Physical Layout of a SPIR-V Module and Instruction"; numbers from its tables. */
+#define MAGIC 0x07230203u
+#define HEADER_WORDS 5u
+#define MOST_IDS (1u << 22)
+
+enum {
+    OP_TYPE_IMAGE = 25,
+    OP_TYPE_POINTER = 32,
+    OP_FUNCTION_CALL = 57,
+    OP_VARIABLE = 59,
+    OP_IMAGE_TEXEL_POINTER = 60,
+    OP_LOAD = 61,
+    OP_STORE = 62,
+    OP_COPY_MEMORY = 63,
+    OP_COPY_MEMORY_SIZED = 64,
+    OP_ACCESS_CHAIN = 65,
+    OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    OP_PTR_ACCESS_CHAIN = 67,
+    OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
+    OP_DECORATE = 71,
+    OP_COPY_OBJECT = 83,
+    OP_IMAGE_WRITE = 99,
+    OP_SELECT = 169,
+    OP_ATOMIC_STORE = 228,
+    OP_ATOMIC_EXCHANGE = 229, /* the first of those that give the old value */
+    OP_ATOMIC_XOR = 242,      /* the last of them */
+    OP_PHI = 245,
+    OP_ATOMIC_FLAG_TEST_AND_SET = 318,
+    OP_ATOMIC_FLAG_CLEAR = 319,
+    OP_COPY_LOGICAL = 400,
+    OP_TYPE_UNTYPED_POINTER = 4417, /* SPV_KHR_untyped_pointers */
+    OP_UNTYPED_VARIABLE = 4418,
+    OP_UNTYPED_ACCESS_CHAIN = 4419,
+    OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN = 4420,
+    OP_UNTYPED_PTR_ACCESS_CHAIN = 4423,
+    OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN = 4424,
+    OP_COOPERATIVE_MATRIX_STORE = 4458,
+    OP_COOPERATIVE_MATRIX_STORE_NV = 5360,
+    OP_RAW_ACCESS_CHAIN_NV = 5398,
+    OP_ATOMIC_F_MIN_EXT = 5614,
+    OP_ATOMIC_F_MAX_EXT = 5615,
+    OP_ATOMIC_F_ADD_EXT = 6035
+};
+
+enum { DECORATION_BINDING = 33, DECORATION_DESCRIPTOR_SET = 34 };
+enum { STORAGE_UNIFORM_CONSTANT = 0, STORAGE_UNIFORM = 2, STORAGE_STORAGE_BUFFER = 12 };
+
+struct id {
+    uint32_t root; /* the variable that this pointer, image or value came from; 0: none that matters */
+    uint32_t type;
+    uint32_t set, binding;
+    bool is_reference_type; /* of a type: a pointer or an image */
+    bool has_set, has_binding, written;
+};
+
+struct search {
+    struct id *ids;
+    uint32_t bound;
+};
+
+static struct id *id_of(const struct search *search, uint32_t number)
+{
+    return &search->ids[number < search->bound ? number : 0]; /* 0 is no id: what is kept there is never used */
+}
+
+static void mark_written(const struct search *search, uint32_t number)
+{
+    uint32_t root = id_of(search, number)->root;
+    if (root)
+        id_of(search, root)->written = true;
+}
+
+/* The result comes from `base`. */
+static void derive(const struct search *search, const uint32_t *instruction, uint32_t base)
+{
+    struct id *result = id_of(search, instruction[2]);
+    result->type = instruction[1];
+    result->root = id_of(search, base)->root;
+}
+
+/* Where a reference goes from here is not followed. */
+static void escape(const struct search *search, uint32_t number)
+{
+    if (id_of(search, id_of(search, number)->type)->is_reference_type)
+        mark_written(search, number);
+}
+
+static void declare(const struct search *search, const uint32_t *w)
+{
+    struct id *id = id_of(search, w[2]);
+    if (w[3] != STORAGE_UNIFORM_CONSTANT && w[3] != STORAGE_UNIFORM && w[3] != STORAGE_STORAGE_BUFFER)
+        return;
+    id->type = w[1];
+    id->root = w[2] < search->bound ? w[2] : 0;
+}
+
+static void decorate(const struct search *search, const uint32_t *w, uint32_t count)
+{
+    struct id *id = id_of(search, w[1]);
+    if (count < 4)
+        return;
+    if (w[2] == DECORATION_BINDING) {
+        id->binding = w[3];
+        id->has_binding = true;
+    } else if (w[2] == DECORATION_DESCRIPTOR_SET) {
+        id->set = w[3];
+        id->has_set = true;
+    }
+}
+
+static bool is_atomic_update(uint32_t op)
+{
+    return (op >= OP_ATOMIC_EXCHANGE && op <= OP_ATOMIC_XOR) || op == OP_ATOMIC_FLAG_TEST_AND_SET ||
+           op == OP_ATOMIC_F_MIN_EXT || op == OP_ATOMIC_F_MAX_EXT || op == OP_ATOMIC_F_ADD_EXT;
+}
+
+static bool is_chain(uint32_t op)
+{
+    return op == OP_ACCESS_CHAIN || op == OP_IN_BOUNDS_ACCESS_CHAIN || op == OP_PTR_ACCESS_CHAIN ||
+           op == OP_IN_BOUNDS_PTR_ACCESS_CHAIN || op == OP_RAW_ACCESS_CHAIN_NV;
+}
+
+static bool is_untyped_chain(uint32_t op)
+{
+    return op == OP_UNTYPED_ACCESS_CHAIN || op == OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN || op == OP_UNTYPED_PTR_ACCESS_CHAIN ||
+           op == OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN;
+}
+
+/* w[0] is the first word; count >= 1 words are there. */
+static void look_at(const struct search *search, const uint32_t *w, uint32_t count)
+{
+    uint32_t op = w[0] & 0xffff;
+    if (op == OP_TYPE_IMAGE || op == OP_TYPE_POINTER || op == OP_TYPE_UNTYPED_POINTER) {
+        if (count >= 2)
+            id_of(search, w[1])->is_reference_type = true;
+    } else if (op == OP_DECORATE) {
+        if (count >= 3)
+            decorate(search, w, count);
+    } else if (op == OP_VARIABLE || op == OP_UNTYPED_VARIABLE) {
+        if (count >= 4)
+            declare(search, w);
+    } else if (is_chain(op) || op == OP_LOAD || op == OP_COPY_OBJECT || op == OP_COPY_LOGICAL || op == OP_IMAGE_TEXEL_POINTER) {
+        if (count >= 4)
+            derive(search, w, w[3]);
+    } else if (is_untyped_chain(op)) {
+        if (count >= 5) /* w[3] is the type of what it points to */
+            derive(search, w, w[4]);
+    } else if (op == OP_STORE || op == OP_COPY_MEMORY || op == OP_COPY_MEMORY_SIZED || op == OP_ATOMIC_STORE ||
+               op == OP_ATOMIC_FLAG_CLEAR || op == OP_IMAGE_WRITE || op == OP_COOPERATIVE_MATRIX_STORE ||
+               op == OP_COOPERATIVE_MATRIX_STORE_NV) {
+        if (count >= 2)
+            mark_written(search, w[1]);
+    } else if (is_atomic_update(op)) {
+        if (count >= 4)
+            mark_written(search, w[3]);
+    } else if (op == OP_FUNCTION_CALL || op == OP_SELECT) {
+        for (uint32_t i = 4; i < count; i++)
+            escape(search, w[i]);
+    } else if (op == OP_PHI) {
+        for (uint32_t i = 3; i < count; i += 2)
+            escape(search, w[i]);
+    }
+}
+
+static void collect(const struct search *search, struct lap_spirv_writes *out)
+{
+    for (uint32_t i = 1; i < search->bound; i++) {
+        const struct id *id = &search->ids[i];
+        if (id->written && id->has_set && id->has_binding && id->set < LAP_SPIRV_SETS)
+            out->sets[id->set] |= lap_spirv_bit(id->binding);
+    }
+}
+
+void lap_spirv_find_writes(const uint32_t *words, size_t word_count, struct lap_spirv_writes *out)
+{
+    struct search search = {0};
+    size_t at = HEADER_WORDS;
+
+    memset(out, 0xff, sizeof *out);
+    if (!words || word_count < HEADER_WORDS || words[0] != MAGIC || words[3] == 0 || words[3] > MOST_IDS)
+        return;
+    search.bound = words[3];
+    search.ids = calloc(search.bound, sizeof *search.ids);
+    if (!search.ids)
+        return;
+    while (at < word_count) {
+        uint32_t count = words[at] >> 16;
+        if (count == 0 || count > word_count - at)
+            goto out;
+        look_at(&search, &words[at], count);
+        at += count;
+    }
+    memset(out, 0, sizeof *out);
+    collect(&search, out);
+out:
+    free(search.ids);
+}
+
+bool lap_spirv_writes_any(const struct lap_spirv_writes *writes)
+{
+    for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
+        if (writes->sets[i])
+            return true;
+    return false;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Shaders are put together word by word: only what the search looks at is there. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "layer/spirv.h"
+#include "tests/unit/unit.h"
+
+enum { BOUND = 100, MOST = 512 };
+
+/* Types and variables that every shader here has. */
+enum { UINT = 1, POINTER, IMAGE, BUFFER, TEXELS, LOCAL, FIRST };
+
+static uint32_t code[MOST];
+static uint32_t count;
+
+/* op, operands, -1 */
+static void put(uint32_t op, ...)
+{
+    uint32_t first = count++;
+    va_list operands;
+    int operand;
+    va_start(operands, op);
+    while ((operand = va_arg(operands, int)) >= 0)
+        code[count++] = (uint32_t)operand;
+    va_end(operands);
+    code[first] = (count - first) << 16 | op;
+}
+
+/* BUFFER is binding 3 of set 2, TEXELS (a storage image) binding 70 of set 0. */
+static void begin(void)
+{
+    static const uint32_t header[] = {0x07230203, 0x00010300, 0, BOUND, 0};
+    memcpy(code, header, sizeof header);
+    count = 5;
+    put(71, BUFFER, 34, 2, -1);
+    put(71, BUFFER, 33, 3, -1);
+    put(71, TEXELS, 34, 0, -1);
+    put(71, TEXELS, 33, 70, -1);
+    put(21, UINT, 32, 0, -1);
+    put(32, POINTER, 12, UINT, -1);
+    put(25, IMAGE, UINT, 1, 0, 0, 0, 2, 0, -1);
+    put(59, POINTER, BUFFER, 12, -1);
+    put(59, POINTER, TEXELS, 0, -1);
+    put(59, POINTER, LOCAL, 7, -1);
+}
+
+static struct lap_spirv_writes found(void)
+{
+    struct lap_spirv_writes writes;
+    lap_spirv_find_writes(code, count, &writes);
+    return writes;
+}
+
+#define CHECK_WRITES(set2, set0)                \
+    do {                                        \
+        struct lap_spirv_writes w = found();    \
+        CHECK_EQ_U64(w.sets[2], (set2));        \
+        CHECK_EQ_U64(w.sets[0], (set0));        \
+        CHECK_EQ_U64(w.sets[1] | w.sets[31], 0); \
+    } while (0)
+
+#define BUFFER_BIT ((uint64_t)1 << 3)
+#define TEXELS_BIT ((uint64_t)1 << 63) /* bindings from 63 on share a bit */
+
+UNIT_TEST(a_shader_that_only_reads_writes_nothing)
+{
+    struct lap_spirv_writes writes;
+    begin();
+    put(65, POINTER, FIRST, BUFFER, UINT, -1);
+    put(61, UINT, FIRST + 1, FIRST, -1);
+    put(62, LOCAL, FIRST + 1, -1); /* the value is from the buffer, the place is not */
+    put(169, UINT, FIRST + 2, UINT, FIRST + 1, FIRST + 1, -1);
+    put(245, UINT, FIRST + 3, FIRST + 1, 50, FIRST + 2, 51, -1);
+    put(57, UINT, FIRST + 4, 60, FIRST + 1, -1);
+    put(227, UINT, FIRST + 5, FIRST, 1, 1, -1); /* OpAtomicLoad */
+    CHECK_WRITES(0, 0);
+    writes = found();
+    CHECK(!lap_spirv_writes_any(&writes));
+}
+
+UNIT_TEST(a_store_through_a_chain_of_chains_is_found)
+{
+    struct lap_spirv_writes writes;
+    begin();
+    put(65, POINTER, FIRST, BUFFER, UINT, -1);
+    put(66, POINTER, FIRST + 1, FIRST, UINT, -1);
+    put(83, POINTER, FIRST + 2, FIRST + 1, -1);
+    put(62, FIRST + 2, UINT, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    writes = found();
+    CHECK(lap_spirv_writes_any(&writes));
+}
+
+UNIT_TEST(atomics_and_copies_are_found)
+{
+    static const uint32_t with_result[] = {229, 234, 242, 318, 5614, 5615, 6035};
+    static const uint32_t without[] = {63, 64, 228, 319, 4458, 5360};
+    for (size_t i = 0; i < sizeof with_result / sizeof with_result[0]; i++) {
+        begin();
+        put(with_result[i], UINT, FIRST, BUFFER, 1, 1, -1);
+        CHECK_WRITES(BUFFER_BIT, 0);
+    }
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        begin();
+        put(without[i], BUFFER, UINT, UINT, -1);
+        CHECK_WRITES(BUFFER_BIT, 0);
+    }
+    begin();
+    put(63, LOCAL, BUFFER, -1); /* from the buffer, not to it */
+    CHECK_WRITES(0, 0);
+}
+
+UNIT_TEST(image_writes_are_found)
+{
+    begin();
+    put(61, IMAGE, FIRST, TEXELS, -1);
+    put(99, FIRST, UINT, UINT, -1);
+    CHECK_WRITES(0, TEXELS_BIT);
+    begin();
+    put(60, POINTER, FIRST, TEXELS, UINT, UINT, -1);
+    put(234, UINT, FIRST + 1, FIRST, 1, 1, UINT, -1);
+    CHECK_WRITES(0, TEXELS_BIT);
+}
+
+UNIT_TEST(references_that_are_not_followed_count_as_written)
+{
+    begin();
+    put(57, UINT, FIRST, 60, BUFFER, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(169, POINTER, FIRST, UINT, LOCAL, BUFFER, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(245, POINTER, FIRST, BUFFER, 50, LOCAL, 51, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+}
+
+UNIT_TEST(nothing_is_known_of_code_that_cannot_be_read)
+{
+    struct lap_spirv_writes writes;
+    begin();
+    code[0] = 0x03022307;
+    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    begin();
+    code[3] = 0;
+    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    begin();
+    code[3] = UINT32_MAX;
+    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    begin();
+    code[count++] = 71; /* an instruction of no words */
+    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    begin();
+    code[count++] = 9u << 16 | 71; /* longer than the rest */
+    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    lap_spirv_find_writes(NULL, 0, &writes);
+    CHECK_EQ_U64(writes.sets[31], UINT64_MAX);
+}
+
+UNIT_TEST(ids_and_sets_out_of_range_are_harmless)
+{
+    begin();
+    put(71, BUFFER, 34, 4000, -1);
+    put(62, BOUND + 5, UINT, -1);
+    put(59, POINTER, BOUND + 7, 12, -1);
+    put(65, POINTER, BOUND + 9, BUFFER, -1);
+    put(62, BUFFER, UINT, -1);
+    CHECK_WRITES(0, 0); /* no descriptor set has that number */
+}
+
+/* Every word of a shader is damaged in turn: nothing to compare, but the search must survive. */
+UNIT_TEST(damaged_code_is_survived)
+{
+    static const uint32_t values[] = {0, 1, 0xffffffff, 0x7fffffff, 0xffff003e, 0x0002003e, 0x0001003e};
+    uint32_t known = 0;
+    begin();
+    put(65, POINTER, FIRST, BUFFER, UINT, -1);
+    put(62, FIRST, UINT, -1);
+    for (uint32_t i = 0; i < count; i++)
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+            uint32_t *copy = malloc(count * sizeof *copy); /* of just this size, for AddressSanitizer */
+            struct lap_spirv_writes writes;
+            memcpy(copy, code, count * sizeof *copy);
+            copy[i] = values[v];
+            lap_spirv_find_writes(copy, count, &writes);
+            known += writes.sets[31] == 0;
+            free(copy);
+        }
+    CHECK(known > 0);
+}
+
+UNIT_MAIN();
