@@ -17,6 +17,11 @@ LDFLAGS ?=
 WERROR ?=
 SANITIZE ?=
 
+# V=1 prints whole commands.
+V ?=
+Q := $(if $(V),,@)
+say = @$(if $(V),:,printf '  %-5s %s\n' '$(1)' '$(2)')
+
 VULKAN_ROOT := $(if $(VULKAN_SDK),$(VULKAN_SDK),/usr)
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 GEN := $(BUILD)/gen
@@ -57,37 +62,44 @@ all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
 
 $(GEN_STAMP): $(GEN_INPUTS)
 	@mkdir -p $(GEN)
-	$(PYTHON) codegen/generate.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out $(GEN)
+	$(call say,GEN,$(GEN))
+	$(Q)$(PYTHON) codegen/generate.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out $(GEN)
 	@touch $@
 
 $(GEN_SOURCES): $(GEN_STAMP) ;
 
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c | $(GEN_STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIBRARY): $(COMMON) $(MEMTRACK) $(LAYER) layer/exports.map
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now \
 		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(TRACE_LIBS)
 
 $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c) $(COMMON) $(REPLAYER)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
 
 $(foreach t,$(TOOL_NAMES),$(eval $(BUILD)/bin/$(t): $(call object,tools/$(t:lapilli-%=%).c)))
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
 
 
 $(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py base/version.h
 	@mkdir -p $(@D)
-	$(PYTHON) manifests/make_manifest.py --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
+	$(call say,GEN,$@)
+	$(Q)$(PYTHON) manifests/make_manifest.py --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
 
 # ---- tests
 include $(wildcard tests/*/module.mk)

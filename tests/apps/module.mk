@@ -15,16 +15,19 @@ apps: $(TEST_APPS)
 define APP_SHADER_RULE
 $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 	@mkdir -p $$(@D)
-	$$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
+	$$(call say,GLSL,$$<)
+	$(Q)$$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
 endef
 $(foreach s,$(APP_SHADER_SOURCES),$(eval $(call APP_SHADER_RULE,$(s))))
 
 $(APP_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -pthread $(LDFLAGS) -o $@ $^ -lvulkan -lxcb
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -lvulkan -lxcb
 
 -include $(APP_OBJECTS:.o=.d) $(APP_COMMON:.o=.d)

@@ -3,4 +3,5 @@ E2E_TOOLS := $(BUILD)/tests/bin/break-check
 
 $(BUILD)/tests/bin/break-check: $(BUILD)/obj/tests/e2e/break_check.o $(COMMON)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)

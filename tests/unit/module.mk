@@ -9,7 +9,8 @@ unit: $(UNIT_TESTS)
 
 $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(MEMTRACK) $(REPLAYER) $(TOOL_COMMON)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
