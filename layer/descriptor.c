@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors: records of layouts, pools and sets. A set remembers what memory each of its descriptors names, so that a submit
- * can tell what bound sets reach.
+ * descriptors: records of layouts, pools and sets. A set remembers what memory each of its descriptors names, so that a
+ * submit can tell what bound sets reach.
  *
  * Descriptors are updated and used under the program's own synchronisation. The exception, bindings that may be updated
  * while they are in use, keeps no slots: sets with such bindings can reach any memory.
@@ -28,7 +28,8 @@ static void set_layout_finish(struct lap_object *object)
 
 static int compare_bindings(const void *a, const void *b)
 {
-    uint32_t x = ((const struct layer_descriptor_binding *)a)->binding, y = ((const struct layer_descriptor_binding *)b)->binding;
+    uint32_t x = ((const struct layer_descriptor_binding *)a)->binding,
+             y = ((const struct layer_descriptor_binding *)b)->binding;
     return x < y ? -1 : x > y;
 }
 
@@ -54,7 +55,8 @@ static void number_slots(struct layer_set_layout_data *data)
 static struct layer_set_layout_data *layout_data(const VkDescriptorSetLayoutCreateInfo *info)
 {
     const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = NULL;
-    const VkDescriptorBindingFlags late = VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT;
+    const VkDescriptorBindingFlags late =
+        VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT;
     struct layer_set_layout_data *data = calloc(1, sizeof *data + info->bindingCount * sizeof data->bindings[0]);
 
     if (!data)
@@ -80,8 +82,10 @@ static struct layer_set_layout_data *layout_data(const VkDescriptorSetLayoutCrea
     return data;
 }
 
-void hook_after_CreateDescriptorSetLayout(struct layer_device *dev, VkDevice device, const VkDescriptorSetLayoutCreateInfo *pCreateInfo,
-                                          const VkAllocationCallbacks *pAllocator, VkDescriptorSetLayout *pSetLayout, VkResult result)
+void hook_after_CreateDescriptorSetLayout(struct layer_device *dev, VkDevice device,
+                                          const VkDescriptorSetLayoutCreateInfo *pCreateInfo,
+                                          const VkAllocationCallbacks *pAllocator, VkDescriptorSetLayout *pSetLayout,
+                                          VkResult result)
 {
     struct layer_set_layout *layout = LAYER_GET(dev, VkDescriptorSetLayout, *pSetLayout);
     if (!layout || layout->data) /* the driver may give equal layouts the same handle */
@@ -143,7 +147,8 @@ void hook_before_ResetDescriptorPool(struct layer_device *dev, VkDevice device, 
     remove_sets(dev, descriptorPool);
 }
 
-void hook_after_AllocateDescriptorSets(struct layer_device *dev, VkDevice device, const VkDescriptorSetAllocateInfo *pAllocateInfo,
+void hook_after_AllocateDescriptorSets(struct layer_device *dev, VkDevice device,
+                                       const VkDescriptorSetAllocateInfo *pAllocateInfo,
                                        VkDescriptorSet *pDescriptorSets, VkResult result)
 {
     struct layer_descriptor_pool *pool = LAYER_GET(dev, VkDescriptorPool, pAllocateInfo->descriptorPool);
@@ -175,8 +180,8 @@ void hook_after_AllocateDescriptorSets(struct layer_device *dev, VkDevice device
 
 /* ---- updates ---- */
 
-/* Where the slots of a write begin; UINT32_MAX when there are none. Elements past a binding's end are in the bindings behind
- * it, as in the specification ("consecutive binding updates"): slots stand in the same order. */
+/* Where the slots of a write begin; UINT32_MAX when there are none. Elements past a binding's end are in the bindings
+ * behind it, as in the specification ("consecutive binding updates"): slots stand in the same order. */
 static uint32_t first_slot(const struct layer_descriptor_set *set, uint32_t binding, uint32_t element)
 {
     const struct layer_set_layout_data *layout = set->layout;
@@ -189,7 +194,8 @@ static uint32_t first_slot(const struct layer_descriptor_set *set, uint32_t bind
             high = middle;
     }
     if (low == layout->binding_count || layout->bindings[low].binding != binding ||
-        layout->bindings[low].type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK || element > UINT32_MAX - layout->bindings[low].first)
+        layout->bindings[low].type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK ||
+        element > UINT32_MAX - layout->bindings[low].first)
         return UINT32_MAX;
     return layout->bindings[low].first + element;
 }
@@ -267,7 +273,8 @@ const struct layer_record_type *layer_topic_record_type(enum gen_handle_type typ
     static const struct layer_record_type pool = {sizeof(struct layer_descriptor_pool), pool_finish};
     static const struct layer_record_type set = {sizeof(struct layer_descriptor_set), set_finish};
     static const struct layer_record_type update_template = {sizeof(struct layer_template), layer_template_finish};
-    static const struct layer_record_type shader_module = {sizeof(struct layer_shader_module), layer_shader_module_finish};
+    static const struct layer_record_type shader_module = {sizeof(struct layer_shader_module),
+                                                           layer_shader_module_finish};
     static const struct layer_record_type pipeline = {sizeof(struct layer_pipeline), layer_pipeline_finish};
     static const struct layer_record_type framebuffer = {sizeof(struct layer_framebuffer), layer_framebuffer_finish};
     static const struct layer_record_type semaphore = {sizeof(struct layer_semaphore), NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline: which descriptors pipelines store to, from the code of their shaders. Draws and dispatches bring a pipeline and
- * the bound sets together; most draws have nothing to do here.
+ * pipeline: which descriptors pipelines store to, from the code of their shaders. Draws and dispatches bring a pipeline
+ * and the bound sets together; most draws have nothing to do here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,9 @@ static struct lap_spirv_writes *keep(const struct lap_spirv_writes *writes)
     return kept;
 }
 
-void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device, const VkShaderModuleCreateInfo *pCreateInfo,
-                                   const VkAllocationCallbacks *pAllocator, VkShaderModule *pShaderModule, VkResult result)
+void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device,
+                                   const VkShaderModuleCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
+                                   VkShaderModule *pShaderModule, VkResult result)
 {
     struct layer_shader_module *record = LAYER_GET(dev, VkShaderModule, *pShaderModule);
     struct lap_spirv_writes writes;
@@ -51,7 +52,8 @@ static void add(struct lap_spirv_writes *to, const struct lap_spirv_writes *more
         to->sets[i] |= more->sets[i];
 }
 
-static void add_stage(struct layer_device *dev, const VkPipelineShaderStageCreateInfo *stage, struct lap_spirv_writes *writes)
+static void add_stage(struct layer_device *dev, const VkPipelineShaderStageCreateInfo *stage,
+                      struct lap_spirv_writes *writes)
 {
     const struct layer_shader_module *module = LAYER_GET(dev, VkShaderModule, stage->module);
     const VkShaderModuleCreateInfo *code = layer_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
@@ -79,7 +81,8 @@ static void set_pipeline(struct layer_device *dev, VkPipeline pipeline, const st
 
 void hook_after_CreateGraphicsPipelines(struct layer_device *dev, VkDevice device, VkPipelineCache pipelineCache,
                                         uint32_t createInfoCount, const VkGraphicsPipelineCreateInfo *pCreateInfos,
-                                        const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines, VkResult result)
+                                        const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines,
+                                        VkResult result)
 {
     for (uint32_t i = 0; i < createInfoCount && layer_is_recording(); i++) {
         const VkPipelineLibraryCreateInfoKHR *libraries =
@@ -106,8 +109,8 @@ void hook_after_CreateComputePipelines(struct layer_device *dev, VkDevice device
     }
 }
 
-void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkPipelineBindPoint pipelineBindPoint,
-                                VkPipeline pipeline)
+void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                VkPipelineBindPoint pipelineBindPoint, VkPipeline pipeline)
 {
     struct layer_bound *bound = layer_bound_at(cb, pipelineBindPoint);
     const struct layer_pipeline *record;
@@ -123,14 +126,15 @@ void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer command
 
 /* ---- work ---- */
 
-void hook_after_CmdDraw(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t vertexCount, uint32_t instanceCount,
-                        uint32_t firstVertex, uint32_t firstInstance)
+void hook_after_CmdDraw(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t vertexCount,
+                        uint32_t instanceCount, uint32_t firstVertex, uint32_t firstInstance)
 {
     layer_touch_work(cb, LAYER_BIND_GRAPHICS);
 }
 
-void hook_after_CmdDrawIndexed(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t indexCount, uint32_t instanceCount,
-                               uint32_t firstIndex, int32_t vertexOffset, uint32_t firstInstance)
+void hook_after_CmdDrawIndexed(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t indexCount,
+                               uint32_t instanceCount, uint32_t firstIndex, int32_t vertexOffset,
+                               uint32_t firstInstance)
 {
     layer_touch_work(cb, LAYER_BIND_GRAPHICS);
 }
@@ -143,8 +147,8 @@ void hook_after_CmdDrawMultiEXT(struct layer_cmdbuf *cb, VkCommandBuffer command
 }
 
 void hook_after_CmdDrawMultiIndexedEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t drawCount,
-                                       const VkMultiDrawIndexedInfoEXT *pIndexInfo, uint32_t instanceCount, uint32_t firstInstance,
-                                       uint32_t stride, const int32_t *pVertexOffset)
+                                       const VkMultiDrawIndexedInfoEXT *pIndexInfo, uint32_t instanceCount,
+                                       uint32_t firstInstance, uint32_t stride, const int32_t *pVertexOffset)
 {
     layer_touch_work(cb, LAYER_BIND_GRAPHICS);
 }
@@ -155,19 +159,21 @@ void hook_after_CmdDrawMeshTasksEXT(struct layer_cmdbuf *cb, VkCommandBuffer com
     layer_touch_work(cb, LAYER_BIND_GRAPHICS);
 }
 
-void hook_after_CmdDrawMeshTasksNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t taskCount, uint32_t firstTask)
+void hook_after_CmdDrawMeshTasksNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t taskCount,
+                                   uint32_t firstTask)
 {
     layer_touch_work(cb, LAYER_BIND_GRAPHICS);
 }
 
-void hook_after_CmdDispatch(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t groupCountX, uint32_t groupCountY,
-                            uint32_t groupCountZ)
+void hook_after_CmdDispatch(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t groupCountX,
+                            uint32_t groupCountY, uint32_t groupCountZ)
 {
     layer_touch_work(cb, LAYER_BIND_COMPUTE);
 }
 
-void hook_after_CmdDispatchBase(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t baseGroupX, uint32_t baseGroupY,
-                                uint32_t baseGroupZ, uint32_t groupCountX, uint32_t groupCountY, uint32_t groupCountZ)
+void hook_after_CmdDispatchBase(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t baseGroupX,
+                                uint32_t baseGroupY, uint32_t baseGroupZ, uint32_t groupCountX, uint32_t groupCountY,
+                                uint32_t groupCountZ)
 {
     layer_touch_work(cb, LAYER_BIND_COMPUTE);
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* "Physical Layout of a SPIR-V Module and Instruction"; numbers from its tables. */
-#define MAGIC 0x07230203u
+#define MAGIC        0x07230203u
 #define HEADER_WORDS 5u
-#define MOST_IDS (1u << 22)
+#define MOST_IDS     (1u << 22)
 
 enum {
     OP_TYPE_IMAGE = 25,
@@ -128,8 +128,8 @@ static bool is_chain(uint32_t op)
 
 static bool is_untyped_chain(uint32_t op)
 {
-    return op == OP_UNTYPED_ACCESS_CHAIN || op == OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN || op == OP_UNTYPED_PTR_ACCESS_CHAIN ||
-           op == OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN;
+    return op == OP_UNTYPED_ACCESS_CHAIN || op == OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN ||
+           op == OP_UNTYPED_PTR_ACCESS_CHAIN || op == OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN;
 }
 
 /* w[0] is the first word; count >= 1 words are there. */
@@ -145,7 +145,8 @@ static void look_at(const struct search *search, const uint32_t *w, uint32_t cou
     } else if (op == OP_VARIABLE || op == OP_UNTYPED_VARIABLE) {
         if (count >= 4)
             declare(search, w);
-    } else if (is_chain(op) || op == OP_LOAD || op == OP_COPY_OBJECT || op == OP_COPY_LOGICAL || op == OP_IMAGE_TEXEL_POINTER) {
+    } else if (is_chain(op) || op == OP_LOAD || op == OP_COPY_OBJECT || op == OP_COPY_LOGICAL ||
+               op == OP_IMAGE_TEXEL_POINTER) {
         if (count >= 4)
             derive(search, w, w[3]);
     } else if (is_untyped_chain(op)) {

@@ -6,8 +6,8 @@
 
 #include "layer/records.h"
 
-#define MOST_SUBMISSIONS 256u /* that are kept apart */
-#define MOST_WRITTEN 1024u    /* ranges of a folded submission before they are merged */
+#define MOST_SUBMISSIONS 256u  /* that are kept apart */
+#define MOST_WRITTEN     1024u /* ranges of a folded submission before they are merged */
 
 /* ---- one submission ---- */
 
@@ -43,7 +43,8 @@ bool layer_submission_wait(struct layer_submission *submission, struct layer_poi
 
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written)
 {
-    if (!reserve((void **)&submission->written, &submission->written_capacity, submission->written_count, sizeof written))
+    if (!reserve((void **)&submission->written, &submission->written_capacity, submission->written_count,
+                 sizeof written))
         return false;
     submission->written[submission->written_count++] = written;
     return true;

@@ -11,7 +11,8 @@ void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const
                                 const VkAllocationCallbacks *pAllocator, VkSemaphore *pSemaphore, VkResult result)
 {
     struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, *pSemaphore);
-    const VkSemaphoreTypeCreateInfo *type = layer_chain_find(pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+    const VkSemaphoreTypeCreateInfo *type =
+        layer_chain_find(pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     if (!record || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
         return;
     record->timeline = true;
@@ -54,7 +55,8 @@ static void batch_commands(struct gathering *g, VkCommandBuffer handle)
 static bool is_checked(const struct lap_touched *unchecked, const struct lap_touched_range *range)
 {
     for (size_t i = 0; i < unchecked->count; i++)
-        if (unchecked->ranges[i].object == range->object && unchecked->ranges[i].offset < range->offset + range->bytes &&
+        if (unchecked->ranges[i].object == range->object &&
+            unchecked->ranges[i].offset < range->offset + range->bytes &&
             range->offset < unchecked->ranges[i].offset + unchecked->ranges[i].bytes)
             return false;
     return true;
@@ -67,8 +69,8 @@ static layer_resource resource_of(const struct lap_memobj *object)
                                                : layer_resource_of_image((const struct layer_image *)record);
 }
 
-/* After the batch's commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding, it
- * leaves no record. */
+/* After the batch's commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding,
+ * it leaves no record. */
 static void batch_written(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
@@ -142,8 +144,8 @@ static void gather_updates(struct gathering *g)
         layer_emit_updates(g->dev, &g->dev->submitted);
 }
 
-/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates. From
- * here on the device may be at work. */
+/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates.
+ * From here on the device may be at work. */
 static void gather_end(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
@@ -180,13 +182,15 @@ static void frame_of_submit(void)
 static void batch_semaphores(struct gathering *g, const void *chain, uint32_t wait_count, const VkSemaphore *waits,
                              uint32_t signal_count, const VkSemaphore *signals)
 {
-    const VkTimelineSemaphoreSubmitInfo *values = layer_chain_find(chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    const VkTimelineSemaphoreSubmitInfo *values =
+        layer_chain_find(chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
     const uint64_t *wait_values = values ? values->pWaitSemaphoreValues : NULL;
     const uint64_t *signal_values = values ? values->pSignalSemaphoreValues : NULL;
     for (uint32_t i = 0; i < wait_count; i++)
         batch_wait(g, waits[i], wait_values && i < values->waitSemaphoreValueCount ? wait_values[i] : 0);
     for (uint32_t i = 0; i < signal_count; i++)
-        batch_signal(g, signals[i], signal_values && i < values->signalSemaphoreValueCount ? signal_values[i] : 0, false);
+        batch_signal(g, signals[i], signal_values && i < values->signalSemaphoreValueCount ? signal_values[i] : 0,
+                     false);
 }
 
 /* ---- entry points ---- */
@@ -201,7 +205,8 @@ static void gather_batch(struct gathering *g, const VkSubmitInfo *info)
                      info->pSignalSemaphores);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit(VkQueue queue, uint32_t submitCount, const VkSubmitInfo *pSubmits, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit(VkQueue queue, uint32_t submitCount, const VkSubmitInfo *pSubmits,
+                                                   VkFence fence)
 {
     struct layer_device *dev = layer_device_of_VkQueue(queue);
     struct gathering g;
@@ -241,7 +246,8 @@ static void gather_batch2(struct gathering *g, const VkSubmitInfo2 *info)
                        (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT)));
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits,
+                                                    VkFence fence)
 {
     struct layer_device *dev = layer_device_of_VkQueue(queue);
     struct gathering g;
@@ -275,8 +281,8 @@ static void gather_sparse(struct gathering *g, const VkBindSparseInfo *info)
                      info->pSignalSemaphores);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t bindInfoCount, const VkBindSparseInfo *pBindInfo,
-                                                       VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t bindInfoCount,
+                                                       const VkBindSparseInfo *pBindInfo, VkFence fence)
 {
     struct layer_device *dev = layer_device_of_VkQueue(queue);
     struct gathering g;

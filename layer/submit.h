@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit: submitted work that the program does not yet know to be finished, and what is done when it learns so: what the
- * device wrote into host-visible memory is no host write, and capture --verify notes its hash.
+ * submit: submitted work that the program does not yet know to be finished, and what is done when it learns so: what
+ * the device wrote into host-visible memory is no host write, and capture --verify notes its hash.
  *
- * Finished is known of a submission when it is known of a later one on the same queue, or of one that waited for a semaphore
- * which it signalled. Nothing is done twice, and the oldest submissions are folded together when a program never asks.
+ * Finished is known of a submission when it is known of a later one on the same queue, or of one that waited for a
+ * semaphore which it signalled. Nothing is done twice, and the oldest submissions are folded together when a program
+ * never asks.
  */
 #ifndef LAP_LAYER_SUBMIT_H
 #define LAP_LAYER_SUBMIT_H

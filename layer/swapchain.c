@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * swapchain: the program's swapchains and the images that they own. The recorded create information is the program's own, also
- * where images get one usage more so that capture --verify and screenshots can copy them.
+ * swapchain: the program's swapchains and the images that they own. The recorded create information is the program's
+ * own, also where images get one usage more so that capture --verify and screenshots can copy them.
  */
 #include <stdlib.h>
 
@@ -39,7 +39,8 @@ static VkResult create(struct layer_device *dev, VkDevice device, const VkSwapch
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSwapchainKHR(VkDevice device, const VkSwapchainCreateInfoKHR *pCreateInfo,
-                                                          const VkAllocationCallbacks *pAllocator, VkSwapchainKHR *pSwapchain)
+                                                          const VkAllocationCallbacks *pAllocator,
+                                                          VkSwapchainKHR *pSwapchain)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     bool readable;
@@ -53,7 +54,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSwapchainKHR(VkDevice device, const
         record->info.queueFamilyIndexCount = 0;
         record->readable = readable;
     }
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateSwapchainKHR, result < 0 ? LAP_PACKET_FAILED : 0);
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkCreateSwapchainKHR, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkCreateSwapchainKHR(enc, device, pCreateInfo, pAllocator, pSwapchain, result);
         layer_packet_end();
@@ -120,8 +122,8 @@ static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint3
     record->image_count = count;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_GetSwapchainImagesKHR(VkDevice device, VkSwapchainKHR swapchain, uint32_t *pSwapchainImageCount,
-                                                             VkImage *pSwapchainImages)
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetSwapchainImagesKHR(VkDevice device, VkSwapchainKHR swapchain,
+                                                             uint32_t *pSwapchainImageCount, VkImage *pSwapchainImages)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.GetSwapchainImagesKHR(device, swapchain, pSwapchainImageCount, pSwapchainImages);
@@ -138,7 +140,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetSwapchainImagesKHR(VkDevice device, Vk
     return result;
 }
 
-static bool was_acquired(VkResult result) { return result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR; }
+static bool was_acquired(VkResult result)
+{
+    return result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR;
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
                                                            VkSemaphore semaphore, VkFence fence, uint32_t *pImageIndex)
@@ -154,7 +159,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSw
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *pAcquireInfo,
+VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device,
+                                                            const VkAcquireNextImageInfoKHR *pAcquireInfo,
                                                             uint32_t *pImageIndex)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
@@ -171,7 +177,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device, con
 /* The extension is hidden: a program that calls it all the same goes unrecorded in this. */
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSharedSwapchainsKHR(VkDevice device, uint32_t swapchainCount,
                                                                  const VkSwapchainCreateInfoKHR *pCreateInfos,
-                                                                 const VkAllocationCallbacks *pAllocator, VkSwapchainKHR *pSwapchains)
+                                                                 const VkAllocationCallbacks *pAllocator,
+                                                                 VkSwapchainKHR *pSwapchains)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     return dev->vk.CreateSharedSwapchainsKHR(device, swapchainCount, pCreateInfos, pAllocator, pSwapchains);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync: what the program learns about submitted work. Only what was learnt is recorded: polling that found nothing leaves no
- * packet, and a wait for any of several objects is recorded as a wait for those that were signalled, so that the replay waits
- * for the same ones.
+ * sync: what the program learns about submitted work. Only what was learnt is recorded: polling that found nothing
+ * leaves no packet, and a wait for any of several objects is recorded as a wait for those that were signalled, so that
+ * the replay waits for the same ones.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,8 @@
 
 /* ---- fences ---- */
 
-static void record_fences(struct layer_device *dev, VkDevice device, uint32_t count, const VkFence *fences, uint64_t timeout)
+static void record_fences(struct layer_device *dev, VkDevice device, uint32_t count, const VkFence *fences,
+                          uint64_t timeout)
 {
     struct lap_enc *enc;
     if (count == 0)
@@ -28,8 +29,8 @@ static void record_fences(struct layer_device *dev, VkDevice device, uint32_t co
         layer_learn_fence(dev, fences[i]);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t fenceCount, const VkFence *pFences, VkBool32 waitAll,
-                                                     uint64_t timeout)
+VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t fenceCount, const VkFence *pFences,
+                                                     VkBool32 waitAll, uint64_t timeout)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.WaitForFences(device, fenceCount, pFences, waitAll, timeout);
@@ -87,12 +88,14 @@ static bool is_news(struct layer_device *dev, VkSemaphore semaphore, uint64_t va
     struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, semaphore);
     uint64_t known = record ? atomic_load_explicit(&record->known, memory_order_relaxed) : 0;
     while (record && value > known)
-        if (atomic_compare_exchange_weak_explicit(&record->known, &known, value, memory_order_relaxed, memory_order_relaxed))
+        if (atomic_compare_exchange_weak_explicit(&record->known, &known, value, memory_order_relaxed,
+                                                  memory_order_relaxed))
             return true;
     return false;
 }
 
-static void record_semaphores(struct layer_device *dev, VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+static void record_semaphores(struct layer_device *dev, VkDevice device, const VkSemaphoreWaitInfo *info,
+                              uint64_t timeout)
 {
     struct lap_enc *enc;
     if (info->semaphoreCount == 0)
@@ -114,7 +117,8 @@ static bool reached(struct layer_device *dev, VkDevice device, VkSemaphore semap
     return dev->vk.GetSemaphoreCounterValue(device, semaphore, &now) == VK_SUCCESS && now >= value;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *pWaitInfo, uint64_t timeout)
+VKAPI_ATTR VkResult VKAPI_CALL capture_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *pWaitInfo,
+                                                      uint64_t timeout)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.WaitSemaphores(device, pWaitInfo, timeout);
@@ -152,7 +156,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitSemaphores(VkDevice device, const VkS
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *pValue)
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore,
+                                                                uint64_t *pValue)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.GetSemaphoreCounterValue(device, semaphore, pValue);
@@ -186,17 +191,19 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetEventStatus(VkDevice device, VkEvent e
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetQueryPoolResults(VkDevice device, VkQueryPool queryPool, uint32_t firstQuery,
-                                                           uint32_t queryCount, size_t dataSize, void *pData, VkDeviceSize stride,
-                                                           VkQueryResultFlags flags)
+                                                           uint32_t queryCount, size_t dataSize, void *pData,
+                                                           VkDeviceSize stride, VkQueryResultFlags flags)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.GetQueryPoolResults(device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags);
+    VkResult result =
+        dev->vk.GetQueryPoolResults(device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags);
 
     if (result != VK_SUCCESS)
         return result;
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetQueryPoolResults, 0);
     if (enc) {
-        gen_encode_vkGetQueryPoolResults(enc, device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags, result);
+        gen_encode_vkGetQueryPoolResults(enc, device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags,
+                                         result);
         layer_packet_end();
     }
     return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template: descriptor updates whose data lies in an order of the program's own. They are recorded as the plain writes that
- * they stand for, so that a trace has one kind of update and no opaque data.
+ * template: descriptor updates whose data lies in an order of the program's own. They are recorded as the plain writes
+ * that they stand for, so that a trace has one kind of update and no opaque data.
  */
 #include <stdalign.h>
 #include <stdlib.h>
@@ -14,17 +14,27 @@
 
 /* Vulkan 1.4 made push descriptors core, and the registry's main name of the commands changed with it. */
 #ifdef VK_VERSION_1_4
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSet
-#define PUSH_ENCODE gen_encode_vkCmdPushDescriptorSet
-#define PUSH_HOOK hook_after_CmdPushDescriptorSet
-#define PUSH_TEMPLATE_CAPTURE capture_CmdPushDescriptorSetWithTemplate
-#define PUSH_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplate
+#define PUSH_COMMAND                GEN_vkCmdPushDescriptorSet
+#define PUSH_ENCODE                 gen_encode_vkCmdPushDescriptorSet
+#define PUSH_HOOK                   hook_after_CmdPushDescriptorSet
+#define PUSH_TEMPLATE_CAPTURE       capture_CmdPushDescriptorSetWithTemplate
+#define PUSH_TEMPLATE_NEXT(device)  (device)->vk.CmdPushDescriptorSetWithTemplate
+#define PUSH2_COMMAND               GEN_vkCmdPushDescriptorSet2
+#define PUSH2_ENCODE                gen_encode_vkCmdPushDescriptorSet2
+#define PUSH2_HOOK                  hook_after_CmdPushDescriptorSet2
+#define PUSH2_TEMPLATE_CAPTURE      capture_CmdPushDescriptorSetWithTemplate2
+#define PUSH2_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplate2
 #else
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSetKHR
-#define PUSH_ENCODE gen_encode_vkCmdPushDescriptorSetKHR
-#define PUSH_HOOK hook_after_CmdPushDescriptorSetKHR
-#define PUSH_TEMPLATE_CAPTURE capture_CmdPushDescriptorSetWithTemplateKHR
-#define PUSH_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplateKHR
+#define PUSH_COMMAND                GEN_vkCmdPushDescriptorSetKHR
+#define PUSH_ENCODE                 gen_encode_vkCmdPushDescriptorSetKHR
+#define PUSH_HOOK                   hook_after_CmdPushDescriptorSetKHR
+#define PUSH_TEMPLATE_CAPTURE       capture_CmdPushDescriptorSetWithTemplateKHR
+#define PUSH_TEMPLATE_NEXT(device)  (device)->vk.CmdPushDescriptorSetWithTemplateKHR
+#define PUSH2_COMMAND               GEN_vkCmdPushDescriptorSet2KHR
+#define PUSH2_ENCODE                gen_encode_vkCmdPushDescriptorSet2KHR
+#define PUSH2_HOOK                  hook_after_CmdPushDescriptorSet2KHR
+#define PUSH2_TEMPLATE_CAPTURE      capture_CmdPushDescriptorSetWithTemplate2KHR
+#define PUSH2_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplate2KHR
 #endif
 
 void layer_template_finish(struct lap_object *object)
@@ -70,7 +80,10 @@ static size_t element_bytes(VkDescriptorType type)
     return sizeof(uint64_t); /* a buffer view or an acceleration structure */
 }
 
-static size_t padded(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
+static size_t padded(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
 
 union write_chain {
     VkWriteDescriptorSetInlineUniformBlock block;
@@ -102,7 +115,8 @@ static void *scratch_take(struct scratch *scratch, size_t bytes)
 }
 
 /* The elements of an entry, next to each other. */
-static const void *gather(struct scratch *scratch, const VkDescriptorUpdateTemplateEntry *entry, const unsigned char *data)
+static const void *gather(struct scratch *scratch, const VkDescriptorUpdateTemplateEntry *entry,
+                          const unsigned char *data)
 {
     size_t bytes = element_bytes(entry->descriptorType);
     unsigned char *elements = scratch_take(scratch, entry->descriptorCount * bytes);
@@ -111,23 +125,27 @@ static const void *gather(struct scratch *scratch, const VkDescriptorUpdateTempl
     return elements;
 }
 
-static void fill_write(struct scratch *scratch, VkWriteDescriptorSet *write, const VkDescriptorUpdateTemplateEntry *entry,
-                       const unsigned char *data)
+static void fill_write(struct scratch *scratch, VkWriteDescriptorSet *write,
+                       const VkDescriptorUpdateTemplateEntry *entry, const unsigned char *data)
 {
     union write_chain *chain = scratch_take(scratch, sizeof *chain);
     if (entry->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
-        chain->block = (VkWriteDescriptorSetInlineUniformBlock){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
-                                                                .dataSize = entry->descriptorCount, .pData = data + entry->offset};
+        chain->block = (VkWriteDescriptorSetInlineUniformBlock){
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
+            .dataSize = entry->descriptorCount,
+            .pData = data + entry->offset};
         write->pNext = chain;
     } else if (entry->descriptorType == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR) {
         chain->structures = (VkWriteDescriptorSetAccelerationStructureKHR){
             .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR,
-            .accelerationStructureCount = entry->descriptorCount, .pAccelerationStructures = gather(scratch, entry, data)};
+            .accelerationStructureCount = entry->descriptorCount,
+            .pAccelerationStructures = gather(scratch, entry, data)};
         write->pNext = chain;
     } else if (entry->descriptorType == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_NV) {
         chain->structures_nv = (VkWriteDescriptorSetAccelerationStructureNV){
             .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_NV,
-            .accelerationStructureCount = entry->descriptorCount, .pAccelerationStructures = gather(scratch, entry, data)};
+            .accelerationStructureCount = entry->descriptorCount,
+            .pAccelerationStructures = gather(scratch, entry, data)};
         write->pNext = chain;
     } else if (cond_descriptor_is_image(entry->descriptorType)) {
         write->pImageInfo = gather(scratch, entry, data);
@@ -139,8 +157,8 @@ static void fill_write(struct scratch *scratch, VkWriteDescriptorSet *write, con
 }
 
 /* The writes that an update stands for; NULL when out of memory. They live as long as the scratch memory. */
-static const VkWriteDescriptorSet *make_writes(struct scratch *scratch, const struct layer_template *from, VkDescriptorSet set,
-                                               const void *data)
+static const VkWriteDescriptorSet *make_writes(struct scratch *scratch, const struct layer_template *from,
+                                               VkDescriptorSet set, const void *data)
 {
     VkWriteDescriptorSet *writes;
     if (!scratch_init(scratch, from))
@@ -148,9 +166,12 @@ static const VkWriteDescriptorSet *make_writes(struct scratch *scratch, const st
     writes = scratch_take(scratch, from->entry_count * sizeof *writes);
     for (uint32_t i = 0; i < from->entry_count; i++) {
         const VkDescriptorUpdateTemplateEntry *entry = &from->entries[i];
-        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set,
-                                           .dstBinding = entry->dstBinding, .dstArrayElement = entry->dstArrayElement,
-                                           .descriptorCount = entry->descriptorCount, .descriptorType = entry->descriptorType};
+        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                           .dstSet = set,
+                                           .dstBinding = entry->dstBinding,
+                                           .dstArrayElement = entry->dstArrayElement,
+                                           .descriptorCount = entry->descriptorCount,
+                                           .descriptorType = entry->descriptorType};
         fill_write(scratch, &writes[i], entry, data);
     }
     return writes;
@@ -166,7 +187,8 @@ VKAPI_ATTR void VKAPI_CALL capture_UpdateDescriptorSetWithTemplate(VkDevice devi
     const VkWriteDescriptorSet *writes;
 
     dev->vk.UpdateDescriptorSetWithTemplate(device, descriptorSet, descriptorUpdateTemplate, pData);
-    if (!from || !from->entries || !layer_is_recording() || !(writes = make_writes(&scratch, from, descriptorSet, pData)))
+    if (!from || !from->entries || !layer_is_recording() ||
+        !(writes = make_writes(&scratch, from, descriptorSet, pData)))
         return;
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkUpdateDescriptorSets, 0);
     if (enc) {
@@ -177,7 +199,8 @@ VKAPI_ATTR void VKAPI_CALL capture_UpdateDescriptorSetWithTemplate(VkDevice devi
     free(scratch.heap);
 }
 
-VKAPI_ATTR void VKAPI_CALL PUSH_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer, VkDescriptorUpdateTemplate descriptorUpdateTemplate,
+VKAPI_ATTR void VKAPI_CALL PUSH_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
+                                                 VkDescriptorUpdateTemplate descriptorUpdateTemplate,
                                                  VkPipelineLayout layout, uint32_t set, const void *pData)
 {
     struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
@@ -195,3 +218,30 @@ VKAPI_ATTR void VKAPI_CALL PUSH_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer, 
     PUSH_HOOK(cb, commandBuffer, from->bind_point, layout, set, from->entry_count, writes);
     free(scratch.heap);
 }
+
+#ifdef VK_KHR_maintenance6
+VKAPI_ATTR void VKAPI_CALL PUSH2_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
+                                                  const VkPushDescriptorSetWithTemplateInfoKHR *info)
+{
+    struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
+    const struct layer_template *from =
+        LAYER_GET(cb->device, VkDescriptorUpdateTemplate, info->descriptorUpdateTemplate);
+    VkPushDescriptorSetInfoKHR push = {.sType = VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_INFO_KHR, .pNext = info->pNext};
+    struct scratch scratch;
+
+    PUSH2_TEMPLATE_NEXT(cb->device)(commandBuffer, info);
+    if (!from || !from->entries || cb->state != LAYER_CMDBUF_RECORDING ||
+        !(push.pDescriptorWrites = make_writes(&scratch, from, VK_NULL_HANDLE, info->pData)))
+        return;
+    push.stageFlags =
+        from->bind_point == VK_PIPELINE_BIND_POINT_COMPUTE ? VK_SHADER_STAGE_COMPUTE_BIT : VK_SHADER_STAGE_ALL_GRAPHICS;
+    push.layout = info->layout;
+    push.set = info->set;
+    push.descriptorWriteCount = from->entry_count;
+    struct lap_enc *enc = layer_block_command(cb, PUSH2_COMMAND);
+    if (enc)
+        PUSH2_ENCODE(enc, &push);
+    PUSH2_HOOK(cb, commandBuffer, &push);
+    free(scratch.heap);
+}
+#endif

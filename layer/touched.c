@@ -41,16 +41,18 @@ static bool is_written(VkDescriptorType type)
     }
 }
 
-/* Optimal images are never written by the host; but what the device writes into them it writes into buffers as well that lie
- * in the same memory. */
+/* Optimal images are never written by the host; but what the device writes into them it writes into buffers as well
+ * that lie in the same memory. */
 static bool image_matters(const struct layer_image *image, bool written)
 {
     return image && image->memobj && !image->device_only && (written || image->info.tiling != VK_IMAGE_TILING_OPTIMAL);
 }
 
-bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view, struct layer_descriptor_slot *out)
+bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view,
+                         struct layer_descriptor_slot *out)
 {
-    const struct layer_image_view *record = type == VK_DESCRIPTOR_TYPE_SAMPLER ? NULL : LAYER_GET(dev, VkImageView, view);
+    const struct layer_image_view *record =
+        type == VK_DESCRIPTOR_TYPE_SAMPLER ? NULL : LAYER_GET(dev, VkImageView, view);
     if (!record || !image_matters(record->image, is_written(type)))
         return false;
     *out = (struct layer_descriptor_slot){layer_resource_of_image(record->image), 0, UINT64_MAX, is_written(type)};
@@ -63,16 +65,19 @@ bool layer_slot_of_buffer(struct layer_device *dev, VkDescriptorType type, const
     const struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, info->buffer);
     if (!buffer || !buffer->memobj || buffer->device_only)
         return false;
-    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(buffer), info->offset, info->range, is_written(type)};
+    *out =
+        (struct layer_descriptor_slot){layer_resource_of_buffer(buffer), info->offset, info->range, is_written(type)};
     return true;
 }
 
-bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBufferView view, struct layer_descriptor_slot *out)
+bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBufferView view,
+                        struct layer_descriptor_slot *out)
 {
     const struct layer_buffer_view *record = LAYER_GET(dev, VkBufferView, view);
     if (!record || !record->buffer || !record->buffer->memobj || record->buffer->device_only)
         return false;
-    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(record->buffer), record->offset, record->bytes, is_written(type)};
+    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(record->buffer), record->offset, record->bytes,
+                                          is_written(type)};
     return true;
 }
 
@@ -97,7 +102,8 @@ static void out_of_memory(struct layer_cmdbuf *cb)
     cb->touched.everything = true;
 }
 
-void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes, enum layer_touch how)
+void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
+                        enum layer_touch how)
 {
     const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
     if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
@@ -132,7 +138,8 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
 }
 
 /* With a pipeline that was bound before, as is usual, it is known what is stored to. */
-void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set, const VkWriteDescriptorSet *write)
+void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
+                      const VkWriteDescriptorSet *write)
 {
     const struct layer_bound *bound = layer_bound_at(cb, point);
     bool written = !bound || !bound->pipeline;
@@ -174,8 +181,8 @@ static uint32_t entries_for(uint32_t offset_count)
     return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
 }
 
-static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set, uint32_t offset_count,
-                       const uint32_t *offsets)
+static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set,
+                       uint32_t offset_count, const uint32_t *offsets)
 {
     const struct layer_cmdbuf_sets *entry = &cb->sets[place];
     if (place >= cb->sets_count || entry->index != set->object.index || entry->offset_count != offset_count ||
@@ -270,8 +277,8 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 {
     if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!lap_touched_append(&cb->touched, &secondary->touched) || !lap_touched_append(&cb->unchecked, &secondary->unchecked) ||
-        !reserve_entries(cb, secondary->sets_count)) {
+    if (!lap_touched_append(&cb->touched, &secondary->touched) ||
+        !lap_touched_append(&cb->unchecked, &secondary->unchecked) || !reserve_entries(cb, secondary->sets_count)) {
         out_of_memory(cb);
         return;
     }
@@ -286,11 +293,13 @@ static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor
                          bool written, struct lap_touched *touched)
 {
     struct lap_memobj *object = layer_resource_get(dev, slot->resource);
-    return !object || lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written && written);
+    return !object ||
+           lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written && written);
 }
 
 /* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
-static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial, struct lap_touched *touched)
+static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial,
+                        struct lap_touched *touched)
 {
     struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
     uint32_t dynamic = 0;
@@ -323,8 +332,8 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
     return true;
 }
 
-bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial, struct lap_touched *touched,
-                           struct lap_touched *unchecked)
+bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+                           struct lap_touched *touched, struct lap_touched *unchecked)
 {
     if (!lap_touched_append(touched, &cb->touched) || !lap_touched_append(unchecked, &cb->unchecked))
         return false;

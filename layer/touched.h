@@ -2,24 +2,30 @@
 /*
  * touched: which memory the commands of a command buffer can read and write.
  *
- * What commands name directly goes into cb->touched while they are recorded. Descriptor sets are remembered and looked up at
- * submit, because what they contain may change until then. Memory that the program can't map is left out: the host never
- * writes it.
+ * What commands name directly goes into cb->touched while they are recorded. Descriptor sets are remembered and looked
+ * up at submit, because what they contain may change until then. Memory that the program can't map is left out: the
+ * host never writes it.
  */
 #ifndef LAP_LAYER_TOUCHED_H
 #define LAP_LAYER_TOUCHED_H
 
 #include "layer/layer.h"
 
-/* Names a buffer or an image for as long as the process lives: numbers are never used twice, so unlike a record or a handle
- * it can be kept longer than what it names. 0: none. */
+/* Names a buffer or an image for as long as the process lives: numbers are never used twice, so unlike a record or a
+ * handle it can be kept longer than what it names. 0: none. */
 typedef uint64_t layer_resource;
 
-static inline layer_resource layer_resource_of_buffer(const struct layer_buffer *buffer) { return buffer->object.index << 1; }
-static inline layer_resource layer_resource_of_image(const struct layer_image *image) { return image->object.index << 1 | 1; }
+static inline layer_resource layer_resource_of_buffer(const struct layer_buffer *buffer)
+{
+    return buffer->object.index << 1;
+}
+static inline layer_resource layer_resource_of_image(const struct layer_image *image)
+{
+    return image->object.index << 1 | 1;
+}
 
-/* When a buffer or an image got its memobj, and before that is destroyed. Remove takes dev->submit_mutex: what is done with
- * memobjs that were looked up under it is safe from a destruction by another thread. False when out of memory. */
+/* When a buffer or an image got its memobj, and before that is destroyed. Remove takes dev->submit_mutex: what is done
+ * with memobjs that were looked up under it is safe from a destruction by another thread. False when out of memory. */
 bool layer_resource_add(struct layer_device *dev, layer_resource resource, struct lap_memobj *object);
 void layer_resource_remove(struct layer_device *dev, layer_resource resource);
 /* NULL when it is gone. Under dev->submit_mutex. */
@@ -35,10 +41,12 @@ struct layer_cmdbuf_sets {
 };
 
 /* What a descriptor names: false for what has no memory that the program could have mapped. */
-bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view, struct layer_descriptor_slot *out);
+bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view,
+                         struct layer_descriptor_slot *out);
 bool layer_slot_of_buffer(struct layer_device *dev, VkDescriptorType type, const VkDescriptorBufferInfo *info,
                           struct layer_descriptor_slot *out);
-bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBufferView view, struct layer_descriptor_slot *out);
+bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBufferView view,
+                        struct layer_descriptor_slot *out);
 /* The descriptor number `element` of a write. */
 bool layer_slot_of_write(struct layer_device *dev, const VkWriteDescriptorSet *write, uint32_t element,
                          struct layer_descriptor_slot *out);
@@ -50,10 +58,12 @@ enum layer_touch {
     LAYER_WRITES_VARYING /* what is written differs from run to run, or has gaps: capture --verify leaves it out */
 };
 /* bytes UINT64_MAX: to the buffer's end. */
-void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes, enum layer_touch how);
+void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
+                        enum layer_touch how);
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how); /* all of it */
-void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set, const VkWriteDescriptorSet *write);
+void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
+                      const VkWriteDescriptorSet *write);
 void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
                       const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets);
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
@@ -72,10 +82,10 @@ static inline void layer_touch_work(struct layer_cmdbuf *cb, uint32_t bind_point
 /* NULL for bind points that are not tracked. */
 struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point);
 
-/* Adds what a command buffer touches when it is submitted now. Under dev->submit_mutex; `serial` is new for every submit.
- * False when out of memory. */
-bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial, struct lap_touched *touched,
-                           struct lap_touched *unchecked);
+/* Adds what a command buffer touches when it is submitted now. Under dev->submit_mutex; `serial` is new for every
+ * submit. False when out of memory. */
+bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+                           struct lap_touched *touched, struct lap_touched *unchecked);
 
 /* What records of these topics own (descriptor.c has the table). */
 void layer_template_finish(struct lap_object *object);

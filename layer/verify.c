@@ -37,7 +37,8 @@ static struct lap_readback *readback_of(struct layer_device *dev)
     if (!dev->readback) {
         dev->readback = malloc(sizeof *dev->readback);
         if (dev->readback)
-            lap_readback_init(dev->readback, dev->handle, &dev->vk, &dev->physical_device->memory, dev->set_loader_data);
+            lap_readback_init(dev->readback, dev->handle, &dev->vk, &dev->physical_device->memory,
+                              dev->set_loader_data);
     }
     return dev->readback;
 }
@@ -58,8 +59,8 @@ static void write_check(struct layer_device *dev, const struct picture *picture)
     lap_pixels_hash(picture->pixels, picture->bytes, &low, &high);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckPresent, 0);
     if (enc) {
-        gen_encode_lapilliCheckPresent(enc, gen_VkSwapchainKHR(picture->swapchain->object.handle), picture->index, info->imageFormat,
-                                       info->imageExtent.width, info->imageExtent.height, low, high);
+        gen_encode_lapilliCheckPresent(enc, gen_VkSwapchainKHR(picture->swapchain->object.handle), picture->index,
+                                       info->imageFormat, info->imageExtent.width, info->imageExtent.height, low, high);
         layer_packet_end();
     }
 }
@@ -71,7 +72,8 @@ static void write_screenshot(const struct picture *picture, uint64_t frame, uint
     const char *folder = layer.options.screenshot_dir ? layer.options.screenshot_dir : ".";
     char path[4096];
     int length = number == 0 ? snprintf(path, sizeof path, "%s/frame_%llu.png", folder, (unsigned long long)frame)
-                             : snprintf(path, sizeof path, "%s/frame_%llu_%u.png", folder, (unsigned long long)frame, number + 1);
+                             : snprintf(path, sizeof path, "%s/frame_%llu_%u.png", folder, (unsigned long long)frame,
+                                        number + 1);
 
     if (length < 0 || (size_t)length >= sizeof path)
         return;
@@ -80,10 +82,10 @@ static void write_screenshot(const struct picture *picture, uint64_t frame, uint
         lap_log(&layer.log, LAP_LOG_WARNING, "no screenshot: %s", lap_error_message());
 }
 
-/* The first picture waits for what the present waits for, and signals it again when it is done. The others come later on the
- * same queue, and the copy of the first was waited for. */
-static bool read_picture(struct layer_device *dev, const struct layer_queue *queue, const VkPresentInfoKHR *info, bool *waited,
-                         struct picture *picture)
+/* The first picture waits for what the present waits for, and signals it again when it is done. The others come later
+ * on the same queue, and the copy of the first was waited for. */
+static bool read_picture(struct layer_device *dev, const struct layer_queue *queue, const VkPresentInfoKHR *info,
+                         bool *waited, struct picture *picture)
 {
     const VkSwapchainCreateInfoKHR *create = &picture->swapchain->info;
     struct lap_readback *rb = readback_of(dev);
@@ -97,8 +99,9 @@ static bool read_picture(struct layer_device *dev, const struct layer_queue *que
         at.wait_count = at.signal_count = info->waitSemaphoreCount;
         at.waits = at.signals = info->pWaitSemaphores;
     }
-    status = lap_readback_image(rb, &at, picture->swapchain->images[picture->index], create->imageFormat, create->imageExtent,
-                                VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, &picture->pixels, &picture->bytes, &submitted);
+    status = lap_readback_image(rb, &at, picture->swapchain->images[picture->index], create->imageFormat,
+                                create->imageExtent, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, &picture->pixels, &picture->bytes,
+                                &submitted);
     *waited |= submitted;
     if (status != LAP_OK)
         lap_log(&layer.log, LAP_LOG_WARNING, "a presented image could not be read back: %s", lap_error_message());
@@ -110,7 +113,8 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
     const struct layer_queue *record = layer_queue_of(queue);
     bool screenshot = wants_screenshot(frame), waited = false;
 
-    if ((!layer.options.verify && !screenshot) || !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))
+    if ((!layer.options.verify && !screenshot) ||
+        !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))
         return;
     pthread_mutex_lock(&dev->verify_mutex);
     for (uint32_t i = 0; i < info->swapchainCount; i++) {

@@ -52,12 +52,12 @@ static struct lap_spirv_writes found(void)
     return writes;
 }
 
-#define CHECK_WRITES(set2, set0)                \
-    do {                                        \
-        struct lap_spirv_writes w = found();    \
-        CHECK_EQ_U64(w.sets[2], (set2));        \
-        CHECK_EQ_U64(w.sets[0], (set0));        \
-        CHECK_EQ_U64(w.sets[1] | w.sets[31], 0); \
+#define CHECK_WRITES(set2, set0)                                                                                       \
+    do {                                                                                                               \
+        struct lap_spirv_writes w = found();                                                                           \
+        CHECK_EQ_U64(w.sets[2], (set2));                                                                               \
+        CHECK_EQ_U64(w.sets[0], (set0));                                                                               \
+        CHECK_EQ_U64(w.sets[1] | w.sets[31], 0);                                                                       \
     } while (0)
 
 #define BUFFER_BIT ((uint64_t)1 << 3)
