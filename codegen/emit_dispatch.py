@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Dispatch tables: one for instance-level and one for device-level commands, loaded by name and, failing that, by alias."""
+"""Dispatch tables: one for instance-level and one for device-level commands, loaded by name and, failing that, by alias.
+
+Device-level commands of instance extensions are also loaded through the instance: a driver need not have them, and then the
+loader's own stand below the layers although no device knows their names.
+"""
 
 from __future__ import annotations
 
-from model import Model
+from model import CommandPlan, Model
 from text import Text, finish_header, header, is_instance_level
+
+
+def of_instance_extension(model: Model, plan: CommandPlan) -> bool:
+    """True when nothing but instance extensions gives the command."""
+    extensions = model.registry.extensions
+    return all(p in extensions and extensions[p].kind == "instance" for p in plan.command.providers)
 
 
 def emit(model: Model) -> dict[str, str]:
@@ -21,6 +31,8 @@ def emit(model: Model) -> dict[str, str]:
         h("};")
     h("void gen_load_instance_dispatch(struct gen_instance_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance);")
     h("void gen_load_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetDeviceProcAddr get, VkDevice device);")
+    h("/* Fills in what the device did not name: commands of instance extensions. */")
+    h("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance);")
     c = Text(model, "emit_dispatch.py", ["gen_dispatch.h"])
     for level, members in levels.items():
         type_name, variable = ("VkInstance", "instance") if level == "instance" else ("VkDevice", "device")
@@ -35,4 +47,13 @@ def emit(model: Model) -> dict[str, str]:
                 c(f'    table->{p.command.short} = (PFN_{p.name})get({variable}, "{alias}");')
         c.guard(None)
         c("}")
+    c("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance)")
+    c("{")
+    for p in levels["device"]:
+        if of_instance_extension(model, p):
+            c.guard(p.command.guard)
+            c(f"if (!table->{p.command.short})")
+            c(f'    table->{p.command.short} = (PFN_{p.name})get(instance, "{p.name}");')
+    c.guard(None)
+    c("}")
     return {"gen_dispatch.h": finish_header(h), "gen_dispatch.c": c.render()}

@@ -79,7 +79,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceVersion(uint32_t *pApiVe
 
 static int compare_names(const void *key, const void *element) { return strcmp(key, *(const char *const *)element); }
 
-static bool is_shown(const char *extension)
+bool layer_shows_extension(const char *extension)
 {
     return bsearch(extension, gen_known_extensions, gen_known_extension_count, sizeof(char *), compare_names) &&
            !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
@@ -112,7 +112,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhys
         result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, &count, all);
     } while (result == VK_INCOMPLETE);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
-        if (is_shown(all[i].extensionName))
+        if (layer_shows_extension(all[i].extensionName))
             all[shown++] = all[i];
     if (result == VK_SUCCESS)
         result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
@@ -174,9 +174,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice hand
         return NULL;
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
         return dev->next_get_proc_addr(handle, pName);
-    if (!entry->device_level)
-        return NULL;
-    return is_available(&dev->vk, entry) ? entry->function : NULL;
+    /* By this very name: programs look for an extension's spelling to learn whether they may use it. */
+    return entry->device_level && dev->next_get_proc_addr(handle, pName) ? entry->function : NULL;
 }
 
 /* Physical-device commands that this registry does not know go on to the next layer. */

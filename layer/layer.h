@@ -297,6 +297,11 @@ struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle);
 struct layer_queue *layer_queue_of(VkQueue handle);
 struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle);
 
+/* ---- entry.c ---- */
+
+/* True when programs are told that the device has an extension, where it has it. */
+bool layer_shows_extension(const char *extension);
+
 /* ---- recording.c ---- */
 
 /* Starts a packet on the calling thread's stream and returns the encoder for its body; NULL when nothing is recorded.

@@ -205,6 +205,15 @@ def only_one_symbol_set_is_exported(context: Context) -> None:
 
 
 @case
+def functions_are_those_that_the_driver_gives(context: Context) -> None:
+    """Under the layer a program finds no function more and none less; what it is given it can call."""
+    answers = [[line for line in context.run([app(context, "asks")], environment).out.splitlines() if ": instance " in line]
+               for environment in ({}, context.layer_env())]
+    check(len(answers[0]) > 10, f"asks says too little: {answers[0]}")
+    check(answers[0] == answers[1], "\n".join(sorted(set(answers[0]) ^ set(answers[1]))))
+
+
+@case
 def loader_has_no_complaint(context: Context) -> None:
     done = context.run([app(context, "headless")], context.layer_env(VK_LOADER_DEBUG="error,warn"))
     # That VK_INSTANCE_LAYERS names layers is itself a warning of the loader.
