@@ -148,6 +148,9 @@ class _Body:
             text(f"lap_enc_u32_array(enc, (const uint32_t *){value}, (uint64_t)({count}));")
         elif f.element == "scalar" and f.wire == "u64":
             text(f"lap_enc_u64_array(enc, (const uint64_t *){value}, (uint64_t)({count}));")
+        elif f.strided:
+            apart = f"i * (size_t){self.ref(f.member.stride)}"
+            self._loop(f, count, f"*(const {f.type} *)(const void *)((const char *){value} + {apart})")
         else:
             self._loop(f, count, f"{value}[i]")
         text("} else {")

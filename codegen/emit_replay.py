@@ -286,6 +286,9 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> Non
             continue
         c(f"if (!live_{f.name}{'' if f.created else f' && a->{f.name}'}{'' if count == '1' else f' && ({count}) != 0'})")
         c("    return replay_no_scratch(r);")
+    for f in p.fields:
+        if f.strided:
+            values[f.member.stride] = f"sizeof *a->{f.name}"
     call = f"{variable}->vk.{p.command.short}({', '.join(values.get(f.name, 'a->' + f.name) for f in p.fields)})"
     if p.command.returns == "VkResult":
         c(f"VkResult result = {call};")

@@ -59,6 +59,11 @@ class Field:
         return re.sub(rf"\b{self.member.name}$", "", text).strip()
 
     @property
+    def strided(self) -> bool:
+        """Elements lie as far apart as another member says. Decoded ones lie side by side."""
+        return bool(self.member.stride)
+
+    @property
     def length(self) -> str:
         """Number of elements of a fixed array, as C."""
         return " * ".join(self.member.dims)
@@ -221,7 +226,10 @@ class _Classifier:
 def _check_order(owner: str, fields: list[Field]) -> None:
     """A count must come before what it counts: decoders go once through the members."""
     seen: set[str] = set()
+    names = {f.name for f in fields}
     for f in fields:
+        if f.member.stride and (f.member.stride not in names or f.shape != "pointer" or f.element != "struct"):
+            raise OverrideError(f"{owner}.{f.name}: only arrays of structures can have a stride, and a member that says it")
         for name in re.findall(r"{(\w+)}", f.count + f.inner_count + f.selector):
             if name not in seen and name != "objectType":
                 raise OverrideError(f"{owner}.{f.name} is counted or selected by {name}, which comes later")

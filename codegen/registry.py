@@ -36,6 +36,7 @@ class Member:
     selector: str | None = None  # member that says which union member is valid
     selection: list[str] = field(default_factory=list)  # in a union: selector values
     object_type: str | None = None  # member that holds the VkObjectType of this uint64_t
+    stride: str = ""  # member that says how many bytes lie between the beginnings of two elements
     declaration: str = ""  # C declaration as it stands in the header
 
     @property
@@ -194,6 +195,7 @@ def _parse_member(element: ET.Element) -> Member:
         selector=element.get("selector"),
         selection=[s for s in (element.get("selection") or "").split(",") if s],
         object_type=element.get("objecttype"),
+        stride=element.get("stride") or "",
         declaration=declaration,
     )
 

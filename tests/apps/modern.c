@@ -24,6 +24,7 @@ struct functions {
     PFN_vkCmdSetFrontFaceEXT set_front_face;
     PFN_vkCmdSetPrimitiveTopologyEXT set_topology;
     PFN_vkCmdSetDepthTestEnableEXT set_depth_test;
+    PFN_vkCmdDrawMultiEXT draw_multi;
     PFN_vkSetDebugUtilsObjectNameEXT set_name;
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
@@ -32,7 +33,7 @@ struct functions {
 struct renderer {
     struct app *app;
     struct functions vk;
-    bool push, dynamic_state, khr_names;
+    bool push, dynamic_state, multi_draw, khr_names;
     struct app_image image;
     struct app_buffer uniforms, staging, pixels;
     VkDescriptorSetLayout set_layout, push_layout;
@@ -88,6 +89,8 @@ static void load(struct renderer *r)
         vk->set_topology = (PFN_vkCmdSetPrimitiveTopologyEXT)function(r, "vkCmdSetPrimitiveTopology", "EXT");
         vk->set_depth_test = (PFN_vkCmdSetDepthTestEnableEXT)function(r, "vkCmdSetDepthTestEnable", "EXT");
     }
+    if (r->multi_draw)
+        vk->draw_multi = (PFN_vkCmdDrawMultiEXT)app_device_function(r->app, "vkCmdDrawMultiEXT");
     VkInstance instance = r->app->instance; /* NULL where the instance has no VK_EXT_debug_utils */
     vk->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(instance, "vkSetDebugUtilsObjectNameEXT");
     vk->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkCmdBeginDebugUtilsLabelEXT");
@@ -134,6 +137,8 @@ static void create_device(struct renderer *r)
         app_skip(app, "needs Vulkan 1.3");
     VkPhysicalDeviceExtendedDynamicStateFeaturesEXT state = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_FEATURES_EXT};
+    VkPhysicalDeviceMultiDrawFeaturesEXT multi_draw = {.sType =
+                                                           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTI_DRAW_FEATURES_EXT};
     VkPhysicalDeviceVulkan13Features features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
     VkPhysicalDeviceVulkan12Features features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                    .pNext = &features13};
@@ -164,6 +169,11 @@ static void create_device(struct renderer *r)
         extensions[request.extension_count++] = "VK_KHR_push_descriptor";
     else
         printf("left out: push descriptors\n");
+    r->multi_draw = app_has_extension(app, "VK_EXT_multi_draw");
+    if (r->multi_draw)
+        extensions[request.extension_count++] = "VK_EXT_multi_draw";
+    else
+        printf("left out: multi draw\n");
 
     VkPhysicalDeviceVulkan13Features want13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
     want13.dynamicRendering = want13.synchronization2 = VK_TRUE;
@@ -174,6 +184,11 @@ static void create_device(struct renderer *r)
     VkPhysicalDeviceVulkan12Features want12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
     want12.pNext = &want13;
     want12.timelineSemaphore = VK_TRUE;
+    if (r->multi_draw) {
+        multi_draw.multiDraw = VK_TRUE;
+        multi_draw.pNext = want13.pNext;
+        want13.pNext = &multi_draw;
+    }
     VkPhysicalDeviceFeatures2 want = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &want12};
     request.next = &want;
     app_device_create(app, &request);
@@ -302,6 +317,16 @@ static void writes_of(struct template_data *data, VkDescriptorSet set, VkWriteDe
     }
 }
 
+/* Draws stand among the program's own data: read side by side, they would draw nothing. */
+static void draw_with_gaps(const struct renderer *r, VkCommandBuffer commands)
+{
+    const struct {
+        VkMultiDrawInfoEXT draw;
+        uint32_t other;
+    } draws[] = {{{0, 2}, 0}, {{0, 2}, 0}, {{0, 3}, 0}};
+    r->vk.draw_multi(commands, COUNT_OF(draws), &draws[0].draw, 1, 0, sizeof(draws[0]));
+}
+
 /* Draws one quarter of the picture into a secondary command buffer. */
 static void record_quarter(const struct renderer *r, VkCommandBuffer commands, VkDescriptorSet set, uint32_t quarter)
 {
@@ -350,7 +375,10 @@ static void record_quarter(const struct renderer *r, VkCommandBuffer commands, V
     const float blue_alpha[4] = {0, 0, 128 / 255.0f, 1};
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, 8, blue_alpha);
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_FRAGMENT_BIT, 8, 8, blue_alpha + 2);
-    vkCmdDraw(commands, 3, 1, 0, 0);
+    if (r->multi_draw)
+        draw_with_gaps(r, commands);
+    else
+        vkCmdDraw(commands, 3, 1, 0, 0);
     CHECK_VK(vkEndCommandBuffer(commands));
 }
 
