@@ -22,6 +22,11 @@ V ?=
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '  %-5s %s\n' '$(1)' '$(2)')
 
+# As many jobs as there are processors, unless make was told otherwise.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2> /dev/null || echo 1)
+endif
+
 VULKAN_ROOT := $(if $(VULKAN_SDK),$(VULKAN_SDK),/usr)
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 GEN := $(BUILD)/gen
@@ -104,7 +109,8 @@ $(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py
 # ---- tests
 include $(wildcard tests/*/module.mk)
 
-XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp"
+# -noreset: without it the server starts anew, and refuses connections, whenever its last client goes.
+XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset"
 TEST_ARGUMENTS ?=
 
 .PHONY: deps check check-built test-programs check-asan demo lint format docs install uninstall

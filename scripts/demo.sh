@@ -31,7 +31,7 @@ if [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
     export VK_DRIVER_FILES VK_ICD_FILENAMES
 fi
 
-on_display() { xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp" "$@"; }
+on_display() { xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset" "$@"; }
 
 rm -rf "$demo"
 mkdir -p "$demo/recording" "$demo/replay" || exit 1

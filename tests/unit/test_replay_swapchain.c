@@ -75,7 +75,11 @@ static bool scene_init(struct scene *s, const struct replay_options *options)
     }
     CHECK_EQ_INT(replay_check_create(&s->u.r), LAP_OK);
     CHECK_EQ_INT(replay_create_surface(&s->u.r, &s->u.instance, SURFACE), LAP_OK);
-    CHECK_EQ_INT(create_swapchain(s, 1, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_UNORM), LAP_OK);
+    if (create_swapchain(s, 1, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_UNORM) != LAP_OK) {
+        UNIT_FAIL("%s", lap_error_message()); /* without images, waits on them would never end */
+        unit_replay_finish(&s->u);
+        return false;
+    }
     CHECK_EQ_INT(get_images(s, 3, 10), LAP_OK);
     CHECK_EQ_INT(s->u.dev.vk.CreateSemaphore(s->u.dev.live, &semaphore, NULL, &s->acquired), VK_SUCCESS);
     CHECK_EQ_INT(s->u.dev.vk.CreateSemaphore(s->u.dev.live, &semaphore, NULL, &s->drawn), VK_SUCCESS);
