@@ -40,7 +40,7 @@ ALL_LDFLAGS := -pthread $(SANITIZER) -Wl,--gc-sections -Wl,--as-needed
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 # ---- generated sources
-GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect gen_formats
+GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect
 GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_replay)
 GEN_STAMP := $(GEN)/stamp
 GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml $(REGISTRY)

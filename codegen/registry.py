@@ -116,17 +116,6 @@ class Extension:
 
 
 @dataclass
-class Format:
-    """A VkFormat: its texel block, the bits of its components and, for multi-planar ones, the formats of its planes."""
-
-    name: str
-    block_bytes: int
-    extent: tuple[int, int, int]
-    components: dict[str, int]  # "R", "D", "S", ... -> bits; 0 for compressed ones
-    planes: list[str]
-
-
-@dataclass
 class Registry:
     header_version: str
     path: str
@@ -142,7 +131,6 @@ class Registry:
     features: dict[str, str]  # VK_VERSION_1_1 -> "1.1"
     aliases: dict[str, str]
     constants: dict[str, int]
-    formats: dict[str, Format] = field(default_factory=dict)
 
     def resolve(self, name: str) -> str:
         """The defined name behind an alias."""
@@ -231,7 +219,6 @@ def load(path: str | Path) -> Registry:
     _read_commands(root, registry)
     _apply_requirements(root, registry, platforms)
     _resolve_members(registry)
-    _read_formats(root, registry)
     return registry
 
 
@@ -396,16 +383,6 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
             table[name].guard, providers = settle(needed[name])
             if isinstance(table[name], Struct):
                 table[name].providers = sorted({p for p, _ in required_types.get(name, [])}, key=_provider_order) or providers
-
-
-def _read_formats(root: ET.Element, registry: Registry) -> None:
-    for element in root.iterfind("formats/format"):
-        extent = [int(part) for part in element.get("blockExtent", "1,1,1").split(",")]
-        components = {c.get("name"): int(c.get("bits")) if c.get("bits", "").isdigit() else 0 for c in element.findall("component")}
-        planes = sorted(element.findall("plane"), key=lambda p: int(p.get("index")))
-        name = element.get("name")
-        registry.formats[name] = Format(name, int(element.get("blockSize")), (extent[0], extent[1], extent[2]), components,
-                                        [p.get("compatible") for p in planes])
 
 
 def _provider_order(name: str) -> tuple[int, str]:

@@ -2,8 +2,8 @@
 /* Which memory each command names: read from the specification of the command, one hook each. */
 #include <stdlib.h>
 
-#include "gen_formats.h"
 #include "gen_layer.h"
+#include "layer/format_utils.h"
 #include "layer/resource.h"
 #include "layer/touched.h"
 
@@ -77,6 +77,22 @@ void hook_after_CmdWriteBufferMarker2AMD(struct layer_cmdbuf *cb, VkCommandBuffe
     layer_touch_buffer(cb, dstBuffer, dstOffset, 4, LAYER_WRITES);
 }
 
+struct texel_block {
+    uint32_t width, height, depth, bytes;
+};
+
+/* The texel block of one aspect, as copies between buffers and images have it. False for formats that are not known. */
+static bool find_texel_block(VkFormat format, VkImageAspectFlags aspect, struct texel_block *out)
+{
+    if (FormatPlaneCount(format) > 1) {
+        format = FindMultiplaneCompatibleFormat(format, aspect);
+        aspect = VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+    VkExtent3D extent = FormatTexelBlockExtent(format);
+    *out = (struct texel_block){extent.width, extent.height, extent.depth, FormatElementSize(format, aspect)};
+    return out->bytes && out->width && out->height && out->depth;
+}
+
 /* Where the texels of a copy lie in the buffer: "Copying Data Between Buffers and Images". */
 static void touch_texels(struct layer_cmdbuf *cb, VkBuffer buffer, VkImage image, const VkBufferImageCopy *region,
                          bool written)
@@ -84,10 +100,10 @@ static void touch_texels(struct layer_cmdbuf *cb, VkBuffer buffer, VkImage image
     const struct layer_image *record = LAYER_GET(cb->device, VkImage, image);
     const VkImageSubresourceLayers *sub = &region->imageSubresource;
     uint64_t width, height, slices, row_blocks, slice_rows, bytes;
-    struct gen_format_block block;
+    struct texel_block block;
     bool gaps;
 
-    if (!record || !gen_format_block(record->info.format, sub->aspectMask, &block)) {
+    if (!record || !find_texel_block(record->info.format, sub->aspectMask, &block)) {
         layer_touch_buffer(cb, buffer, region->bufferOffset, WHOLE, written ? LAYER_WRITES_VARYING : LAYER_READS);
         return;
     }
