@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
 import subprocess
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Context, Skip, check, check_verified, display
+from e2e.cases import LAYER, OTHER_DRIVERS, Context, Skip, check, check_verified, display
 
 CASES: dict[str, Callable[[Context], None]] = {}
 
@@ -263,3 +266,121 @@ def a_mismatch_is_found(context: Context) -> None:
     check(last.startswith("verify: ") and not last.endswith(" 0 different"), done.text)
     check(len(done.err.splitlines()) >= 1, "nothing says which check differs")
 
+
+
+@case
+def info_has_the_documented_keys(context: Context) -> None:
+    context.capture([app(context, "compute")])
+    info = context.info()
+    kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int, "blocks": dict,
+             "updates": dict, "blobs": dict, "bytes": dict, "program": str, "recorded_on": dict, "write_watch": str, "uses": dict}
+    for key, kind in kinds.items():
+        check(isinstance(info.get(key), kind), f"{key}: {info.get(key)!r}")
+    check("stopped" in info and info["stopped"] is None, f"stopped: {info.get('stopped')!r}")
+    for key, members in {"blocks": ["recorded", "stored"], "updates": ["count", "bytes"], "blobs": ["count", "bytes"],
+                         "bytes": ["file", "raw"], "recorded_on": ["device", "driver", "api_version"],
+                         "uses": ["extensions", "features"]}.items():
+        check(all(member in info[key] for member in members), f"{key}: {info[key]}")
+    check(info["program"].endswith("/compute"), info["program"])
+    check(info["bytes"]["file"] == (context.folder / "out.lapilli").stat().st_size, f"{info['bytes']}")
+    text = context.run([context.program("lapilli"), "info", "out.lapilli"]).out
+    check("compute" in text and info["recorded_on"]["device"] in text, text)
+
+
+@case
+def all_ways_of_presenting_agree(context: Context) -> None:
+    display()
+    context.capture(["vkcube", "--c", "20"])
+    for present in ("window", "headless", "off"):
+        done = context.run([context.program("lapilli"), "replay", "--verify", "--present", present, "out.lapilli"])
+        check(check_verified(done) == 20, done.text)
+
+
+@case
+def device_that_lacks_what_is_needed(context: Context) -> None:
+    if not OTHER_DRIVERS["swiftshader"].exists():
+        raise Skip("there is no second driver")
+    context.capture([app(context, "modern"), "--khr"])
+    check_verified(context.replay())
+    other = replace(context, driver=OTHER_DRIVERS["swiftshader"])
+    done = other.replay("out.lapilli", "--quiet", expect=5)
+    one_sentence(done.err)
+    check("VK_" in done.err, f"nothing names what is missing: {done.err}")
+
+
+@case
+def manifests_follow_the_rules(context: Context) -> None:
+    for kind in ("explicit", "implicit"):
+        files = list((context.build / f"share/vulkan/{kind}_layer.d").glob("*.json"))
+        check(len(files) == 1, f"{files}")
+        manifest = json.loads(files[0].read_text())
+        layer = manifest["layer"]
+        check(re.fullmatch(r"1\.2\.\d", manifest["file_format_version"]) is not None, manifest["file_format_version"])
+        check(re.fullmatch(r"VK_LAYER_[A-Z0-9]+_[a-z0-9_]+", layer["name"]) is not None, layer["name"])
+        for key in ("type", "library_path", "api_version", "implementation_version", "description"):
+            check(isinstance(layer.get(key), str) and bool(layer[key]), f"{kind}: {key} is {layer.get(key)!r}")
+        check((files[0].parent / layer["library_path"]).exists(), f"{kind}: {layer['library_path']} does not exist")
+        check(layer["type"] in ("GLOBAL", "INSTANCE"), layer["type"])
+        check(("disable_environment" in layer) == (kind == "implicit"), f"{kind}: disable_environment")
+        if kind == "implicit":
+            check(layer["enable_environment"] == {"LAPILLI_CAPTURE": "1"}, f"{layer['enable_environment']}")
+
+
+@case
+def install_and_uninstall(context: Context) -> None:
+    prefix = context.folder / "prefix"
+    make = ["make", "-s", "-C", str(context.root), f"BUILD={context.build}", f"prefix={prefix}"]
+    context.run([*make, "install"])
+    tool = str(prefix / "bin/lapilli")
+    # XDG_DATA_HOME stands for a prefix that the loader searches.
+    places = {"XDG_DATA_HOME": str(prefix / "share")}
+    program = app(context, "headless")
+    context.run([program], {**places, "LAPILLI_FILE": "nothing.lapilli"})
+    for name, more in {"implicit": {"LAPILLI_CAPTURE": "1"}, "explicit": {"VK_INSTANCE_LAYERS": LAYER},
+                       "both": {"LAPILLI_CAPTURE": "1", "VK_INSTANCE_LAYERS": LAYER}}.items():
+        context.run([program], {**places, **more, "LAPILLI_FILE": f"{name}.lapilli", "LAPILLI_VERIFY": "1"})
+        lines = context.print_lines(f"{name}.lapilli")
+        check(sum(line["name"] == "vkCreateInstance" for line in lines) == 1, f"{name}: the layer is not there exactly once")
+        check_verified(context.run([tool, "replay", "--verify", f"{name}.lapilli"]))
+    context.run([tool, "capture", "--verify", "-o", "tool.lapilli", "--", program])
+    check_verified(context.run([tool, "replay", "--verify", "tool.lapilli"]))
+    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
+    check(names == ["both.lapilli", "explicit.lapilli", "implicit.lapilli", "tool.lapilli"], f"{names}")
+    context.run([*make, "uninstall"])
+    left = [p for p in prefix.rglob("*") if not p.is_dir()]
+    check(not left, f"left behind: {left}")
+
+
+@case
+def setuid_programs_are_left_alone(context: Context) -> None:
+    """A program with other rights than its caller: no variable of the caller is honoured."""
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("only root can make a setuid program and run it as somebody else")
+    if context.folder.resolve().is_relative_to("/root"):
+        raise Skip("others can't reach the folder")
+    program = context.folder / "headless"
+    shutil.copy(app(context, "headless"), program)
+    program.chmod(0o4755)
+    context.folder.chmod(0o777)
+    home = context.folder / "usr"
+    (home / "vulkan").mkdir(parents=True)
+    # The loader ignores the caller's paths too, so the manifest must lie where every program finds it.
+    place = Path("/etc/vulkan/implicit_layer.d")
+    manifest = place / f"lapilli-test-{os.getpid()}.json"
+    made = not place.exists()
+    place.mkdir(parents=True, exist_ok=True)
+    text = json.loads(next((context.build / "share/vulkan/implicit_layer.d").glob("*.json")).read_text())
+    text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
+    text["layer"]["name"] = "VK_LAYER_LAPILLI_setuid"
+    text["layer"]["enable_environment"] = {"LAPILLI_SETUID_TEST": "1"}
+    environment = {"LAPILLI_SETUID_TEST": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": str(context.folder / "setuid.lapilli")}
+    try:
+        manifest.write_text(json.dumps(text))
+        context.run([str(program)], {**environment, "LAPILLI_FILE": str(context.folder / "same.lapilli")})
+        check((context.folder / "same.lapilli").exists(), "the same layer does not record for its own user")
+        context.run(["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534", str(program)], environment)
+    finally:
+        manifest.unlink()
+        if made:
+            place.rmdir()
+    check(not (context.folder / "setuid.lapilli").exists(), "a setuid program wrote a file for its caller")
