@@ -29,7 +29,8 @@ static inline void *lap_arena_alloc(struct lap_arena *arena, size_t bytes, size_
 {
     size_t pad = (size_t)(-(__UINTPTR_TYPE__)arena->next) & (align - 1);
     size_t room = (size_t)(arena->end - arena->next);
-    if (pad <= room && bytes <= room - pad && (arena->limit_bytes == 0 || bytes + pad <= arena->limit_bytes - arena->used_bytes)) {
+    if (pad <= room && bytes <= room - pad &&
+        (arena->limit_bytes == 0 || bytes + pad <= arena->limit_bytes - arena->used_bytes)) {
         unsigned char *at = arena->next + pad;
         arena->next = at + bytes;
         arena->used_bytes += bytes + pad;

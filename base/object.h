@@ -11,17 +11,17 @@
 
 #include "base/map.h"
 
-/* A driver may return the same handle value for two creations (it counts references). The replay has two objects then: uses
- * go to the first one, and destroys take the newest one first. */
+/* A driver may return the same handle value for two creations (it counts references). The replay has two objects then:
+ * uses go to the first one, and destroys take the newest one first. */
 struct lap_object_alias {
     uint64_t index;
     struct lap_object_alias *older;
 };
 
 struct lap_object {
-    uint64_t index;  /* in the trace: dense per handle type, starts at 1, never reused */
-    uint64_t handle; /* the value that the program sees */
-    uint32_t type;   /* enum gen_handle_type */
+    uint64_t index;                   /* in the trace: dense per handle type, starts at 1, never reused */
+    uint64_t handle;                  /* the value that the program sees */
+    uint32_t type;                    /* enum gen_handle_type */
     struct lap_object_alias *aliases; /* later creations that gave the same value, newest first */
 };
 

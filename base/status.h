@@ -8,18 +8,18 @@
 #ifndef LAP_BASE_STATUS_H
 #define LAP_BASE_STATUS_H
 
-#define LAP_STATUS_LIST(X)                                         \
-    X(LAP_OK, 0, "ok")                                             \
-    X(LAP_END, 1, "end of stream")                                 \
-    X(LAP_AGAIN, 2, "try again")                                   \
-    X(LAP_ERROR_MEMORY, -1, "out of memory")                       \
-    X(LAP_ERROR_IO, -2, "input or output failed")                  \
-    X(LAP_ERROR_FORMAT, -3, "no readable trace")                   \
-    X(LAP_ERROR_INCOMPLETE, -4, "the trace is incomplete")         \
-    X(LAP_ERROR_UNSUPPORTED, -5, "not supported on this device")   \
-    X(LAP_ERROR_ARGUMENT, -6, "invalid argument")                  \
-    X(LAP_ERROR_REPLAY, -7, "replay failed")                       \
-    X(LAP_ERROR_STOPPED, -8, "recording has stopped")              \
+#define LAP_STATUS_LIST(X)                                                                                             \
+    X(LAP_OK, 0, "ok")                                                                                                 \
+    X(LAP_END, 1, "end of stream")                                                                                     \
+    X(LAP_AGAIN, 2, "try again")                                                                                       \
+    X(LAP_ERROR_MEMORY, -1, "out of memory")                                                                           \
+    X(LAP_ERROR_IO, -2, "input or output failed")                                                                      \
+    X(LAP_ERROR_FORMAT, -3, "no readable trace")                                                                       \
+    X(LAP_ERROR_INCOMPLETE, -4, "the trace is incomplete")                                                             \
+    X(LAP_ERROR_UNSUPPORTED, -5, "not supported on this device")                                                       \
+    X(LAP_ERROR_ARGUMENT, -6, "invalid argument")                                                                      \
+    X(LAP_ERROR_REPLAY, -7, "replay failed")                                                                           \
+    X(LAP_ERROR_STOPPED, -8, "recording has stopped")                                                                  \
     X(LAP_ERROR_LIMIT, -9, "a stated limit was exceeded")
 
 enum lap_status {
@@ -28,7 +28,7 @@ enum lap_status {
 #undef LAP_STATUS_ENUM
 };
 
-#define LAP_MUST_CHECK __attribute__((warn_unused_result))
+#define LAP_MUST_CHECK                        __attribute__((warn_unused_result))
 #define LAP_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
 
 /* Sets the calling thread's error sentence and returns `status`. The sentence is cut at 511 bytes. */

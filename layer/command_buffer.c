@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command buffers: what is recorded between vkBeginCommandBuffer and vkEndCommandBuffer gathers in the command buffer's own
- * encoder, with no lock, and enters the trace as one block at vkEndCommandBuffer. A block does not name its command buffer, so
- * that equal blocks are stored once (docs/format.md, "Blocks").
+ * command buffers: what is recorded between vkBeginCommandBuffer and vkEndCommandBuffer gathers in the command buffer's
+ * own encoder, with no lock, and enters the trace as one block at vkEndCommandBuffer. A block does not name its command
+ * buffer, so that equal blocks are stored once (docs/format.md, "Blocks").
  */
 #include <stdlib.h>
 
@@ -38,7 +38,8 @@ void layer_cmdbuf_finish(struct lap_object *object)
     layer_touched_finish(cb);
 }
 
-void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device, const VkCommandBufferAllocateInfo *pAllocateInfo,
+void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device,
+                                       const VkCommandBufferAllocateInfo *pAllocateInfo,
                                        VkCommandBuffer *pCommandBuffers, VkResult result)
 {
     struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, pAllocateInfo->commandPool);
@@ -82,19 +83,22 @@ void hook_before_DestroyCommandPool(struct layer_device *dev, VkDevice device, V
         layer_object_remove(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(pool->buffers->handle));
 }
 
-void hook_before_ResetCommandPool(struct layer_device *dev, VkDevice device, VkCommandPool commandPool, VkCommandPoolResetFlags flags)
+void hook_before_ResetCommandPool(struct layer_device *dev, VkDevice device, VkCommandPool commandPool,
+                                  VkCommandPoolResetFlags flags)
 {
     struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, commandPool);
     for (struct layer_cmdbuf *cb = pool ? pool->buffers : NULL; cb; cb = cb->next_in_pool)
         layer_cmdbuf_reset(cb);
 }
 
-void hook_before_ResetCommandBuffer(struct layer_device *dev, VkCommandBuffer commandBuffer, VkCommandBufferResetFlags flags)
+void hook_before_ResetCommandBuffer(struct layer_device *dev, VkCommandBuffer commandBuffer,
+                                    VkCommandBufferResetFlags flags)
 {
     layer_cmdbuf_reset(layer_cmdbuf_of(commandBuffer));
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_BeginCommandBuffer(VkCommandBuffer commandBuffer, const VkCommandBufferBeginInfo *pBeginInfo)
+VKAPI_ATTR VkResult VKAPI_CALL capture_BeginCommandBuffer(VkCommandBuffer commandBuffer,
+                                                          const VkCommandBufferBeginInfo *pBeginInfo)
 {
     struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
     VkResult result = cb->device->vk.BeginCommandBuffer(commandBuffer, pBeginInfo);

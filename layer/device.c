@@ -21,7 +21,8 @@ static void *chain_find(const void *chain, VkStructureType type)
 static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && ((const VkLayerDeviceCreateInfo *)s)->function == function)
+        if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+            ((const VkLayerDeviceCreateInfo *)s)->function == function)
             return (VkLayerDeviceCreateInfo *)(uintptr_t)s;
     return NULL;
 }
@@ -29,7 +30,8 @@ static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkL
 /* Features with which shaders reach memory that no descriptor names. */
 static bool is_bindless(const VkDeviceCreateInfo *info)
 {
-    const VkPhysicalDeviceVulkan12Features *core = chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const VkPhysicalDeviceVulkan12Features *core =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
     const VkPhysicalDeviceBufferDeviceAddressFeatures *address =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
     return (core && core->bufferDeviceAddress) || (address && address->bufferDeviceAddress);
@@ -43,18 +45,20 @@ static void describe_device(const struct layer_device *dev)
 
     cJSON_AddStringToObject(machine, "device", p->deviceName);
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
+    VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                               .pNext = &driver};
     /* VkPhysicalDeviceDriverProperties is core in 1.2. */
     if (p->apiVersion >= VK_API_VERSION_1_2 && dev->instance->api_version >= VK_API_VERSION_1_1 &&
         dev->instance->vk.GetPhysicalDeviceProperties2)
-        dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle), &properties2);
+        dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle),
+                                                       &properties2);
     if (driver.driverName[0])
         snprintf(version, sizeof version, "%.30s %.30s", driver.driverName, driver.driverInfo);
     else
         snprintf(version, sizeof version, "0x%x", p->driverVersion);
     cJSON_AddStringToObject(machine, "driver", version);
-    snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(p->apiVersion), VK_API_VERSION_MINOR(p->apiVersion),
-             VK_API_VERSION_PATCH(p->apiVersion));
+    snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(p->apiVersion),
+             VK_API_VERSION_MINOR(p->apiVersion), VK_API_VERSION_PATCH(p->apiVersion));
     cJSON_AddStringToObject(machine, "api_version", version);
     cJSON_AddNumberToObject(machine, "vendor_id", p->vendorID);
     cJSON_AddNumberToObject(machine, "device_id", p->deviceID);
@@ -94,7 +98,8 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     return lap_memtrack_create(&options, &dev->memtrack) == LAP_OK;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice, const VkDeviceCreateInfo *pCreateInfo,
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,
+                                                    const VkDeviceCreateInfo *pCreateInfo,
                                                     const VkAllocationCallbacks *pAllocator, VkDevice *pDevice)
 {
     struct layer_physical_device *gpu = layer_physical_device_of(physicalDevice);
@@ -149,7 +154,7 @@ static void collect_of_device(void *user, uint64_t key, void *value)
 {
     struct handles_of *found = user;
     const struct layer_device *owner = found->type == GEN_HANDLE_VkQueue ? ((struct layer_queue *)value)->device
-                                                                        : ((struct layer_cmdbuf *)value)->device;
+                                                                         : ((struct layer_cmdbuf *)value)->device;
     if (owner == found->device && found->count < found->capacity)
         found->handles[found->count++] = key;
 }
@@ -205,12 +210,14 @@ static void queue_found(struct layer_device *dev, VkQueue handle, uint32_t famil
     queue->handle = handle;
     queue->family = family;
     queue->number = number;
-    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(gen_VkPhysicalDevice(dev->physical_device->object.handle), &count, families);
+    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(gen_VkPhysicalDevice(dev->physical_device->object.handle),
+                                                             &count, families);
     queue->flags = family < count ? families[family].queueFlags : 0;
     queue->device = dev;
 }
 
-VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue(VkDevice device, uint32_t queueFamilyIndex, uint32_t queueIndex, VkQueue *pQueue)
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue(VkDevice device, uint32_t queueFamilyIndex, uint32_t queueIndex,
+                                                  VkQueue *pQueue)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
 
@@ -223,7 +230,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue(VkDevice device, uint32_t queu
     }
 }
 
-VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *pQueueInfo, VkQueue *pQueue)
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *pQueueInfo,
+                                                   VkQueue *pQueue)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry: what the loader calls. Interface version 2: one exported negotiate function hands out the others; the remaining
- * exports are what Android's loader asks for (layers_extensions.cpp).
+ * entry: what the loader calls. Interface version 2: one exported negotiate function hands out the others; the
+ * remaining exports are what Android's loader asks for (layers_extensions.cpp).
  *
- * While the layer is not armed only the two chains (instance and device creation) are intercepted, because the loader's chain
- * elements must be advanced; everything else goes straight to the next layer.
+ * While the layer is not armed only the two chains (instance and device creation) are intercepted, because the loader's
+ * chain elements must be advanced; everything else goes straight to the next layer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +17,27 @@
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *pName);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
-                                                                      VkLayerProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char *pLayerName, uint32_t *pPropertyCount,
-                                                                            VkExtensionProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
-                                                                          uint32_t *pPropertyCount, VkExtensionProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount,
+                                                                         VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice,
+                                                                       uint32_t *pPropertyCount,
+                                                                       VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char *pLayerName,
+                                                                             uint32_t *pPropertyCount,
+                                                                             VkExtensionProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
+                                                                           const char *pLayerName,
+                                                                           uint32_t *pPropertyCount,
+                                                                           VkExtensionProperties *pProperties);
 
 static const VkExtensionProperties own_device_extensions[] = {
     {VK_EXT_TOOLING_INFO_EXTENSION_NAME, VK_EXT_TOOLING_INFO_SPEC_VERSION},
 };
 
-static bool is_own_name(const char *name) { return name && strcmp(name, LAPILLI_LAYER_NAME) == 0; }
+static bool is_own_name(const char *name)
+{
+    return name && strcmp(name, LAPILLI_LAYER_NAME) == 0;
+}
 
 /* The two-call idiom: VK_INCOMPLETE when there is less room than there are elements. */
 static VkResult give(const void *from, uint32_t have, size_t bytes, uint32_t *count, void *to)
@@ -47,23 +55,26 @@ static VkResult give(const void *from, uint32_t have, size_t bytes, uint32_t *co
 
 static VkResult give_own_layer(uint32_t *count, VkLayerProperties *properties)
 {
-    const VkLayerProperties own = {
-        LAPILLI_LAYER_NAME, VK_HEADER_VERSION_COMPLETE, LAPILLI_IMPLEMENTATION_VERSION, LAPILLI_LAYER_DESCRIPTION};
+    const VkLayerProperties own = {LAPILLI_LAYER_NAME, VK_HEADER_VERSION_COMPLETE, LAPILLI_IMPLEMENTATION_VERSION,
+                                   LAPILLI_LAYER_DESCRIPTION};
     return give(&own, 1, sizeof own, count, properties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceLayerProperties(uint32_t *pPropertyCount,
+                                                                        VkLayerProperties *pProperties)
 {
     return give_own_layer(pPropertyCount, pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice,
+                                                                      uint32_t *pPropertyCount,
                                                                       VkLayerProperties *pProperties)
 {
     return give_own_layer(pPropertyCount, pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceExtensionProperties(const char *pLayerName, uint32_t *pPropertyCount,
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceExtensionProperties(const char *pLayerName,
+                                                                            uint32_t *pPropertyCount,
                                                                             VkExtensionProperties *pProperties)
 {
     if (!is_own_name(pLayerName))
@@ -77,7 +88,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceVersion(uint32_t *pApiVe
     return VK_SUCCESS;
 }
 
-static int compare_names(const void *key, const void *element) { return strcmp(key, *(const char *const *)element); }
+static int compare_names(const void *key, const void *element)
+{
+    return strcmp(key, *(const char *const *)element);
+}
 
 bool layer_shows_extension(const char *extension)
 {
@@ -85,8 +99,10 @@ bool layer_shows_extension(const char *extension)
            !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
-                                                                          uint32_t *pPropertyCount, VkExtensionProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
+                                                                          const char *pLayerName,
+                                                                          uint32_t *pPropertyCount,
+                                                                          VkExtensionProperties *pProperties)
 {
     struct layer_instance *instance;
     VkExtensionProperties *all = NULL;
@@ -94,8 +110,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhys
     VkResult result;
 
     if (is_own_name(pLayerName))
-        return give(own_device_extensions, sizeof own_device_extensions / sizeof *own_device_extensions, sizeof *pProperties,
-                    pPropertyCount, pProperties);
+        return give(own_device_extensions, sizeof own_device_extensions / sizeof *own_device_extensions,
+                    sizeof *pProperties, pPropertyCount, pProperties);
     if (!physicalDevice || !(instance = layer_instance_of_VkPhysicalDevice(physicalDevice)))
         return VK_ERROR_LAYER_NOT_PRESENT;
     if (layer.pass_through || pLayerName)
@@ -120,7 +136,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhys
     return result;
 }
 
-static int compare_entries(const void *key, const void *element) { return strcmp(key, ((const struct gen_entry *)element)->name); }
+static int compare_entries(const void *key, const void *element)
+{
+    return strcmp(key, ((const struct gen_entry *)element)->name);
+}
 
 static const struct gen_entry *find_entry(const char *name)
 {
@@ -135,8 +154,8 @@ static bool is_available(const void *dispatch, const struct gen_entry *entry)
     return next != NULL;
 }
 
-static const char *const chain_commands[] = {"vkCreateDevice", "vkDestroyDevice", "vkDestroyInstance", "vkGetDeviceProcAddr",
-                                             "vkGetInstanceProcAddr"};
+static const char *const chain_commands[] = {"vkCreateDevice", "vkDestroyDevice", "vkDestroyInstance",
+                                             "vkGetDeviceProcAddr", "vkGetInstanceProcAddr"};
 
 static bool is_chain_command(const char *name)
 {
@@ -187,13 +206,16 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(Vk
     if (!instance)
         return NULL;
     if (!entry || entry->device_level || layer.pass_through)
-        return instance->next_get_physical_device_proc_addr ? instance->next_get_physical_device_proc_addr(handle, pName) : NULL;
+        return instance->next_get_physical_device_proc_addr
+                   ? instance->next_get_physical_device_proc_addr(handle, pName)
+                   : NULL;
     return is_available(&instance->vk, entry) ? entry->function : NULL;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct)
 {
-    if (!pVersionStruct || pVersionStruct->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT || pVersionStruct->loaderLayerInterfaceVersion < 2)
+    if (!pVersionStruct || pVersionStruct->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
+        pVersionStruct->loaderLayerInterfaceVersion < 2)
         return VK_ERROR_INITIALIZATION_FAILED;
     pVersionStruct->loaderLayerInterfaceVersion = 2;
     pVersionStruct->pfnGetInstanceProcAddr = capture_GetInstanceProcAddr;
@@ -212,12 +234,14 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, co
     return capture_GetDeviceProcAddr(device, pName);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount,
+                                                                  VkLayerProperties *pProperties)
 {
     return give_own_layer(pPropertyCount, pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount,
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice,
+                                                                uint32_t *pPropertyCount,
                                                                 VkLayerProperties *pProperties)
 {
     return give_own_layer(pPropertyCount, pProperties);
@@ -229,8 +253,9 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char
     return capture_EnumerateInstanceExtensionProperties(pLayerName, pPropertyCount, pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
-                                                                    uint32_t *pPropertyCount, VkExtensionProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
+                                                                    const char *pLayerName, uint32_t *pPropertyCount,
+                                                                    VkExtensionProperties *pProperties)
 {
     return capture_EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
 }

@@ -7,13 +7,13 @@
 #include "base/version.h"
 #include "gen_layer.h"
 
-#define RECORD(command, ...)                                                         \
-    do {                                                                             \
-        struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vk##command, 0); \
-        if (enc) {                                                                   \
-            gen_encode_vk##command(enc, __VA_ARGS__);                                \
-            layer_packet_end();                                                      \
-        }                                                                            \
+#define RECORD(command, ...)                                                                                           \
+    do {                                                                                                               \
+        struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vk##command, 0);                                   \
+        if (enc) {                                                                                                     \
+            gen_encode_vk##command(enc, __VA_ARGS__);                                                                  \
+            layer_packet_end();                                                                                        \
+        }                                                                                                              \
     } while (0)
 
 VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures(VkPhysicalDevice physicalDevice,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance: the loader's instance chain, physical devices and what they show. Loader-Layer interface, "Layer Instance/Device
- * creation": the chain element is advanced before calling down, nothing is touched on failure, and no trampoline of the loader
- * is called from here.
+ * instance: the loader's instance chain, physical devices and what they show. Loader-Layer interface, "Layer
+ * Instance/Device creation": the chain element is advanced before calling down, nothing is touched on failure, and no
+ * trampoline of the loader is called from here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static bool names_layer(const VkInstanceCreateInfo *info)
     return false;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
-                                                      VkInstance *pInstance)
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo *pCreateInfo,
+                                                      const VkAllocationCallbacks *pAllocator, VkInstance *pInstance)
 {
     VkLayerInstanceCreateInfo *link = instance_link(pCreateInfo);
     PFN_vkGetInstanceProcAddr next;
@@ -130,11 +130,13 @@ struct layer_physical_device *layer_physical_device_add(struct layer_instance *i
     instance->vk.GetPhysicalDeviceMemoryProperties(handle, &gpu->memory);
     for (uint32_t i = 0; i < gpu->memory.memoryTypeCount; i++)
         types[i] = (struct lap_type){gpu->memory.memoryTypes[i].propertyFlags, gpu->memory.memoryTypes[i].heapIndex};
-    lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount, layer.options.real_memory_types || layer.pass_through);
+    lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount,
+                   layer.options.real_memory_types || layer.pass_through);
     return gpu;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance instance_handle, uint32_t *pPhysicalDeviceCount,
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance instance_handle,
+                                                                uint32_t *pPhysicalDeviceCount,
                                                                 VkPhysicalDevice *pPhysicalDevices)
 {
     struct layer_instance *instance = layer_instance_of_VkInstance(instance_handle);
@@ -142,7 +144,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance insta
 
     for (uint32_t i = 0; result >= 0 && pPhysicalDevices && i < *pPhysicalDeviceCount; i++)
         layer_physical_device_add(instance, pPhysicalDevices[i]);
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
+    struct lap_enc *enc =
+        layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkEnumeratePhysicalDevices(enc, instance_handle, pPhysicalDeviceCount, pPhysicalDevices, result);
         layer_packet_end();
@@ -150,18 +153,22 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance insta
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDeviceGroups(VkInstance instance_handle, uint32_t *pPhysicalDeviceGroupCount,
-                                                                     VkPhysicalDeviceGroupProperties *pPhysicalDeviceGroupProperties)
+VKAPI_ATTR VkResult VKAPI_CALL
+capture_EnumeratePhysicalDeviceGroups(VkInstance instance_handle, uint32_t *pPhysicalDeviceGroupCount,
+                                      VkPhysicalDeviceGroupProperties *pPhysicalDeviceGroupProperties)
 {
     struct layer_instance *instance = layer_instance_of_VkInstance(instance_handle);
-    VkResult result = instance->vk.EnumeratePhysicalDeviceGroups(instance_handle, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties);
+    VkResult result = instance->vk.EnumeratePhysicalDeviceGroups(instance_handle, pPhysicalDeviceGroupCount,
+                                                                 pPhysicalDeviceGroupProperties);
 
     for (uint32_t i = 0; result >= 0 && pPhysicalDeviceGroupProperties && i < *pPhysicalDeviceGroupCount; i++)
         for (uint32_t j = 0; j < pPhysicalDeviceGroupProperties[i].physicalDeviceCount; j++)
             layer_physical_device_add(instance, pPhysicalDeviceGroupProperties[i].physicalDevices[j]);
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
+    struct lap_enc *enc =
+        layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
-        gen_encode_vkEnumeratePhysicalDeviceGroups(enc, instance_handle, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties, result);
+        gen_encode_vkEnumeratePhysicalDeviceGroups(enc, instance_handle, pPhysicalDeviceGroupCount,
+                                                   pPhysicalDeviceGroupProperties, result);
         layer_packet_end();
     }
     return result;

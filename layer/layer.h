@@ -2,10 +2,10 @@
 /*
  * layer: the records behind the program's handles and the one table that holds them.
  *
- * Records are found by handle in lock-free maps (base/map.h): one map per handle type for instance-level and dispatchable
- * handles (layer.tables), and one per device for the others (device->tables). A record lives from the creating call's return
- * to the destroying call's entry; the specification's external synchronisation of destruction keeps it valid while a call uses
- * it. Handles are never wrapped: what the program holds is what the driver gave.
+ * Records are found by handle in lock-free maps (base/map.h): one map per handle type for instance-level and
+ * dispatchable handles (layer.tables), and one per device for the others (device->tables). A record lives from the
+ * creating call's return to the destroying call's entry; the specification's external synchronisation of destruction
+ * keeps it valid while a call uses it. Handles are never wrapped: what the program holds is what the driver gave.
  *
  * The program must never fail because of us: when memory is short or the file can't be written, recording stops
  * (layer_stop) and every entry point goes on as a pass-through.
@@ -17,8 +17,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <vulkan/vulkan.h>
 #include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
 
 #include "base/log.h"
 #include "base/object.h"
@@ -72,16 +72,17 @@ struct layer_device {
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
-    atomic_bool shaders_write;     /* some pipeline stores to descriptors */
-    bool bindless;                 /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
-    pthread_mutex_t submit_mutex;  /* all of the next four, and what resources name */
-    struct layer_submission *submissions, *last_submission; /* not yet known to be finished, in the order of submission */
+    atomic_bool shaders_write; /* some pipeline stores to descriptors */
+    bool bindless; /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
+    pthread_mutex_t submit_mutex; /* all of the next four, and what resources name */
+    struct layer_submission *submissions,
+        *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;
     uint64_t submit_serial;
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
-    struct lap_map resources;      /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
+    struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched submitted, batch, batch_unchecked; /* of the submit that is under way: kept for their memory */
-    struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
+    struct lap_readback *readback;                        /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
 };
 
@@ -99,17 +100,17 @@ struct layer_buffer {
     struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
-    bool device_only;          /* bound to memory that the program can't map: the host never touches it */
-    bool non_coherent;         /* what the device wrote is seen only after the program invalidated it */
+    bool device_only;  /* bound to memory that the program can't map: the host never touches it */
+    bool non_coherent; /* what the device wrote is seen only after the program invalidated it */
 };
 
 struct layer_image {
     struct lap_object object;
     struct lap_memobj *memobj;
-    VkImageCreateInfo info;      /* pNext and pQueueFamilyIndices cleared */
-    VkDeviceSize bytes;          /* from its memory requirements when bound */
-    bool device_only;            /* as in layer_buffer */
-    VkSwapchainKHR swapchain;    /* of presentable images */
+    VkImageCreateInfo info;   /* pNext and pQueueFamilyIndices cleared */
+    VkDeviceSize bytes;       /* from its memory requirements when bound */
+    bool device_only;         /* as in layer_buffer */
+    VkSwapchainKHR swapchain; /* of presentable images */
     uint32_t swapchain_index;
 };
 
@@ -133,7 +134,7 @@ struct layer_descriptor_binding {
 struct layer_set_layout_data {
     atomic_uint references;
     uint32_t binding_count, slot_count, dynamic_count;
-    bool update_after_bind, variable_count; /* variable_count: of the last binding */
+    bool update_after_bind, variable_count;     /* variable_count: of the last binding */
     struct layer_descriptor_binding bindings[]; /* sorted by binding number; slots in the same order */
 };
 
@@ -155,7 +156,7 @@ struct layer_descriptor_set {
     struct layer_descriptor_set *next_in_pool, **previous_in_pool;
     struct layer_descriptor_slot *slots; /* NULL until one of them names something */
     uint32_t slot_count;
-    bool unknown; /* something was copied here from a set that keeps no slots */
+    bool unknown;      /* something was copied here from a set that keeps no slots */
     uint64_t resolved; /* the last submit for which its slots were looked up; under submit_mutex */
 };
 
@@ -199,9 +200,9 @@ struct layer_cmdbuf {
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
-    struct lap_touched touched;      /* ranges that the commands name directly */
-    struct lap_touched unchecked;    /* those of them whose contents differ from run to run (queries, time stamps) */
-    struct layer_cmdbuf_sets *sets;  /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
+    struct lap_touched touched;     /* ranges that the commands name directly */
+    struct lap_touched unchecked;   /* those of them whose contents differ from run to run (queries, time stamps) */
+    struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
     struct layer_bound {
@@ -250,14 +251,14 @@ struct layer_state {
     struct lap_map maps[GEN_HANDLE_COUNT]; /* dispatchable and instance-level handles */
     struct lap_map *map_pointers[GEN_HANDLE_COUNT];
     struct lap_object_tables tables;
-    struct lap_map instances_by_table;     /* struct layer_instance by the loader's dispatch table pointer */
+    struct lap_map instances_by_table; /* struct layer_instance by the loader's dispatch table pointer */
     atomic_uint_fast64_t next_index[GEN_HANDLE_COUNT];
     pthread_mutex_t object_mutex[GEN_HANDLE_COUNT]; /* creation and destruction of records of one type */
     pthread_mutex_t recording_mutex;                /* opening and closing of the file */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;
-    bool resolved; /* options are */
+    bool resolved;               /* options are */
     atomic_uint_fast64_t frames; /* presented */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
     pthread_key_t thread_key;
@@ -268,9 +269,9 @@ extern struct layer_state layer;
 
 /* ---- object.c ---- */
 
-/* Adds the record of a handle that a call has just returned, or an alias when the driver returned a value that is known.
- * device is NULL for instance-level and dispatchable handles. The record is zeroed behind its head; its size follows from the
- * type. NULL when out of memory (recording then stops). */
+/* Adds the record of a handle that a call has just returned, or an alias when the driver returned a value that is
+ * known. device is NULL for instance-level and dispatchable handles. The record is zeroed behind its head; its size
+ * follows from the type. NULL when out of memory (recording then stops). */
 struct lap_object *layer_object_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 
 /* At the entry of a destroying call, after its packet was written: drops the newest alias or frees the record. */
@@ -281,8 +282,10 @@ static inline void *layer_object_get(const struct lap_object_tables *tables, enu
     return handle ? lap_map_get(tables->maps[type], handle) : NULL;
 }
 
-#define LAYER_GET(device, vk_type, handle) layer_object_get(&(device)->tables, GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle))
-#define LAYER_ADD(device, vk_type, handle) ((void *)layer_object_add((device), GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle)))
+#define LAYER_GET(device, vk_type, handle)                                                                             \
+    layer_object_get(&(device)->tables, GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle))
+#define LAYER_ADD(device, vk_type, handle)                                                                             \
+    ((void *)layer_object_add((device), GEN_HANDLE_##vk_type, gen_u64_##vk_type(handle)))
 
 /* True when records of this type live in layer.maps (gen_layer.c). */
 extern const bool gen_handle_global[GEN_HANDLE_COUNT];
@@ -319,8 +322,8 @@ void layer_recording_info(const char *json);
 void layer_frame_end(void);
 bool layer_is_recording(void);
 void layer_stop(const char *reason);
-/* At vkCreateInstance: resolves the options once and opens the file unless it is open. named: the program itself enabled the
- * layer. At process exit the file is closed. */
+/* At vkCreateInstance: resolves the options once and opens the file unless it is open. named: the program itself
+ * enabled the layer. At process exit the file is closed. */
 void layer_recording_start(bool named);
 
 /* ---- command_buffer.c ---- */

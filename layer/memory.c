@@ -147,10 +147,10 @@ VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory m
 
 /* The same calls with extensible parameters have one name from Vulkan 1.4 on and another one before. */
 #if defined(VK_VERSION_1_4)
-#define MAP_2(prefix) prefix##MapMemory2
+#define MAP_2(prefix)   prefix##MapMemory2
 #define UNMAP_2(prefix) prefix##UnmapMemory2
 #elif defined(VK_KHR_map_memory2)
-#define MAP_2(prefix) prefix##MapMemory2KHR
+#define MAP_2(prefix)   prefix##MapMemory2KHR
 #define UNMAP_2(prefix) prefix##UnmapMemory2KHR
 #endif
 

@@ -143,7 +143,7 @@ struct layer_instance *layer_instance_of_VkInstance(VkInstance handle)
 struct layer_instance *layer_instance_of_VkPhysicalDevice(VkPhysicalDevice handle)
 {
     /* The loader gives an instance and its physical devices the same dispatch table pointer. */
-    return lap_map_get(&layer.instances_by_table, (uint64_t)(uintptr_t)*(void **)handle);
+    return lap_map_get(&layer.instances_by_table, (uint64_t)(uintptr_t) * (void **)handle);
 }
 
 struct layer_physical_device *layer_physical_device_of(VkPhysicalDevice handle)
@@ -163,11 +163,17 @@ struct layer_queue *layer_queue_of(VkQueue handle)
     return lap_map_get(&layer.maps[GEN_HANDLE_VkQueue], gen_u64_VkQueue(handle));
 }
 
-struct layer_device *layer_device_of_VkQueue(VkQueue handle) { return layer_queue_of(handle)->device; }
+struct layer_device *layer_device_of_VkQueue(VkQueue handle)
+{
+    return layer_queue_of(handle)->device;
+}
 
 struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
 {
     return lap_map_get(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
 }
 
-struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle) { return layer_cmdbuf_of(handle)->device; }
+struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle)
+{
+    return layer_cmdbuf_of(handle)->device;
+}

@@ -24,7 +24,8 @@ struct option {
 
 static bool parse_bool(const char *text, bool *out)
 {
-    static const char *const yes[] = {"1", "true", "TRUE", "on", "yes"}, *const no[] = {"0", "false", "FALSE", "off", "no", ""};
+    static const char *const yes[] = {"1", "true", "TRUE", "on", "yes"}, *const no[] = {"0",   "false", "FALSE",
+                                                                                        "off", "no",    ""};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (strcmp(text, yes[i]) == 0)
             return *out = true, true;
@@ -44,12 +45,30 @@ static bool replace(char **place, const char *text)
     return true;
 }
 
-static bool set_armed(struct layer_options *options, const char *text) { return parse_bool(text, &options->armed); }
-static bool set_file(struct layer_options *options, const char *text) { return *text && replace(&options->file, text); }
-static bool set_report(struct layer_options *options, const char *text) { return replace(&options->report, text); }
-static bool set_verify(struct layer_options *options, const char *text) { return parse_bool(text, &options->verify); }
-static bool set_screenshot_dir(struct layer_options *options, const char *text) { return *text && replace(&options->screenshot_dir, text); }
-static bool set_log(struct layer_options *options, const char *text) { return lap_log_parse_level(text, &options->log_level); }
+static bool set_armed(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->armed);
+}
+static bool set_file(struct layer_options *options, const char *text)
+{
+    return *text && replace(&options->file, text);
+}
+static bool set_report(struct layer_options *options, const char *text)
+{
+    return replace(&options->report, text);
+}
+static bool set_verify(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->verify);
+}
+static bool set_screenshot_dir(struct layer_options *options, const char *text)
+{
+    return *text && replace(&options->screenshot_dir, text);
+}
+static bool set_log(struct layer_options *options, const char *text)
+{
+    return lap_log_parse_level(text, &options->log_level);
+}
 
 static bool set_memory_types(struct layer_options *options, const char *text)
 {
@@ -59,8 +78,10 @@ static bool set_memory_types(struct layer_options *options, const char *text)
 
 static bool set_write_watch(struct layer_options *options, const char *text)
 {
-    static const char *const names[] = {
-        [LAP_WATCH_AUTO] = "auto", [LAP_WATCH_PAGEMAP] = "pagemap", [LAP_WATCH_MPROTECT] = "mprotect", [LAP_WATCH_COMPARE] = "compare"};
+    static const char *const names[] = {[LAP_WATCH_AUTO] = "auto",
+                                        [LAP_WATCH_PAGEMAP] = "pagemap",
+                                        [LAP_WATCH_MPROTECT] = "mprotect",
+                                        [LAP_WATCH_COMPARE] = "compare"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(text, names[i]) == 0)
             return options->write_watch = (enum lap_watch_kind)i, true;
@@ -144,9 +165,9 @@ static const char *lookup(const struct option *option)
     return value && *value ? value : NULL;
 }
 
-/* Naming the layer is the request to record: in VK_INSTANCE_LAYERS or in the program's own list. Loaded as implicit layer, the
- * loader has checked LAPILLI_CAPTURE=1 already, but a settings file of the loader can force implicit layers on, so the variable is
- * looked at again. */
+/* Naming the layer is the request to record: in VK_INSTANCE_LAYERS or in the program's own list. Loaded as implicit
+ * layer, the loader has checked LAPILLI_CAPTURE=1 already, but a settings file of the loader can force implicit layers
+ * on, so the variable is looked at again. */
 static bool asked_for(bool named)
 {
     const char *armed = secure_getenv("LAPILLI_CAPTURE"), *layers = secure_getenv("VK_INSTANCE_LAYERS");
@@ -169,7 +190,8 @@ void layer_options_resolve(struct layer_options *options, bool named, const stru
         if (option->fallback && !option->set(options, option->fallback))
             options->armed = false; /* out of memory */
         if (value && !option->set(options, value))
-            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value, option->help);
+            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value,
+                    option->help);
     }
     if (!options->file)
         options->armed = false;
@@ -218,12 +240,24 @@ char *layer_options_path(const struct layer_options *options, unsigned attempt)
             continue;
         }
         switch (*++p) {
-        case 'p': fprintf(out, "%ld", (long)getpid()); break;
-        case 'e': fputs(program, out); break;
-        case 't': fputs(stamp, out); break;
-        case 'n': fputs(number, out), numbered = true; break;
-        case '%': fputc('%', out); break;
-        default: fputc('%', out), fputc(*p, out); break;
+        case 'p':
+            fprintf(out, "%ld", (long)getpid());
+            break;
+        case 'e':
+            fputs(program, out);
+            break;
+        case 't':
+            fputs(stamp, out);
+            break;
+        case 'n':
+            fputs(number, out), numbered = true;
+            break;
+        case '%':
+            fputc('%', out);
+            break;
+        default:
+            fputc('%', out), fputc(*p, out);
+            break;
         }
     }
     if (fclose(out) != 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options: what a user can set for the layer. One table (options.c) gives name, environment variable, settings key, default
- * and help; it is resolved once, at the first vkCreateInstance, in the order environment, vk_layer_settings.txt, default.
- * In a setuid or setgid program nothing is honoured and the layer is off.
+ * options: what a user can set for the layer. One table (options.c) gives name, environment variable, settings key,
+ * default and help; it is resolved once, at the first vkCreateInstance, in the order environment,
+ * vk_layer_settings.txt, default. In a setuid or setgid program nothing is honoured and the layer is off.
  */
 #ifndef LAP_LAYER_OPTIONS_H
 #define LAP_LAYER_OPTIONS_H
@@ -20,9 +20,9 @@ struct layer_frame_list {
 };
 
 struct layer_options {
-    bool armed;       /* recording was asked for */
-    char *file;       /* pattern: %p pid, %e program, %t time, %n number, %% */
-    char *report;     /* a file to which the path of each trace is appended, or NULL */
+    bool armed;   /* recording was asked for */
+    char *file;   /* pattern: %p pid, %e program, %t time, %n number, %% */
+    char *report; /* a file to which the path of each trace is appended, or NULL */
     bool verify;
     bool real_memory_types;
     enum lap_watch_kind write_watch;
@@ -32,8 +32,8 @@ struct layer_options {
     char *screenshot_dir;
 };
 
-/* Resolves all options. named: the program enabled the layer by its name, which asks for a recording unless LAPILLI_CAPTURE says
- * otherwise. Bad values are reported to the log and replaced by the default. */
+/* Resolves all options. named: the program enabled the layer by its name, which asks for a recording unless
+ * LAPILLI_CAPTURE says otherwise. Bad values are reported to the log and replaced by the default. */
 void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log);
 void layer_options_finish(struct layer_options *options);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at the
- * first vkCreateInstance that finds the layer armed and closed when the process ends (the library is never unloaded).
+ * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at
+ * the first vkCreateInstance that finds the layer armed and closed when the process ends (the library is never
+ * unloaded).
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -12,10 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "layer/layer.h"
 #include "base/version.h"
+#include "layer/layer.h"
 
-struct layer_state layer = {.recording_mutex = PTHREAD_MUTEX_INITIALIZER, .log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
+struct layer_state layer = {.recording_mutex = PTHREAD_MUTEX_INITIALIZER,
+                            .log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
 
 struct layer_thread {
     struct lap_stream *stream;
@@ -63,9 +65,15 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
     return lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
 }
 
-void layer_packet_end(void) { lap_packet_end(current_thread->stream); }
+void layer_packet_end(void)
+{
+    lap_packet_end(current_thread->stream);
+}
 
-uint64_t layer_packet_ticket(void) { return current_thread->ticket; }
+uint64_t layer_packet_ticket(void)
+{
+    return current_thread->ticket;
+}
 
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result)
 {
@@ -202,7 +210,8 @@ void layer_recording_start(bool named)
         layer.log.level = layer.options.log_level;
         layer.pass_through = !layer.options.armed;
         if (layer.options.armed) {
-            if (pthread_key_create(&layer.thread_key, thread_ended) == 0 && pthread_atfork(NULL, NULL, forked_child) == 0)
+            if (pthread_key_create(&layer.thread_key, thread_ended) == 0 &&
+                pthread_atfork(NULL, NULL, forked_child) == 0)
                 open_file();
             else
                 lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render passes: which attachments each subpass has. Pipelines ignore state for attachments that their subpass lacks, and a
- * pointer that is ignored must not be followed (codegen/support/conditions.h).
+ * render passes: which attachments each subpass has. Pipelines ignore state for attachments that their subpass lacks,
+ * and a pointer that is ignored must not be followed (codegen/support/conditions.h).
  */
 #include <stdlib.h>
 
@@ -35,8 +35,9 @@ void hook_after_CreateRenderPass(struct layer_device *dev, VkDevice device, cons
     for (uint32_t i = 0; pass && i < pCreateInfo->subpassCount; i++) {
         const VkSubpassDescription *subpass = &pCreateInfo->pSubpasses[i];
         const VkAttachmentReference *depth = subpass->pDepthStencilAttachment;
-        pass->attachments[i] = (uint8_t)((subpass->colorAttachmentCount ? COND_HAS_COLOR : 0) |
-                                         (depth && depth->attachment != VK_ATTACHMENT_UNUSED ? COND_HAS_DEPTH_STENCIL : 0));
+        pass->attachments[i] =
+            (uint8_t)((subpass->colorAttachmentCount ? COND_HAS_COLOR : 0) |
+                      (depth && depth->attachment != VK_ATTACHMENT_UNUSED ? COND_HAS_DEPTH_STENCIL : 0));
     }
 }
 
@@ -48,7 +49,8 @@ void hook_after_CreateRenderPass2(struct layer_device *dev, VkDevice device, con
     for (uint32_t i = 0; pass && i < pCreateInfo->subpassCount; i++) {
         const VkSubpassDescription2 *subpass = &pCreateInfo->pSubpasses[i];
         const VkAttachmentReference2 *depth = subpass->pDepthStencilAttachment;
-        pass->attachments[i] = (uint8_t)((subpass->colorAttachmentCount ? COND_HAS_COLOR : 0) |
-                                         (depth && depth->attachment != VK_ATTACHMENT_UNUSED ? COND_HAS_DEPTH_STENCIL : 0));
+        pass->attachments[i] =
+            (uint8_t)((subpass->colorAttachmentCount ? COND_HAS_COLOR : 0) |
+                      (depth && depth->attachment != VK_ATTACHMENT_UNUSED ? COND_HAS_DEPTH_STENCIL : 0));
     }
 }

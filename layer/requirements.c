@@ -7,13 +7,13 @@ static uint32_t shown(const struct layer_device *dev, uint32_t mask)
     return lap_types_shown_mask(&dev->physical_device->types, mask);
 }
 
-#define RECORD(command, ...)                                                        \
-    do {                                                                            \
-        struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vk##command, 0); \
-        if (enc) {                                                                  \
-            gen_encode_vk##command(enc, __VA_ARGS__);                               \
-            layer_packet_end();                                                     \
-        }                                                                           \
+#define RECORD(command, ...)                                                                                           \
+    do {                                                                                                               \
+        struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vk##command, 0);                                    \
+        if (enc) {                                                                                                     \
+            gen_encode_vk##command(enc, __VA_ARGS__);                                                                  \
+            layer_packet_end();                                                                                        \
+        }                                                                                                              \
     } while (0)
 
 VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,

@@ -9,7 +9,10 @@ static uint32_t at_level(uint32_t extent, uint32_t mip_level)
     return size ? size : 1;
 }
 
-static uint32_t blocks(uint32_t texels, uint32_t block) { return block > 1 ? (texels + block - 1) / block : texels; }
+static uint32_t blocks(uint32_t texels, uint32_t block)
+{
+    return block > 1 ? (texels + block - 1) / block : texels;
+}
 
 static bool is_plane(VkImageAspectFlags aspect)
 {

@@ -15,7 +15,10 @@ struct collect {
 
 /* ---- scanning ---- */
 
-static bool exposed(const struct lap_mem *mem) { return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT); }
+static bool exposed(const struct lap_mem *mem)
+{
+    return mem->mapped && (mem->flags & LAP_MEM_HOST_COHERENT);
+}
 
 /* Touched ranges overlap in objects, and objects overlap in memory: sets, so that no byte is read twice. */
 struct to_scan {

@@ -79,7 +79,7 @@ struct lap_piece {
     struct lap_memobj *object;
 };
 
-#define LAP_PIECE_OF_MEM(node) ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_mem)))
+#define LAP_PIECE_OF_MEM(node)    ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_mem)))
 #define LAP_PIECE_OF_OBJECT(node) ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_object)))
 
 /* tracker.c. No lock is held. `ops` NULL: compare. */

@@ -51,6 +51,9 @@ bool lap_interval_first_hole(const struct lap_interval *set, uint64_t begin, uin
 bool lap_interval_intersects(const struct lap_interval *set, uint64_t begin, uint64_t end);
 uint64_t lap_interval_bytes(const struct lap_interval *set); /* O(n) */
 
-static inline bool lap_interval_empty(const struct lap_interval *set) { return set->root == 0; }
+static inline bool lap_interval_empty(const struct lap_interval *set)
+{
+    return set->root == 0;
+}
 
 #endif

@@ -33,7 +33,8 @@ struct lap_memtrack_options {
     const struct lap_log *log;
 };
 
-enum lap_status lap_memtrack_create(const struct lap_memtrack_options *options, struct lap_memtrack **out) LAP_MUST_CHECK;
+enum lap_status lap_memtrack_create(const struct lap_memtrack_options *options,
+                                    struct lap_memtrack **out) LAP_MUST_CHECK;
 void lap_memtrack_destroy(struct lap_memtrack **tracker); /* frees what is still in it too */
 
 /* "compare", "mprotect" or "pagemap", and why it was picked (both static or owned by the tracker). */
@@ -47,18 +48,20 @@ enum lap_mem_flags {
     LAP_MEM_HOST_COHERENT = 2, /* without it only flushed ranges count as written */
     /* Newly allocated and not imported: what it holds before anybody wrote is undefined, often what an earlier owner of
      * the pages left. A program that stores the very same values can't be noticed by comparing, so bytes that are not
-     * zero when they are mapped for the first time count as written by the host, unless the device wrote them. Don't set
-     * it for imported memory. */
+     * zero when they are mapped for the first time count as written by the host, unless the device wrote them. Don't
+     * set it for imported memory. */
     LAP_MEM_FRESH = 4
 };
 
-enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out) LAP_MUST_CHECK;
+enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags,
+                               struct lap_mem **out) LAP_MUST_CHECK;
 /* Objects that are still bound lose their memory. */
 void lap_mem_destroy(struct lap_mem **mem);
 
-/* The program mapped [offset, offset + bytes) and got `pointer` (which need not be page-aligned) for its first byte. What
- * the memory holds at this moment is no host write: it becomes the baseline (but see LAP_MEM_FRESH). bytes may be
- * UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY, which every collect then repeats. */
+/* The program mapped [offset, offset + bytes) and got `pointer` (which need not be page-aligned) for its first byte.
+ * What the memory holds at this moment is no host write: it becomes the baseline (but see LAP_MEM_FRESH). bytes may be
+ * UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY, which every collect then repeats.
+ */
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
 /* Before the driver unmaps: scans what was written and keeps it. */
 void lap_mem_unmap(struct lap_mem *mem);
@@ -78,25 +81,35 @@ void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes
 enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
                                   struct lap_memobj **out) LAP_MUST_CHECK;
 void lap_memobj_destroy(struct lap_memobj **object);
-/* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it. An object may be
- * bound in several pieces (sparse): object_offset and bytes say which part; one piece replaces what it covers. */
+/* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it. An object may
+ * be bound in several pieces (sparse): object_offset and bytes say which part; one piece replaces what it covers. */
 enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
                                 uint64_t bytes) LAP_MUST_CHECK;
 void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64_t bytes);
-/* Memory, offset and presence of another live object in the same bytes. mem NULL when not bound (first piece is told). */
-struct lap_memobj_place { struct lap_mem *mem; uint64_t offset; bool aliased; };
+/* Memory, offset and presence of another live object in the same bytes. mem NULL when not bound (first piece is told).
+ */
+struct lap_memobj_place {
+    struct lap_mem *mem;
+    uint64_t offset;
+    bool aliased;
+};
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
 void *lap_memobj_user(const struct lap_memobj *object);
 
 /* ---- touched and written ranges ---- */
 
-/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. Its objects must
- * be alive in every call that gets the list, lap_touched_add included.
+/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. Its objects
+ * must be alive in every call that gets the list, lap_touched_add included.
  *
- * `written` is a promise: the device owns these bytes from the submit that names them until lap_memtrack_device_wrote, and
- * the host stores nothing there in between. Where that isn't known (a storage buffer that a shader may write somewhere),
- * say false: the device's bytes may then be sent as if the host had stored them, but no store of the host is lost. */
-struct lap_touched_range { struct lap_memobj *object; uint64_t offset, bytes; bool written; };
+ * `written` is a promise: the device owns these bytes from the submit that names them until lap_memtrack_device_wrote,
+ * and the host stores nothing there in between. Where that isn't known (a storage buffer that a shader may write
+ * somewhere), say false: the device's bytes may then be sent as if the host had stored them, but no store of the host
+ * is lost. */
+struct lap_touched_range {
+    struct lap_memobj *object;
+    uint64_t offset, bytes;
+    bool written;
+};
 struct lap_touched {
     struct lap_touched_range *ranges;
     size_t count, capacity;
@@ -106,33 +119,39 @@ void lap_touched_init(struct lap_touched *touched);
 void lap_touched_finish(struct lap_touched *touched);
 void lap_touched_reset(struct lap_touched *touched);
 /* bytes UINT64_MAX: to the object's end. Ranges outside the object are clamped. False when out of memory. */
-bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written);
+bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                     bool written);
 bool lap_touched_append(struct lap_touched *touched, const struct lap_touched *more);
-/* Sorts by object (in the order of creation), read before written, and merges. Changes nothing about what is touched. */
+/* Sorts by object (in the order of creation), read before written, and merges. Changes nothing about what is touched.
+ */
 void lap_touched_seal(struct lap_touched *touched);
 
 /* Gets one run of bytes to send, in a copy that is valid during the call. Called under the tracker's mutex. */
-typedef enum lap_status (*lap_emit_fn)(void *context, void *object_user, uint64_t object_offset, const void *data, uint64_t bytes);
+typedef enum lap_status (*lap_emit_fn)(void *context, void *object_user, uint64_t object_offset, const void *data,
+                                       uint64_t bytes);
 
 /* What flushes and unmaps scanned since the last collect is counted with the next one. */
-struct lap_collect_stats { uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans; };
+struct lap_collect_stats {
+    uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans;
+};
 
-/* At submit: scans exposed memory that the touched ranges (or, with touched NULL or ->everything, all objects) lie in and
- * emits what is pending there, at most 1 MiB a call. Objects with host_readable_layout false (optimal images) are never
- * emitted. Where a touched range is ->written, what is pending for other objects in the same bytes is emitted too.
- * When emit returns anything but LAP_OK, collect stops and returns that; what was not emitted stays pending.
- * stats may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
+/* At submit: scans exposed memory that the touched ranges (or, with touched NULL or ->everything, all objects) lie in
+ * and emits what is pending there, at most 1 MiB a call. Objects with host_readable_layout false (optimal images) are
+ * never emitted. Where a touched range is ->written, what is pending for other objects in the same bytes is emitted
+ * too. When emit returns anything but LAP_OK, collect stops and returns that; what was not emitted stays pending. stats
+ * may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
                                      void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
 
 /* The program has learnt that the device finished writing these ranges (those with ->written): their bytes are no host
- * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the host owns keep counting. Ranges in memory that is not mapped are remembered. */
+ * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the
+ * host owns keep counting. Ranges in memory that is not mapped are remembered. */
 void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched);
 
-/* Submitted work of which the program does not know that it is finished writes these ranges (those with ->written). No scan
- * compares their bytes: it would take what the device has stored so far for the host's, and sent to a replay that would undo
- * the replay device's work. With `only`, what earlier calls named is not busy any more: after lap_memtrack_device_wrote,
- * name what is left. touched NULL: nothing. */
+/* Submitted work of which the program does not know that it is finished writes these ranges (those with ->written). No
+ * scan compares their bytes: it would take what the device has stored so far for the host's, and sent to a replay that
+ * would undo the replay device's work. With `only`, what earlier calls named is not busy any more: after
+ * lap_memtrack_device_wrote, name what is left. touched NULL: nothing. */
 void lap_memtrack_device_busy(struct lap_memtrack *tracker, const struct lap_touched *touched, bool only);
 
 #endif

@@ -204,8 +204,8 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
     lap_memtrack_lock(tracker);
     unbind(object, object_offset, object_offset + bytes, &spare);
     set_piece(piece, object, object_offset, mem, offset, bytes);
-    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not so
-     * what the device is about to write: an alias of the object is in use there. */
+    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not
+     * so what the device is about to write: an alias of the object is in use there. */
     while (lap_interval_first_in(&mem->written, at, end, &from, &to)) {
         uint64_t hole_begin, hole_end;
         for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end)
@@ -246,4 +246,7 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     return place;
 }
 
-void *lap_memobj_user(const struct lap_memobj *object) { return object->user; }
+void *lap_memobj_user(const struct lap_memobj *object)
+{
+    return object->user;
+}

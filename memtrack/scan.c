@@ -122,7 +122,8 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
     joiner_flush(&joiner);
 }
 
-/* Compares what no submitted work is writing now. The rest stays a candidate: it is compared when the work has finished. */
+/* Compares what no submitted work is writing now. The rest stays a candidate: it is compared when the work has
+ * finished. */
 static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     uint64_t from, to;

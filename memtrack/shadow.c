@@ -19,7 +19,10 @@ static uint64_t leaf_count(const struct lap_shadow *shadow)
     return pages / LEAF_PAGES + (pages % LEAF_PAGES != 0);
 }
 
-void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes) { *shadow = (struct lap_shadow){.bytes = bytes}; }
+void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes)
+{
+    *shadow = (struct lap_shadow){.bytes = bytes};
+}
 
 void lap_shadow_finish(struct lap_shadow *shadow)
 {

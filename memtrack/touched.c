@@ -5,7 +5,10 @@
 
 #include "memtrack/internal.h"
 
-void lap_touched_init(struct lap_touched *touched) { *touched = (struct lap_touched){0}; }
+void lap_touched_init(struct lap_touched *touched)
+{
+    *touched = (struct lap_touched){0};
+}
 
 void lap_touched_finish(struct lap_touched *touched)
 {

@@ -61,9 +61,15 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
     *tracker = NULL;
 }
 
-const char *lap_memtrack_watch_name(const struct lap_memtrack *tracker) { return tracker->watch->name; }
+const char *lap_memtrack_watch_name(const struct lap_memtrack *tracker)
+{
+    return tracker->watch->name;
+}
 
-const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker) { return tracker->watch_reason; }
+const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker)
+{
+    return tracker->watch_reason;
+}
 
 void lap_memtrack_break(struct lap_memtrack *tracker)
 {

@@ -103,7 +103,10 @@ void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32
     }
 }
 
-static uint32_t all_of(uint32_t count) { return count >= 32 ? UINT32_MAX : (1u << count) - 1; }
+static uint32_t all_of(uint32_t count)
+{
+    return count >= 32 ? UINT32_MAX : (1u << count) - 1;
+}
 
 uint32_t lap_types_shown_mask(const struct lap_types *types, uint32_t real_mask)
 {

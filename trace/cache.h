@@ -30,20 +30,23 @@ struct lap_cached {
     size_t bytes;             /* of data */
     struct lap_cached_blob *blobs;
     uint32_t blob_count;
-    uint8_t *data;            /* aligned for anything */
+    uint8_t *data; /* aligned for anything */
 };
 
 struct lap_cache {
     struct lap_cached *newest, *oldest;
     uint64_t bytes, limit_bytes;
     uint64_t time;
-    uint64_t pinned_at;  /* the time that pinned_blobs is about */
+    uint64_t pinned_at; /* the time that pinned_blobs is about */
     uint32_t pinned_blobs;
 };
 
 void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes);
 void lap_cache_finish(struct lap_cache *cache);
-static inline void lap_cache_advance(struct lap_cache *cache) { cache->time++; }
+static inline void lap_cache_advance(struct lap_cache *cache)
+{
+    cache->time++;
+}
 
 /* Makes room for data of `bytes` and a table of blob_count blobs and adds them, uninitialised, at *home. It is pinned.
  * Of what counts, two entries that are needed at the same time (a packet's own body and one blob that it names) may

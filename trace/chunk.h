@@ -13,14 +13,14 @@
 #include "trace/format.h"
 #include "trace/writer.h"
 
-#define LAP_FILE_HEADER_BYTES 40u
-#define LAP_CHUNK_HEADER_BYTES 72u
-#define LAP_BLOB_ENTRY_BYTES 48u
-#define LAP_BLOB_ALIGN 16u
-#define LAP_TOTALS_BYTES 144u
+#define LAP_FILE_HEADER_BYTES   40u
+#define LAP_CHUNK_HEADER_BYTES  72u
+#define LAP_BLOB_ENTRY_BYTES    48u
+#define LAP_BLOB_ALIGN          16u
+#define LAP_TOTALS_BYTES        144u
 #define LAP_TOTALS_MAX_COUNTERS 16u
-#define LAP_END_BYTES 384u
-#define LAP_END_REASON_BYTES 224u
+#define LAP_END_BYTES           384u
+#define LAP_END_REASON_BYTES    224u
 
 /* ---- the file's header ---- */
 
@@ -97,7 +97,7 @@ struct lap_blob_hash lap_blob_hash_of(const void *data, size_t bytes);
 
 /* What stands in front of a blob, or of each part of a large one, in a BLOBS chunk. */
 struct lap_blob_entry {
-    uint8_t kind;                       /* enum lap_blob_kind */
+    uint8_t kind; /* enum lap_blob_kind */
     uint64_t total_bytes, part_offset;
     uint32_t part_bytes;
     struct lap_blob_hash hash; /* of the whole blob */

@@ -7,23 +7,23 @@
 
 #include <stdint.h>
 
-#define LAP_FORMAT_MAGIC "LAPILLI\n"   /* 8 bytes at offset 0 */
-#define LAP_FORMAT_VERSION 1u
-#define LAP_CHUNK_MAGIC 0x4b43504cu    /* "LPCK" little-endian, first word of every chunk header */
-#define LAP_CHUNK_MAX_RAW (4u << 20)
+#define LAP_FORMAT_MAGIC      "LAPILLI\n" /* 8 bytes at offset 0 */
+#define LAP_FORMAT_VERSION    1u
+#define LAP_CHUNK_MAGIC       0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
+#define LAP_CHUNK_MAX_RAW     (4u << 20)
 #define LAP_PACKET_MAX_INLINE (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
-#define LAP_NAME_MAX_BYTES 255u        /* of a name in the dictionary */
-#define LAP_INFO_MAX_BYTES (1u << 20)  /* of one info object; all of them together: four times that */
-#define LAP_INFO_MAX_KEYS 4096u        /* at the top level, of all info objects together */
+#define LAP_NAME_MAX_BYTES    255u        /* of a name in the dictionary */
+#define LAP_INFO_MAX_BYTES    (1u << 20)  /* of one info object; all of them together: four times that */
+#define LAP_INFO_MAX_KEYS     4096u       /* at the top level, of all info objects together */
 
 enum lap_chunk_kind {
     LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */
     LAP_CHUNK_INFO = 2,       /* one JSON object: program, machine, device, layer options; later ones add keys */
     LAP_CHUNK_PACKETS = 3,    /* packets of one stream */
     LAP_CHUNK_BLOBS = 4,
-    LAP_CHUNK_FRAME = 5,      /* a frame mark: everything with a smaller ticket stands before it */
+    LAP_CHUNK_FRAME = 5, /* a frame mark: everything with a smaller ticket stands before it */
     LAP_CHUNK_INDEX = 6,
-    LAP_CHUNK_END = 7         /* why recording ended; the index stands before it */
+    LAP_CHUNK_END = 7 /* why recording ended; the index stands before it */
 };
 
 enum lap_chunk_codec { LAP_CODEC_NONE = 0, LAP_CODEC_LZ4 = 1, LAP_CODEC_ZSTD = 2 };

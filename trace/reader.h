@@ -35,8 +35,8 @@ struct lap_packet {
     uint32_t stream;
     uint32_t flags; /* enum lap_packet_flags; LAP_PACKET_BLOB_BODY is already resolved */
     uint64_t ticket, epoch;
-    uint64_t frame;      /* counted from 0 */
-    uint64_t thread_id;  /* of the recorded thread, as the program's kernel named it */
+    uint64_t frame;       /* counted from 0 */
+    uint64_t thread_id;   /* of the recorded thread, as the program's kernel named it */
     uint64_t file_offset; /* of the chunk that it is in */
     const uint8_t *body;
     size_t bytes;
@@ -65,12 +65,12 @@ uint32_t lap_reader_handle_type_count(const struct lap_reader *reader);
 struct lap_reader_summary {
     uint32_t format_version;
     uint8_t uuid[16];
-    bool complete;        /* it has an end chunk and recording was not stopped */
-    bool indexed;         /* the index was there and good */
-    const char *stopped;  /* why recording ended early or the file is cut; NULL when complete */
-    uint64_t frames;      /* complete ones */
+    bool complete;       /* it has an end chunk and recording was not stopped */
+    bool indexed;        /* the index was there and good */
+    const char *stopped; /* why recording ended early or the file is cut; NULL when complete */
+    uint64_t frames;     /* complete ones */
     uint32_t streams;
-    uint64_t packets;     /* when indexed or scanned */
+    uint64_t packets; /* when indexed or scanned */
     uint64_t blobs, blob_bytes;
     uint64_t file_bytes, raw_bytes;
     uint64_t counters[LAP_COUNTER_COUNT];

@@ -73,8 +73,8 @@ static enum lap_status load_chunk(struct lap_reader *reader, struct lap_chunk_re
             status = with_offset(status, chunk);
             goto fail;
         }
-        cached->blobs[i] = (struct lap_cached_blob){offset + LAP_BLOB_ENTRY_BYTES, entry.part_bytes, entry.hash,
-                                                    entry.kind, false};
+        cached->blobs[i] =
+            (struct lap_cached_blob){offset + LAP_BLOB_ENTRY_BYTES, entry.part_bytes, entry.hash, entry.kind, false};
         offset += lap_blob_entry_stride(entry.part_bytes);
     }
     return LAP_OK;

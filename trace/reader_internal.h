@@ -18,13 +18,13 @@
 /* Where one stream stands. Its chunks are chunk_order[chunk .. chunk_end). */
 struct lap_cursor {
     size_t first_chunk, chunk, chunk_end;
-    uint64_t ticket;       /* of the next packet: what the heap is ordered by */
-    bool started;          /* the fields below belong to the chunk; else only its header is known */
-    uint32_t left;         /* packets of the chunk from the next one on */
+    uint64_t ticket; /* of the next packet: what the heap is ordered by */
+    bool started;    /* the fields below belong to the chunk; else only its header is known */
+    uint32_t left;   /* packets of the chunk from the next one on */
     uint64_t thread_id;
-    uint64_t epoch;        /* of the next packet, like all below */
+    uint64_t epoch; /* of the next packet, like all below */
     uint32_t command, flags, body_bytes;
-    size_t body_offset;    /* in the chunk's payload */
+    size_t body_offset; /* in the chunk's payload */
 };
 
 struct lap_frame_mark {

@@ -28,10 +28,10 @@ struct lap_source {
 
     struct lap_chunk_ref *chunks; /* in the order of the file, without index and end */
     size_t chunk_count, chunk_capacity;
-    bool indexed;       /* the list comes from the index */
-    bool has_end;       /* `end` is valid */
+    bool indexed; /* the list comes from the index */
+    bool has_end; /* `end` is valid */
     struct lap_end end;
-    char damage[192];   /* where and why a scan stopped before an end chunk; "" when it did not */
+    char damage[192]; /* where and why a scan stopped before an end chunk; "" when it did not */
 
     uint8_t *stored; /* a chunk as it is in the file */
     size_t stored_capacity;

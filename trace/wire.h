@@ -20,7 +20,7 @@
 #include "base/object.h"
 #include "base/status.h"
 
-#define LAP_BLOB_MIN_BYTES 4096u
+#define LAP_BLOB_MIN_BYTES  4096u
 #define LAP_WIRE_MAX_VARINT 10u
 
 enum lap_blob_kind { LAP_BLOB_DATA = 0, LAP_BLOB_BLOCK = 1, LAP_BLOB_PACKET = 2 };
@@ -30,8 +30,8 @@ enum lap_blob_kind { LAP_BLOB_DATA = 0, LAP_BLOB_BLOCK = 1, LAP_BLOB_PACKET = 2 
 struct lap_writer;
 
 struct lap_enc {
-    uint8_t *base, *p, *end; /* a heap buffer that grows; base..p is written */
-    bool failed;             /* out of memory, or the writer stopped: nothing more is written */
+    uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written */
+    bool failed;              /* out of memory, or the writer stopped: nothing more is written */
     uint32_t unknown_structs; /* pNext structures that were left out because the registry has no such type */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
@@ -71,7 +71,10 @@ static inline void lap_put_i64(struct lap_enc *enc, int64_t value)
     lap_put_u64(enc, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
-static inline void lap_put_u8(struct lap_enc *enc, uint8_t value) { *enc->p++ = value; }
+static inline void lap_put_u8(struct lap_enc *enc, uint8_t value)
+{
+    *enc->p++ = value;
+}
 
 static inline void lap_put_fixed32(struct lap_enc *enc, uint32_t value)
 {
@@ -142,7 +145,7 @@ struct lap_dec {
     uint32_t unknown_structs; /* pNext structures that were skipped */
 };
 
-#define LAP_WIRE_MAX_DEPTH 32u
+#define LAP_WIRE_MAX_DEPTH          32u
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
 void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
@@ -185,11 +188,14 @@ void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
 const void *lap_dec_bytes(struct lap_dec *dec, size_t *out_bytes);
 /* The same where the size is known from another member: fails unless sizes agree. */
 const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes);
-const char *lap_dec_string(struct lap_dec *dec); /* NULL, or NUL-terminated in the arena */
+const char *lap_dec_string(struct lap_dec *dec);                           /* NULL, or NUL-terminated in the arena */
 void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */
 const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count);
 const uint64_t *lap_dec_u64_array(struct lap_dec *dec, uint64_t count);
 bool lap_dec_enter(struct lap_dec *dec); /* depth + 1, always; false, and latched, past the limit */
-static inline void lap_dec_leave(struct lap_dec *dec) { dec->depth--; }
+static inline void lap_dec_leave(struct lap_dec *dec)
+{
+    dec->depth--;
+}
 
 #endif

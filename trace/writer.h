@@ -79,8 +79,8 @@ void lap_writer_info(struct lap_writer *writer, const char *json);
 
 /* Counters that the index keeps and lapilli info shows; any thread. */
 enum lap_counter {
-    LAP_COUNTER_CALLS,           /* packets of program calls */
-    LAP_COUNTER_COMMANDS,        /* calls inside command buffers */
+    LAP_COUNTER_CALLS,    /* packets of program calls */
+    LAP_COUNTER_COMMANDS, /* calls inside command buffers */
     LAP_COUNTER_BLOCKS_RECORDED,
     LAP_COUNTER_BLOCKS_STORED,
     LAP_COUNTER_UPDATES,

@@ -16,7 +16,7 @@
 
 #define LAP_TICKET_BITS 40
 #define LAP_TICKET_MASK ((UINT64_C(1) << LAP_TICKET_BITS) - 1)
-#define LAP_CACHE_LINE 64
+#define LAP_CACHE_LINE  64
 
 struct lap_writer {
     /* The clock: tickets given so far in the low bits, barrier packets among them (modulo 2^24) in the high ones. One
@@ -46,7 +46,7 @@ struct lap_stream {
     pthread_mutex_t mutex; /* for all below */
     struct lap_enc enc;    /* the payload of the next chunk, the packet being encoded last */
     uint64_t thread_id;
-    uint32_t packets;      /* complete ones in enc */
+    uint32_t packets; /* complete ones in enc */
     uint64_t first_ticket, first_epoch, last_ticket, last_epoch;
     size_t size_at, flags_at, body_at; /* of the open packet, in enc */
 };

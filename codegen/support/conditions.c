@@ -24,11 +24,13 @@ static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipeli
 {
     const uint32_t both = COND_HAS_COLOR | COND_HAS_DEPTH_STENCIL;
     if (info->renderPass) {
-        const struct cond_render_pass *pass =
-            enc->objects ? lap_map_get(enc->objects->maps[GEN_HANDLE_VkRenderPass], gen_u64_VkRenderPass(info->renderPass)) : NULL;
+        const struct cond_render_pass *pass = enc->objects ? lap_map_get(enc->objects->maps[GEN_HANDLE_VkRenderPass],
+                                                                         gen_u64_VkRenderPass(info->renderPass))
+                                                           : NULL;
         return pass && info->subpass < pass->subpass_count ? pass->attachments[info->subpass] : both;
     }
-    const VkPipelineRenderingCreateInfo *rendering = find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    const VkPipelineRenderingCreateInfo *rendering =
+        find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
     if (is_library) /* the part with the fragment shader need not know the formats */
         return both;
     if (!rendering)
@@ -41,7 +43,8 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
 {
     const VkGraphicsPipelineLibraryCreateInfoEXT *library =
         find_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
-    const VkPipelineLibraryCreateInfoKHR *linked = find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    const VkPipelineLibraryCreateInfoKHR *linked =
+        find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     VkShaderStageFlags stages = 0;
     bool vertex_input, pre_rasterization, fragment_shader, fragment_output;
     uint32_t bits = 0, attachments = attachments_of(enc, info, library != NULL);
@@ -73,7 +76,8 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
         bits |= COND_PRE_RASTERIZATION;
         if (rasterizes)
             bits |= COND_RASTERIZATION;
-        if ((stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) && (stages & VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT))
+        if ((stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) &&
+            (stages & VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT))
             bits |= COND_TESSELLATION;
     }
     if ((fragment_shader || fragment_output) && rasterizes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conditions: which members of a structure a driver reads. vk.xml does not say it; overrides.toml names these functions.
- * A pointer that the specification calls ignored may be anything, so a recorder must not follow it.
+ * conditions: which members of a structure a driver reads. vk.xml does not say it; overrides.toml names these
+ * functions. A pointer that the specification calls ignored may be anything, so a recorder must not follow it.
  */
 #ifndef LAP_CODEGEN_CONDITIONS_H
 #define LAP_CODEGEN_CONDITIONS_H

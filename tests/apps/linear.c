@@ -9,7 +9,7 @@
 
 #define MAX_LEVELS 4u
 #define MAX_SHAPES 8u
-#define RUNS 12u
+#define RUNS       12u
 
 struct shape {
     const char *name;
@@ -54,7 +54,10 @@ struct scene {
     uint32_t seed;
 };
 
-static uint32_t level_of(uint32_t extent, uint32_t level) { return extent >> level ? extent >> level : 1; }
+static uint32_t level_of(uint32_t extent, uint32_t level)
+{
+    return extent >> level ? extent >> level : 1;
+}
 
 static VkExtent3D level_extent(const struct linear *linear, uint32_t level)
 {

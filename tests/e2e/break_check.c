@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer, so that the replay computes
- * something else than was recorded. A --verify that does not notice is broken.
+ * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer, so that the replay
+ * computes something else than was recorded. A --verify that does not notice is broken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 
 #include "trace/reader.h"
 
-static const char **names(const struct lap_reader *reader, const char *(*name)(const struct lap_reader *, uint64_t), uint32_t count)
+static const char **names(const struct lap_reader *reader, const char *(*name)(const struct lap_reader *, uint64_t),
+                          uint32_t count)
 {
     const char **list = calloc(count + 1, sizeof *list);
     for (uint32_t i = 0; list && i < count; i++)
@@ -30,8 +31,10 @@ int main(int argc, char **argv)
     if (lap_reader_open(argv[1], &no_options, &reader) != LAP_OK)
         return fprintf(stderr, "%s\n", lap_error_message()), 1;
     struct lap_writer_options options = {
-        .commands = {names(reader, lap_reader_command_name, lap_reader_command_count(reader)), lap_reader_command_count(reader)},
-        .structs = {names(reader, lap_reader_struct_name, lap_reader_struct_count(reader)), lap_reader_struct_count(reader)},
+        .commands = {names(reader, lap_reader_command_name, lap_reader_command_count(reader)),
+                     lap_reader_command_count(reader)},
+        .structs = {names(reader, lap_reader_struct_name, lap_reader_struct_count(reader)),
+                    lap_reader_struct_count(reader)},
         .handle_types = {names(reader, lap_reader_handle_type_name, lap_reader_handle_type_count(reader)),
                          lap_reader_handle_type_count(reader)},
         .codec = LAP_CODEC_LZ4,
@@ -57,7 +60,8 @@ int main(int argc, char **argv)
             return fprintf(stderr, "%s\n", lap_error_message()), 1;
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
-        if (name && strcmp(name, "lapilliUpdateBuffer") == 0 && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES) {
+        if (name && strcmp(name, "lapilliUpdateBuffer") == 0 && packet.bytes > 16 &&
+            packet.bytes < LAP_BLOB_MIN_BYTES) {
             enc->p[-1] ^= 0x55;
             changed++;
         }

@@ -44,7 +44,10 @@ static void begin_with(uint32_t flags, enum lap_watch_kind watch)
     emit_budget = UINT32_MAX;
 }
 
-static void begin(void) { begin_with(COHERENT, LAP_WATCH_COMPARE); }
+static void begin(void)
+{
+    begin_with(COHERENT, LAP_WATCH_COMPARE);
+}
 
 static void end(void)
 {
@@ -818,7 +821,10 @@ static enum lap_status told_take(void *region, const void *begin, size_t bytes, 
     return told.broken ? LAP_ERROR_IO : LAP_OK;
 }
 
-static void told_disarm(void *region) { told.armed--; }
+static void told_disarm(void *region)
+{
+    told.armed--;
+}
 
 static const struct lap_watch_ops told_ops = {"told", told_arm, told_take, told_disarm};
 

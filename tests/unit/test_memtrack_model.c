@@ -458,21 +458,39 @@ static void run(uint64_t first_seed, unsigned operations)
         struct model_mem *mem = &mems[random_below(MEMS)];
         struct model_object *object = &objects[random_below(OBJECTS)];
         switch (random_below(20)) {
-        case 0: op_mem(mem); break;
-        case 1: op_object(object); break;
+        case 0:
+            op_mem(mem);
+            break;
+        case 1:
+            op_object(object);
+            break;
         case 2:
-        case 3: op_bind(object); break;
+        case 3:
+            op_bind(object);
+            break;
         case 4:
-        case 5: op_map(mem); break;
-        case 6: random_below(3) ? op_write(mem) : op_unmap(mem); break;
+        case 5:
+            op_map(mem);
+            break;
+        case 6:
+            random_below(3) ? op_write(mem) : op_unmap(mem);
+            break;
         case 7:
-        case 8: op_flush_or_invalidate(mem); break;
+        case 8:
+            op_flush_or_invalidate(mem);
+            break;
         case 9:
-        case 10: finish_job(); break;
+        case 10:
+            finish_job();
+            break;
         case 11:
         case 12:
-        case 13: op_submit(); break;
-        default: op_write(mem); break;
+        case 13:
+            op_submit();
+            break;
+        default:
+            op_write(mem);
+            break;
         }
         if (unit_failed)
             printf("seed %" PRIu64 ", step %u\n", first_seed, step);

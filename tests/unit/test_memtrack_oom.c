@@ -16,7 +16,10 @@
 
 #ifdef HAS_OWN_MALLOC
 
-UNIT_TEST(every_allocation_may_fail) { SKIP("malloc can't be replaced under a sanitizer, or without glibc"); }
+UNIT_TEST(every_allocation_may_fail)
+{
+    SKIP("malloc can't be replaced under a sanitizer, or without glibc");
+}
 
 #else
 
@@ -37,9 +40,18 @@ extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 
-void *malloc(size_t bytes) { return fails() ? NULL : __libc_malloc(bytes); }
-void *calloc(size_t count, size_t bytes) { return fails() ? NULL : __libc_calloc(count, bytes); }
-void *realloc(void *old, size_t bytes) { return fails() ? NULL : __libc_realloc(old, bytes); }
+void *malloc(size_t bytes)
+{
+    return fails() ? NULL : __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : __libc_calloc(count, bytes);
+}
+void *realloc(void *old, size_t bytes)
+{
+    return fails() ? NULL : __libc_realloc(old, bytes);
+}
 
 enum { MEM = 64 * 1024, FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
 

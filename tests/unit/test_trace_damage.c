@@ -72,10 +72,10 @@ static struct outcome read_sample(const void *data, size_t bytes)
     out.indexed = summary->indexed;
     out.frames = summary->frames;
     out.right &= summary->complete == !summary->stopped;
-    out.right &= strcmp(summary->info, "{\"program\":\"sample\"}") == 0 ||
-                 (!out.complete && strcmp(summary->info, "{}") == 0);
-    out.right &= lap_reader_command_count(reader) == 4 &&
-                 strcmp(lap_reader_command_name(reader, 2), "vkDestroyThing") == 0;
+    out.right &=
+        strcmp(summary->info, "{\"program\":\"sample\"}") == 0 || (!out.complete && strcmp(summary->info, "{}") == 0);
+    out.right &=
+        lap_reader_command_count(reader) == 4 && strcmp(lap_reader_command_name(reader, 2), "vkDestroyThing") == 0;
     while ((out.ended = lap_reader_next(reader, &packet)) == LAP_OK) {
         out.packets++;
         out.right &= packet_is_good(&packet, out.packets) && packet.thread_id == 100 + out.packets / 7 % 2;

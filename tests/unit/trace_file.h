@@ -98,8 +98,8 @@ static inline size_t trace_filler(uint64_t ticket)
 static inline uint64_t write_packet(struct lap_stream *stream, uint64_t expected_ticket)
 {
     uint64_t ticket = 0;
-    struct lap_enc *enc = lap_packet_begin(stream, 1 + expected_ticket % 3, trace_flags(expected_ticket), NULL,
-                                           &ticket);
+    struct lap_enc *enc =
+        lap_packet_begin(stream, 1 + expected_ticket % 3, trace_flags(expected_ticket), NULL, &ticket);
     if (!enc)
         return 0;
     if (lap_enc_reserve(enc, 64)) {
