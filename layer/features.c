@@ -112,3 +112,25 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysica
     }
     return result;
 }
+
+/* Core commands of a version that this registry does not know could not be recorded: the device is shown as one of the newest
+ * version that it knows. */
+static void cap_version(uint32_t *api_version)
+{
+    const uint32_t known = VK_HEADER_VERSION_COMPLETE;
+    if (layer_is_recording() && VK_API_VERSION_VARIANT(*api_version) == 0 &&
+        (*api_version >> 12) > (known >> 12)) /* major and minor */
+        *api_version = known;
+}
+
+void hook_after_GetPhysicalDeviceProperties(struct layer_instance *instance_record, VkPhysicalDevice physicalDevice,
+                                            VkPhysicalDeviceProperties *pProperties)
+{
+    cap_version(&pProperties->apiVersion);
+}
+
+void hook_after_GetPhysicalDeviceProperties2(struct layer_instance *instance_record, VkPhysicalDevice physicalDevice,
+                                             VkPhysicalDeviceProperties2 *pProperties)
+{
+    cap_version(&pProperties->properties.apiVersion);
+}

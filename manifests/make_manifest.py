@@ -20,7 +20,7 @@ API_VERSION = "1.4.304"
 
 def read_version_header(path: Path) -> dict[str, str]:
     """The #defines of base/version.h."""
-    found = re.findall(r'^#define (LAPILLI_\w+) "?([^"\n]*)"?$', path.read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(r'^#define (LAPILLI_\w+)\s+"?([^"\n]*)"?$', path.read_text(encoding="utf-8"), re.MULTILINE)
     return dict(found)
 
 
