@@ -113,8 +113,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysica
     return result;
 }
 
-/* Core commands of a version that this registry does not know could not be recorded: the device is shown as one of the newest
- * version that it knows. */
+/* Core commands of a version that this registry does not know could not be recorded: the device is shown as one of the
+ * newest version that it knows. */
 static void cap_version(uint32_t *api_version)
 {
     const uint32_t known = VK_HEADER_VERSION_COMPLETE;
