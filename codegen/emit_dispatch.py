@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Dispatch tables: one for instance-level and one for device-level commands, loaded by name and, failing that, by alias.
+A command that the program's version of Vulkan does not have yet is loaded by alias first: the program means the extension's.
 
 Device-level commands of instance extensions are also loaded through the instance: a driver need not have them, and then the
 loader's own stand below the layers although no device knows their names.
@@ -17,6 +18,26 @@ def of_instance_extension(model: Model, plan: CommandPlan) -> bool:
     return all(p in extensions and extensions[p].kind == "instance" for p in plan.command.providers)
 
 
+def core_version(model: Model, plan: CommandPlan) -> str | None:
+    """The Vulkan version that took the command in, as C."""
+    versions = [model.registry.features[p] for p in plan.command.providers if p in model.registry.features]
+    return f"VK_API_VERSION_{min(versions).replace('.', '_')}" if versions else None
+
+
+def emit_load(model: Model, c: Text, p: CommandPlan, variable: str) -> None:
+    target, version = f"table->{p.command.short}", core_version(model, p)
+    names = [p.name, *p.command.aliases]
+    if len(names) > 1 and version and version != "VK_API_VERSION_1_0":
+        c(f"if (api_version < {version}) {{")
+        for alias in p.command.aliases:
+            c(f"if (!{target})")
+            c(f'    {target} = (PFN_{p.name})get({variable}, "{alias}");')
+        c("}")
+    for name in names:
+        c(f"if (!{target})")
+        c(f'    {target} = (PFN_{p.name})get({variable}, "{name}");')
+
+
 def emit(model: Model) -> dict[str, str]:
     plans = [p for p in model.commands if not p.packet]
     levels = {"instance": [p for p in plans if is_instance_level(model, p)],
@@ -29,22 +50,23 @@ def emit(model: Model) -> dict[str, str]:
             h(f"PFN_{p.name} {p.command.short};")
         h.guard(None)
         h("};")
-    h("void gen_load_instance_dispatch(struct gen_instance_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance);")
-    h("void gen_load_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetDeviceProcAddr get, VkDevice device);")
+    h("/* api_version: what may be used, so the lower of what the instance was created for and what the device has. */")
+    h("void gen_load_instance_dispatch(struct gen_instance_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance,")
+    h("                                uint32_t api_version);")
+    h("void gen_load_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetDeviceProcAddr get, VkDevice device,")
+    h("                              uint32_t api_version);")
     h("/* Fills in what the device did not name: commands of instance extensions. */")
     h("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance);")
-    c = Text(model, "emit_dispatch.py", ["gen_dispatch.h"])
+    c = Text(model, "emit_dispatch.py", ["<string.h>", "gen_dispatch.h"])
     for level, members in levels.items():
         type_name, variable = ("VkInstance", "instance") if level == "instance" else ("VkDevice", "device")
         get = "PFN_vkGetInstanceProcAddr" if level == "instance" else "PFN_vkGetDeviceProcAddr"
-        c(f"void gen_load_{level}_dispatch(struct gen_{level}_dispatch *table, {get} get, {type_name} {variable})")
+        c(f"void gen_load_{level}_dispatch(struct gen_{level}_dispatch *table, {get} get, {type_name} {variable}, uint32_t api_version)")
         c("{")
+        c("memset(table, 0, sizeof *table);")
         for p in members:
             c.guard(p.command.guard)
-            c(f'table->{p.command.short} = (PFN_{p.name})get({variable}, "{p.name}");')
-            for alias in p.command.aliases:
-                c(f"if (!table->{p.command.short})")
-                c(f'    table->{p.command.short} = (PFN_{p.name})get({variable}, "{alias}");')
+            emit_load(model, c, p, variable)
         c.guard(None)
         c("}")
     c("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance)")

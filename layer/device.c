@@ -93,7 +93,9 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     pthread_mutex_init(&dev->submit_mutex, NULL);
     pthread_mutex_init(&dev->verify_mutex, NULL);
     dev->bindless = is_bindless(info);
-    gen_load_device_dispatch(&dev->vk, next, handle);
+    gen_load_device_dispatch(&dev->vk, next, handle,
+                             gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
+                                                                                     : gpu->instance->api_version);
     gen_load_missing_device_dispatch(&dev->vk, gpu->instance->next_get_proc_addr, gpu->instance->handle);
     return lap_memtrack_create(&options, &dev->memtrack) == LAP_OK;
 }

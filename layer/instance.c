@@ -67,7 +67,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     instance->api_version = pCreateInfo->pApplicationInfo && pCreateInfo->pApplicationInfo->apiVersion
                                 ? pCreateInfo->pApplicationInfo->apiVersion
                                 : VK_API_VERSION_1_0;
-    gen_load_instance_dispatch(&instance->vk, next, *pInstance);
+    gen_load_instance_dispatch(&instance->vk, next, *pInstance, instance->api_version);
 
     struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkCreateInstance, 0);
     if (enc) {

@@ -231,7 +231,9 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     if (result < 0)
         return replay_result(r, result);
     dev->has_swapchain = names_swapchain(&info);
-    gen_load_device_dispatch(&dev->vk, get, dev->live);
+    gen_load_device_dispatch(&dev->vk, get, dev->live,
+                             instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
+                                                                                     : instance->api_version);
     status = take_queues(r, dev, &families, &info);
     return status == LAP_OK ? replay_planner_create(r, dev) : status;
 }

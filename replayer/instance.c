@@ -131,7 +131,7 @@ static enum lap_status create(struct replay *r, struct replay_instance *instance
         return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateInstance gives %s", replay_result_name(result));
     if (result < 0)
         return replay_result(r, result);
-    gen_load_instance_dispatch(&instance->vk, r->get_instance_proc_addr, instance->live);
+    gen_load_instance_dispatch(&instance->vk, r->get_instance_proc_addr, instance->live, instance->api_version);
     return LAP_OK;
 }
 

@@ -268,7 +268,7 @@ enum lap_status replay_list_gpus(void)
 
     if (!create || create(&info, NULL, &instance) < 0)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "there is no working Vulkan loader here");
-    gen_load_instance_dispatch(&vk, get, instance);
+    gen_load_instance_dispatch(&vk, get, instance, application.apiVersion);
     status = enumerate(&vk, instance, gpus, &count);
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
         VkPhysicalDeviceProperties properties;

@@ -113,6 +113,11 @@ static void fill_host_words(const struct app *app, struct job *job, uint32_t see
     app_buffer_flush(app, &job->result, (HOST_WORDS + COUNT) * 4, HOST_WORDS * 4);
 }
 
+/* Of a version or of an extension. */
+static PFN_vkWaitSemaphores wait_semaphores = vkWaitSemaphores;
+static PFN_vkGetSemaphoreCounterValue get_counter = vkGetSemaphoreCounterValue;
+static PFN_vkSignalSemaphore signal_semaphore = vkSignalSemaphore;
+
 static void submit(const struct app *app, VkCommandBuffer commands, VkFence fence, VkSemaphore timeline, uint64_t value)
 {
     uint64_t wait = value - 1;
@@ -140,9 +145,9 @@ static void wait_for(const struct app *app, const VkFence *fences, VkSemaphore t
         wait.semaphoreCount = 1;
         wait.pSemaphores = &timeline;
         wait.pValues = &value;
-        CHECK_VK(vkWaitSemaphores(app->device, &wait, UINT64_MAX));
+        CHECK_VK(wait_semaphores(app->device, &wait, UINT64_MAX));
         uint64_t reached = 0;
-        CHECK_VK(vkGetSemaphoreCounterValue(app->device, timeline, &reached));
+        CHECK_VK(get_counter(app->device, timeline, &reached));
         EXPECT_EQ(app, reached, value);
         return;
     }
@@ -188,7 +193,7 @@ static void run_rounds(const struct app *app, struct job *job, VkSemaphore timel
             VkSemaphoreSignalInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO};
             signal.semaphore = timeline;
             signal.value = value + 1;
-            CHECK_VK(vkSignalSemaphore(app->device, &signal));
+            CHECK_VK(signal_semaphore(app->device, &signal));
             value += SUBMITS + 1;
         }
         fill_host_words(app, job, round + 10000); /* while the GPU writes between them */
@@ -212,18 +217,46 @@ static void check_copy(const struct app *app, struct job *job)
         EXPECT_EQ(app, job->copy.mapped[i], job->result.mapped[i]);
 }
 
+/* Vulkan 1.0: what later versions took in has only the extensions' names. */
+static void use_extension(const struct app *app, struct app_device_request *request)
+{
+    static const char *const name = "VK_KHR_timeline_semaphore";
+    VkPhysicalDeviceTimelineSemaphoreFeatures have = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &have};
+    PFN_vkGetPhysicalDeviceFeatures2KHR get =
+        (PFN_vkGetPhysicalDeviceFeatures2KHR)vkGetInstanceProcAddr(app->instance, "vkGetPhysicalDeviceFeatures2KHR");
+    if (!get || !app_has_extension(app, name))
+        app_skip(app, "no VK_KHR_timeline_semaphore");
+    get(app->physical, &features);
+    CHECK(app->no_check || have.timelineSemaphore);
+    request->extensions = &name;
+    request->extension_count = 1;
+}
+
+static void load_extension(const struct app *app)
+{
+    wait_semaphores = (PFN_vkWaitSemaphores)app_device_function(app, "vkWaitSemaphoresKHR");
+    get_counter = (PFN_vkGetSemaphoreCounterValue)app_device_function(app, "vkGetSemaphoreCounterValueKHR");
+    signal_semaphore = (PFN_vkSignalSemaphore)app_device_function(app, "vkSignalSemaphoreKHR");
+}
+
 int main(int argc, char **argv)
 {
-    static bool use_timeline;
+    static bool use_timeline, old;
+    static const char *const instance_extensions[] = {"VK_KHR_get_physical_device_properties2", NULL};
     static const struct app_option options[] = {
         {"--timeline", "order the submits by a timeline semaphore, not by fences", &use_timeline, NULL},
+        {"--old", "use Vulkan 1.0; with --timeline, the extension", &old, NULL},
         {0},
     };
     static const struct app_program program = {
         .name = "compute",
         .what = "Computes with storage buffers; results are written among bytes of the host.",
         .frames = 40,
+        .instance_extensions = instance_extensions,
         .options = options,
+        .vulkan_1_0 = &old,
     };
     struct app app;
     struct job job = {0};
@@ -233,9 +266,13 @@ int main(int argc, char **argv)
     struct app_device_request request = {0};
     app_init(&app, argc, argv, &program);
     request.next = use_timeline ? &features : NULL;
-    if (use_timeline && app.api_version < VK_API_VERSION_1_2)
+    if (use_timeline && old)
+        use_extension(&app, &request);
+    else if (use_timeline && app.api_version < VK_API_VERSION_1_2)
         app_skip(&app, "timeline semaphores need Vulkan 1.2");
     app_device_create(&app, &request);
+    if (use_timeline && old)
+        load_extension(&app);
     if (use_timeline) {
         VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
         type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;

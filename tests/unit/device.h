@@ -103,7 +103,7 @@ static bool unit_device_create_instance(struct unit_device *device)
     }
     if (create_instance(&create, NULL, &device->instance) != VK_SUCCESS)
         return false;
-    gen_load_instance_dispatch(&device->ivk, device->get, device->instance);
+    gen_load_instance_dispatch(&device->ivk, device->get, device->instance, app.apiVersion);
     if (device->validated && device->ivk.CreateDebugUtilsMessengerEXT)
         device->ivk.CreateDebugUtilsMessengerEXT(device->instance, &messenger, NULL, &device->messenger);
     return true;
@@ -149,7 +149,7 @@ static bool unit_device_create_device(struct unit_device *device, uint32_t famil
     }
     if (device->ivk.CreateDevice(device->gpu, &create, NULL, &device->device) != VK_SUCCESS)
         return false;
-    gen_load_device_dispatch(&device->vk, get, device->device);
+    gen_load_device_dispatch(&device->vk, get, device->device, VK_API_VERSION_1_1);
     device->family = family;
     device->vk.GetDeviceQueue(device->device, family, 0, &device->queue);
     return true;

@@ -123,6 +123,8 @@ static void create_instance(struct app *app)
     CHECK_VK(vkEnumerateInstanceVersion(&app->api_version));
     if (app->api_version > VK_API_VERSION_1_3)
         app->api_version = VK_API_VERSION_1_3;
+    if (app->program->vulkan_1_0 && *app->program->vulkan_1_0)
+        app->api_version = VK_API_VERSION_1_0;
     VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
     info.pApplicationName = app->program->name;
     info.applicationVersion = 1;

@@ -33,6 +33,7 @@ struct app_program {
     bool can_present, presents_by_default;
     const char *const *instance_extensions; /* enabled where there are such; NULL ends the list */
     const struct app_option *options;
+    const bool *vulkan_1_0; /* NULL or an option's flag: the instance is made for Vulkan 1.0 */
 };
 
 struct app {
