@@ -126,9 +126,10 @@ test-programs: all unit apps $(E2E_TOOLS)
 check-built: test-programs ## run all tests on what is installed already
 	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
 
-check-asan: ## the unit tests and the replayer's tests with AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	+$(MAKE) BUILD=$(BUILD)/asan SANITIZE=address,undefined CFLAGS="-O1 -g" unit
-	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit $(TEST_ARGUMENTS)
+	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit $(TEST_ARGUMENTS)
 
 demo: ## record vkcube, replay it, compare every image
 	scripts/install-deps.sh build demo
