@@ -306,7 +306,7 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     c("{")
     has_result = p.stores_result and p.command.returns == "VkResult"
     if has_result and any(f.output for f in p.fields):
-        c("const bool gen_result_ok = result >= 0;")
+        c(f"const bool gen_result_ok = {'true' if p.disposition.partial else 'result >= 0'};")
         c("(void)gen_result_ok;")
     body = _Body(model, c, "", has_result)
     for f in p.body_fields:

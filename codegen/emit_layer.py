@@ -127,21 +127,24 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
             c(f"    layer_packet_result({tables}, ticket, result);")
     else:
         c((f"{returns} result = " if returns != "void" else "") + call + ";")
-        success = "result >= 0" if returns == "VkResult" else "true"
+        partial = p.disposition.partial
+        success = "result >= 0" if returns == "VkResult" and not partial else "true"
         created = [f for f in p.fields if f.created]
+        if partial:
+            c("bool any = false;")
         if created:
             c(f"if ({success}) {{")
             for f in created:
-                _emit_add(c, f, device)
+                _emit_add(c, f, device, partial)
             c("}")
-        failed = "result < 0 ? LAP_PACKET_FAILED : 0" if returns == "VkResult" else "0"
+        failed = "0" if returns != "VkResult" else f"result < 0{' && !any' if partial else ''} ? LAP_PACKET_FAILED : 0"
         c(f"struct lap_enc *enc = layer_packet_begin({tables}, GEN_{p.name}, {failed});")
         c("if (enc) {")
         c(f"gen_encode_{p.name}(enc, {arguments(p)}{', result' if p.stores_result else ''});")
         c("layer_packet_end();")
         c("}")
     if "after" in p.disposition.hooks:
-        guard = "if (result >= 0)" if returns == "VkResult" else ""
+        guard = "if (result >= 0)" if returns == "VkResult" and not p.disposition.partial else ""
         if guard:
             c(guard)
         c(("    " if guard else "") + f"hook_after_{short}({owner}, {arguments(p)}{', result' if returns != 'void' else ''});")
@@ -167,12 +170,13 @@ def _emit_block_command(c: Text, p: CommandPlan) -> None:
         c("return result;")
 
 
-def _emit_add(c: Text, f: Field, device: str) -> None:
+def _emit_add(c: Text, f: Field, device: str, partial: bool) -> None:
     count = expand(f.count, lambda name: name)
     value = f"gen_u64_{f.type}({f.name}[i])"
+    add = f"layer_object_add(gen_handle_global[GEN_HANDLE_{f.type}] ? NULL : {device}, GEN_HANDLE_{f.type}, {value})"
     c(f"for (size_t i = 0; {f.name} && i < (size_t)({count}); i++)")
     c(f"    if ({value})")
-    c(f"        layer_object_add(gen_handle_global[GEN_HANDLE_{f.type}] ? NULL : {device}, GEN_HANDLE_{f.type}, {value});")
+    c(f"        {'any |= ' if partial else ''}{add}{' != NULL' if partial else ''};")
 
 
 def _emit_remove(c: Text, f: Field, device: str) -> None:

@@ -31,6 +31,7 @@ class Disposition:
     hooks: set[str] = field(default_factory=set)
     record: bool = True
     outputs: bool = True
+    partial: bool = False  # also when it fails its created handles are null or good ("Multiple Pipeline Creation")
     destroys: bool = False  # its last handle parameter ends
     block: bool = False  # part of a block although its name does not begin with vkCmd
     reason: str = ""
@@ -179,6 +180,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
             disposition.record = entry.get("record", disposition.record)
             disposition.outputs = entry.get("outputs", disposition.outputs)
             disposition.block = entry.get("block", disposition.block)
+            disposition.partial = entry.get("partial", disposition.partial)
             disposition.hooks |= set(entry.get("hooks", []))
     for name, disposition in result.dispositions.items():
         for value, allowed in ((disposition.order, CLASSES), (disposition.when, WHENS), (disposition.replay, REPLAYS)):

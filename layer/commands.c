@@ -89,7 +89,7 @@ static bool find_texel_block(VkFormat format, VkImageAspectFlags aspect, struct 
         aspect = VK_IMAGE_ASPECT_COLOR_BIT;
     }
     VkExtent3D extent = FormatTexelBlockExtent(format);
-    *out = (struct texel_block){extent.width, extent.height, extent.depth, FormatElementSize(format, aspect)};
+    *out = (struct texel_block){extent.width, extent.height, extent.depth, layer_element_bytes(format, aspect)};
     return out->bytes && out->width && out->height && out->depth;
 }
 

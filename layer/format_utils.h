@@ -20,9 +20,17 @@ uint32_t FormatPlaneCount(VkFormat format);
 /* The one-plane format whose texels lie in a plane, and how many texels of the image share one of the plane's. */
 VkFormat FindMultiplaneCompatibleFormat(VkFormat format, VkImageAspectFlags plane);
 VkExtent2D FindMultiplaneExtentDivisors(VkFormat format, VkImageAspectFlags plane);
-/* A texel block in texels, and in bytes. For depth or stencil of a format that has both: as copies to buffers have it;
- * for VK_IMAGE_ASPECT_COLOR_BIT: the whole block, whatever the format. */
+/* A texel block in texels, and in bytes: for VK_IMAGE_ASPECT_COLOR_BIT the whole block, whatever the format. Ask
+ * layer_element_bytes for the depth or stencil aspect of a format. */
 VkExtent3D FormatTexelBlockExtent(VkFormat format);
 uint32_t FormatElementSize(VkFormat format, VkImageAspectFlags aspect);
+
+/* The bytes of one aspect as copies to and from buffers have it. The library counts the bits of 24-bit depth; a copy
+ * has 32 of them a texel (specification, "Copying Data Between Buffers and Images"). */
+static inline uint32_t layer_element_bytes(VkFormat format, VkImageAspectFlags aspect)
+{
+    uint32_t bytes = FormatElementSize(format, aspect);
+    return bytes == 3 && (aspect & VK_IMAGE_ASPECT_DEPTH_BIT) ? 4 : bytes;
+}
 
 #endif

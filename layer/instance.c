@@ -123,15 +123,20 @@ struct layer_physical_device *layer_physical_device_add(struct layer_instance *i
         NULL, GEN_HANDLE_VkPhysicalDevice, gen_u64_VkPhysicalDevice(handle));
     struct lap_type types[LAP_TYPES_MAX];
 
-    if (!gpu || gpu->instance)
+    if (!gpu || atomic_load_explicit(&gpu->instance, memory_order_acquire))
         return gpu;
-    gpu->instance = instance;
+    pthread_mutex_lock(&layer.recording_mutex);
+    if (gpu->instance) /* another thread was first */
+        goto out;
     instance->vk.GetPhysicalDeviceProperties(handle, &gpu->properties);
     instance->vk.GetPhysicalDeviceMemoryProperties(handle, &gpu->memory);
     for (uint32_t i = 0; i < gpu->memory.memoryTypeCount; i++)
         types[i] = (struct lap_type){gpu->memory.memoryTypes[i].propertyFlags, gpu->memory.memoryTypes[i].heapIndex};
     lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount,
                    layer.options.real_memory_types || layer.pass_through);
+    atomic_store_explicit(&gpu->instance, instance, memory_order_release);
+out:
+    pthread_mutex_unlock(&layer.recording_mutex);
     return gpu;
 }
 

@@ -36,7 +36,7 @@ struct lap_readback; /* codegen/support/readback.h */
 
 struct layer_physical_device {
     struct lap_object object;
-    struct layer_instance *instance;
+    struct layer_instance *_Atomic instance; /* set last: the rest is filled then */
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
     struct lap_types types;
@@ -90,7 +90,6 @@ struct layer_memory {
     struct lap_object object;
     struct lap_mem *mem;
     VkDeviceSize bytes;
-    uint32_t shown_type, real_type;
     VkMemoryPropertyFlags shown_flags, real_flags;
 };
 
@@ -111,7 +110,6 @@ struct layer_image {
     VkDeviceSize bytes;       /* from its memory requirements when bound */
     bool device_only;         /* as in layer_buffer */
     VkSwapchainKHR swapchain; /* of presentable images */
-    uint32_t swapchain_index;
 };
 
 struct layer_buffer_view {

@@ -49,8 +49,6 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
     if (!memory || memory->object.aliases)
         return;
     memory->bytes = info->allocationSize;
-    memory->shown_type = info->memoryTypeIndex;
-    memory->real_type = real_type;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
     if (real_type < gpu->memory.memoryTypeCount)
@@ -312,7 +310,6 @@ static void bind_image_to_swapchain(struct layer_device *dev, VkImage handle,
     if (!image)
         return;
     image->swapchain = info->swapchain;
-    image->swapchain_index = info->imageIndex;
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
     if (enc) {
         gen_encode_lapilliBindImage(enc, handle, 0, VK_NULL_HANDLE, 0, 0, 0, info->swapchain, info->imageIndex);

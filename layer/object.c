@@ -150,7 +150,9 @@ struct layer_physical_device *layer_physical_device_of(VkPhysicalDevice handle)
 {
     struct layer_physical_device *record =
         lap_map_get(&layer.maps[GEN_HANDLE_VkPhysicalDevice], gen_u64_VkPhysicalDevice(handle));
-    return record ? record : layer_physical_device_add(layer_instance_of_VkPhysicalDevice(handle), handle);
+    return record && atomic_load_explicit(&record->instance, memory_order_acquire)
+               ? record
+               : layer_physical_device_add(layer_instance_of_VkPhysicalDevice(handle), handle);
 }
 
 struct layer_device *layer_device_of_VkDevice(VkDevice handle)

@@ -45,10 +45,6 @@ static bool replace(char **place, const char *text)
     return true;
 }
 
-static bool set_armed(struct layer_options *options, const char *text)
-{
-    return parse_bool(text, &options->armed);
-}
 static bool set_file(struct layer_options *options, const char *text)
 {
     return *text && replace(&options->file, text);
@@ -141,7 +137,6 @@ bad:
 
 /* manifests/ and docs describe the same keys. */
 static const struct option table[] = {
-    {"LAPILLI_CAPTURE", "capture", NULL, "1 arms the layer", set_armed},
     {"LAPILLI_FILE", "file", "%e.lapilli", "path of the trace: %p pid, %e program, %t time, %n number", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
     {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4 or none", set_compression},
@@ -187,7 +182,7 @@ void layer_options_resolve(struct layer_options *options, bool named, const stru
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct option *option = &table[i];
         const char *value = lookup(option);
-        if (option->fallback && !option->set(options, option->fallback))
+        if (!option->set(options, option->fallback))
             options->armed = false; /* out of memory */
         if (value && !option->set(options, value))
             lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/resource.h"
 #include "layer/touched.h"
@@ -88,7 +89,7 @@ void hook_after_CreateGraphicsPipelines(struct layer_device *dev, VkDevice devic
         const VkPipelineLibraryCreateInfoKHR *libraries =
             layer_chain_find(pCreateInfos[i].pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
         struct lap_spirv_writes writes = {0};
-        for (uint32_t j = 0; j < pCreateInfos[i].stageCount; j++)
+        for (uint32_t j = 0; cond_reads_stages(&pCreateInfos[i]) && j < pCreateInfos[i].stageCount; j++)
             add_stage(dev, &pCreateInfos[i].pStages[j], &writes);
         for (uint32_t j = 0; libraries && j < libraries->libraryCount; j++) {
             const struct layer_pipeline *library = LAYER_GET(dev, VkPipeline, libraries->pLibraries[j]);

@@ -38,7 +38,7 @@ void layer_rows_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspec
         texel = aspect;
     }
     block = FormatTexelBlockExtent(format);
-    row_bytes = (uint64_t)blocks(width, block.width) * FormatElementSize(format, texel);
+    row_bytes = (uint64_t)blocks(width, block.width) * layer_element_bytes(format, texel);
     *out = (struct layer_rows){
         .aspect = aspect,
         .mip_level = mip_level,

@@ -115,7 +115,6 @@ static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint3
         if (image) {
             image->info = image_info(&record->info);
             image->swapchain = swapchain;
-            image->swapchain_index = i;
         }
         record->images[i] = images[i];
     }

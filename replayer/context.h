@@ -51,7 +51,7 @@ struct replay_instance {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     uint32_t api_version; /* what the instance was created for */
-    bool has_xcb, has_wayland, has_headless;
+    bool has_xcb;
     struct replay_instance *next;
 };
 

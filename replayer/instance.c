@@ -93,10 +93,10 @@ static void choose_extensions(struct replay *r, const struct loader *loader, con
     surfaces = surfaces && loader_has(loader, VK_KHR_SURFACE_EXTENSION_NAME);
     if (surfaces && (r->options.present == REPLAY_PRESENT_WINDOW || r->options.present == REPLAY_PRESENT_AUTO)) {
         instance->has_xcb = want_if_there(list, loader, "VK_KHR_xcb_surface");
-        instance->has_wayland = want_if_there(list, loader, "VK_KHR_wayland_surface");
+        want_if_there(list, loader, "VK_KHR_wayland_surface");
     }
     if (surfaces && r->options.present != REPLAY_PRESENT_OFF)
-        instance->has_headless = want_if_there(list, loader, VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME);
+        want_if_there(list, loader, VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME);
 }
 
 /* The chain and the layers of the recorded instance are not taken over: callbacks, and checks that are the user's

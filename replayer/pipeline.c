@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gen_replay.h"
 #include "replayer/player.h"
+#include "replayer/resource.h"
 
 /* Caches begin empty: what was in the recorded machine's is of no use to this driver, and must not come from a file. */
 enum lap_status replay_CreatePipelineCache(struct replay *r, struct replay_device *dev,
@@ -20,6 +21,29 @@ enum lap_status replay_CreatePipelineCache(struct replay *r, struct replay_devic
 /* A pipeline that a warm cache gave the program has to be compiled here. */
 #define CACHE_FLAGS                                                                                                    \
     (VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT | VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT)
+
+static void clear_cache_flags(VkPipelineCreateFlags *flags, const void *chain)
+{
+    *flags &= ~(VkPipelineCreateFlags)CACHE_FLAGS;
+#ifdef VK_KHR_maintenance5
+    /* With this structure the other flags are ignored; these bits have the same values in it. */
+    VkPipelineCreateFlags2CreateInfoKHR *flags2 = (VkPipelineCreateFlags2CreateInfoKHR *)(uintptr_t)replay_chain_find(
+        chain, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+    if (flags2)
+        flags2->flags &= ~(VkPipelineCreateFlags2KHR)CACHE_FLAGS;
+#endif
+}
+
+/* The program may have had good pipelines from a call that failed for others: what it got must come, the rest may fail.
+ */
+static enum lap_status keep(struct replay *r, struct replay_device *dev, VkResult result, const VkPipeline *indices,
+                            VkPipeline *live, uint32_t count)
+{
+    bool needed = false;
+    for (uint32_t i = 0; i < count; i++)
+        needed |= indices[i] && !live[i];
+    return result < 0 && needed ? replay_result(r, result) : gen_keep_VkPipeline(r, dev, indices, live, count);
+}
 
 static bool gave_any(const VkPipeline *indices, uint32_t count)
 {
@@ -41,10 +65,9 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
     if (!live)
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < args->createInfoCount; i++)
-        infos[i].flags &= ~(VkPipelineCreateFlags)CACHE_FLAGS;
+        clear_cache_flags(&infos[i].flags, infos[i].pNext);
     result = dev->vk.CreateGraphicsPipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
-    return result < 0 ? replay_result(r, result)
-                      : gen_keep_VkPipeline(r, dev, args->pPipelines, live, args->createInfoCount);
+    return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);
 }
 
 enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_device *dev,
@@ -59,8 +82,7 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
     if (!live)
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < args->createInfoCount; i++)
-        infos[i].flags &= ~(VkPipelineCreateFlags)CACHE_FLAGS;
+        clear_cache_flags(&infos[i].flags, infos[i].pNext);
     result = dev->vk.CreateComputePipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
-    return result < 0 ? replay_result(r, result)
-                      : gen_keep_VkPipeline(r, dev, args->pPipelines, live, args->createInfoCount);
+    return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);
 }

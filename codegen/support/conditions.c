@@ -20,7 +20,7 @@ static bool is_dynamic(const VkPipelineDynamicStateCreateInfo *dynamic, VkDynami
 }
 
 /* pDepthStencilState and pColorBlendState are ignored where the subpass has no such attachments. */
-static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info, bool is_library)
+static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info, bool knows_formats)
 {
     const uint32_t both = COND_HAS_COLOR | COND_HAS_DEPTH_STENCIL;
     if (info->renderPass) {
@@ -31,7 +31,7 @@ static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipeli
     }
     const VkPipelineRenderingCreateInfo *rendering =
         find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
-    if (is_library) /* the part with the fragment shader need not know the formats */
+    if (!knows_formats) /* the part of a library with the fragment shader need not */
         return both;
     if (!rendering)
         return 0;
@@ -39,28 +39,38 @@ static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipeli
            (rendering->depthAttachmentFormat || rendering->stencilAttachmentFormat ? COND_HAS_DEPTH_STENCIL : 0u);
 }
 
-void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info)
+/* Which parts of a pipeline a structure describes (VK_EXT_graphics_pipeline_library). */
+static VkGraphicsPipelineLibraryFlagsEXT parts_of(const VkGraphicsPipelineCreateInfo *info)
 {
     const VkGraphicsPipelineLibraryCreateInfoEXT *library =
         find_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
     const VkPipelineLibraryCreateInfoKHR *linked =
         find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
-    VkShaderStageFlags stages = 0;
-    bool vertex_input, pre_rasterization, fragment_shader, fragment_output;
-    uint32_t bits = 0, attachments = attachments_of(enc, info, library != NULL);
+    if (library)
+        return library->flags;
+    /* A pipeline that only links libraries reads no state of its own. */
+    return linked && linked->libraryCount ? 0 : ~(VkGraphicsPipelineLibraryFlagsEXT)0;
+}
 
-    for (uint32_t i = 0; i < info->stageCount; i++)
+bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info)
+{
+    return info->stageCount && (parts_of(info) & (VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+                                                  VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT));
+}
+
+void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info)
+{
+    const VkGraphicsPipelineLibraryFlagsEXT parts = parts_of(info);
+    const bool vertex_input = parts & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
+    const bool pre_rasterization = parts & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+    const bool fragment_shader = parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
+    const bool fragment_output = parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+    const bool reads_stages = cond_reads_stages(info);
+    VkShaderStageFlags stages = 0;
+    uint32_t bits = reads_stages ? COND_STAGES : 0, attachments = attachments_of(enc, info, fragment_output);
+
+    for (uint32_t i = 0; reads_stages && i < info->stageCount; i++)
         stages |= info->pStages[i].stage;
-    if (library) {
-        vertex_input = library->flags & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
-        pre_rasterization = library->flags & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
-        fragment_shader = library->flags & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
-        fragment_output = library->flags & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
-    } else {
-        /* A pipeline that only links libraries reads no state of its own. */
-        bool own = !linked || linked->libraryCount == 0;
-        vertex_input = pre_rasterization = fragment_shader = fragment_output = own;
-    }
     const VkPipelineDynamicStateCreateInfo *dynamic = info->pDynamicState;
     bool mesh = stages & (VK_SHADER_STAGE_MESH_BIT_EXT | VK_SHADER_STAGE_TASK_BIT_EXT);
     /* rasterizerDiscardEnable: "pViewportState, pMultisampleState, ... are ignored" unless it is dynamic. */

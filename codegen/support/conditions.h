@@ -25,7 +25,8 @@ enum {
     COND_DEPTH_STENCIL = 64,
     COND_COLOR_BLEND = 128,
     COND_DYNAMIC_VIEWPORT = 256,
-    COND_DYNAMIC_SCISSOR = 512
+    COND_DYNAMIC_SCISSOR = 512,
+    COND_STAGES = 1024
 };
 
 /* VkWriteDescriptorSet, "Valid Usage": which array each type reads. */
@@ -68,6 +69,9 @@ struct cond_render_pass {
     uint8_t *attachments; /* [subpass]: COND_HAS_COLOR | COND_HAS_DEPTH_STENCIL */
 };
 enum { COND_HAS_COLOR = 1, COND_HAS_DEPTH_STENCIL = 2 };
+
+/* Whether pStages is read. */
+bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info);
 
 /* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and what it points to. */
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info);

@@ -36,6 +36,7 @@ static const struct kind kinds[] = {
     {VK_FORMAT_R32_SINT, 4, 1, VK_IMAGE_ASPECT_COLOR_BIT},
     {VK_FORMAT_R32G32B32A32_UINT, 16, 1, VK_IMAGE_ASPECT_COLOR_BIT},
     {VK_FORMAT_D16_UNORM, 2, 1, VK_IMAGE_ASPECT_DEPTH_BIT},
+    {VK_FORMAT_X8_D24_UNORM_PACK32, 4, 1, VK_IMAGE_ASPECT_DEPTH_BIT},
     {VK_FORMAT_D32_SFLOAT, 4, 1, VK_IMAGE_ASPECT_DEPTH_BIT},
     {VK_FORMAT_S8_UINT, 1, 1, VK_IMAGE_ASPECT_STENCIL_BIT},
     {VK_FORMAT_BC1_RGBA_UNORM_BLOCK, 8, 4, VK_IMAGE_ASPECT_COLOR_BIT},
@@ -84,6 +85,12 @@ static VkDeviceSize plan(const struct kind *kind, const struct shape *shape, boo
     return offset;
 }
 
+/* The bits above 24-bit depth: undefined when read back. */
+static bool is_unused(const struct kind *kind, uint32_t byte)
+{
+    return kind->format == VK_FORMAT_X8_D24_UNORM_PACK32 && byte % 4 == 3;
+}
+
 /* Bytes that are no NaN, no number outside 0..1 for depth, and the same in each run. */
 static uint8_t content(const struct kind *kind, uint32_t level, uint32_t plane, uint32_t row, uint32_t byte)
 {
@@ -93,6 +100,8 @@ static uint8_t content(const struct kind *kind, uint32_t level, uint32_t plane, 
         memcpy(bytes, &value, 4);
         return bytes[byte % 4];
     }
+    if (is_unused(kind, byte))
+        return 0;
     uint32_t value = byte * 13 + row * 101 + plane * 37 + level * 211;
     /* The lowest SNORM value has two codes; a driver may turn one into the other. */
     return (uint8_t)(kind->format == VK_FORMAT_R8G8_SNORM ? value % 120 : value % 251);
@@ -114,6 +123,8 @@ static void walk(const struct app *app, const struct kind *kind, const struct sh
                 uint8_t *bytes = memory + region->bufferOffset +
                                  (size_t)(plane * pitch_rows + row) * pitch_columns * kind->block_bytes;
                 for (uint32_t byte = 0; byte < columns * kind->block_bytes; byte++) {
+                    if (compare && is_unused(kind, byte))
+                        continue;
                     if (compare)
                         EXPECT_EQ(app, bytes[byte], content(kind, level, plane, row, byte));
                     else

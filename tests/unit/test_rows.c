@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "layer/format_utils.h"
 #include "layer/rows.h"
 #include "tests/unit/unit.h"
 
@@ -22,6 +23,17 @@ static struct layer_rows describe(VkImageType type, VkFormat format, VkExtent3D 
 }
 
 #define COLOR VK_IMAGE_ASPECT_COLOR_BIT
+
+UNIT_TEST(depth_in_buffers)
+{
+    /* Copies have 32 bits a texel for 24-bit depth; without the fourth byte a quarter of an upload would be missed. */
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_X8_D24_UNORM_PACK32, VK_IMAGE_ASPECT_DEPTH_BIT), 4);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_ASPECT_DEPTH_BIT), 4);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_ASPECT_STENCIL_BIT), 1);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_D16_UNORM_S8_UINT, VK_IMAGE_ASPECT_DEPTH_BIT), 2);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_D32_SFLOAT_S8_UINT, VK_IMAGE_ASPECT_DEPTH_BIT), 4);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_R8G8B8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT), 3);
+}
 
 UNIT_TEST(plain_formats)
 {
