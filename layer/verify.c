@@ -141,22 +141,31 @@ void layer_verify_finish(struct layer_device *dev)
 
 /* ---- buffers ---- */
 
+struct hash {
+    uint64_t low, high;
+};
+
+static void hash_bytes(void *context, const void *data, uint64_t bytes)
+{
+    struct hash *hash = context;
+    lap_pixels_hash(data, (size_t)bytes, &hash->low, &hash->high);
+}
+
 void layer_check_buffer(struct layer_device *dev, const struct layer_buffer *buffer, uint64_t offset, uint64_t bytes)
 {
-    struct lap_memobj_place place = buffer->memobj ? lap_memobj_place(buffer->memobj) : (struct lap_memobj_place){0};
-    if (!place.mem || buffer->non_coherent)
+    if (!buffer->memobj || buffer->non_coherent)
         return;
     while (bytes) {
-        uint64_t part = bytes < CHECK_BYTES ? bytes : CHECK_BYTES, low, high;
-        const void *data = lap_mem_pointer(place.mem, place.offset + offset, part);
+        uint64_t part = bytes < CHECK_BYTES ? bytes : CHECK_BYTES;
+        struct hash hash;
         struct lap_enc *enc;
-        if (!data)
+        /* Another thread may unmap or free the memory at any time, but not while this looks at it. */
+        if (!lap_memobj_look(buffer->memobj, offset, part, hash_bytes, &hash))
             return;
-        lap_pixels_hash(data, (size_t)part, &low, &high);
         enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckBuffer, 0);
         if (!enc)
             return;
-        gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(buffer->object.handle), offset, part, low, high);
+        gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(buffer->object.handle), offset, part, hash.low, hash.high);
         layer_packet_end();
         offset += part;
         bytes -= part;

@@ -72,7 +72,8 @@ bool lap_mem_mapped(const struct lap_mem *mem);
 void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
-/* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. */
+/* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. To be read only where
+ * nobody can unmap it; otherwise see lap_memobj_look. */
 void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
 /* ---- objects ---- */
@@ -95,6 +96,12 @@ struct lap_memobj_place {
 };
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
 void *lap_memobj_user(const struct lap_memobj *object);
+
+/* Shows visit where the program's mapping has [offset, offset + bytes) of the object. False, and no call, unless these
+ * bytes lie in one piece that is mapped now. Called under the tracker's mutex, so nobody unmaps or frees them
+ * meanwhile; visit calls nothing of memtrack. */
+bool lap_memobj_look(const struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                     void (*visit)(void *context, const void *data, uint64_t bytes), void *context);
 
 /* ---- touched and written ranges ---- */
 

@@ -246,6 +246,27 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     return place;
 }
 
+bool lap_memobj_look(const struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                     void (*visit)(void *context, const void *data, uint64_t bytes), void *context)
+{
+    struct lap_tree_node *node;
+    bool found = false;
+    if (bytes == 0 || bytes > UINT64_MAX - offset)
+        return false;
+    lap_memtrack_lock(object->tracker);
+    node = lap_tree_first(object->pieces, offset, offset + bytes);
+    if (node && node->begin <= offset && offset + bytes <= node->end) {
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        const struct lap_mem *mem = piece->mem;
+        uint64_t at = offset - node->begin + piece->in_mem.begin;
+        found = mem->mapped && at >= mem->map_begin && at + bytes <= mem->map_end;
+        if (found)
+            visit(context, mem->pointer + (at - mem->map_begin), bytes);
+    }
+    lap_memtrack_unlock(object->tracker);
+    return found;
+}
+
 void *lap_memobj_user(const struct lap_memobj *object)
 {
     return object->user;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tracker, one rule of docs/memory.md at a time. */
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "memtrack/internal.h"
 #include "tests/unit/unit.h"
@@ -226,6 +228,47 @@ UNIT_TEST(what_the_device_changed_between_maps_is_not_pending)
     CHECK_EQ_U64(copies[0].bytes[49], 7);
     CHECK_EQ_U64(copies[0].bytes[50], 0);
     CHECK_EQ_U64(copies[0].bytes[70], 7);
+    end();
+}
+
+static atomic_bool looked;
+
+static void *unmap(void *memory)
+{
+    lap_mem_unmap(memory);
+    CHECK(atomic_load(&looked));
+    return NULL;
+}
+
+static void look(void *context, const void *data, uint64_t bytes)
+{
+    struct timespec moment = {.tv_nsec = 20000000};
+    pthread_t *thread = context;
+    CHECK(data == store + 4096 + 10);
+    CHECK_EQ_U64(bytes, 20);
+    if (!thread)
+        return;
+    CHECK_EQ_INT(pthread_create(thread, NULL, unmap, mem), 0);
+    nanosleep(&moment, NULL);
+    atomic_store(&looked, true);
+}
+
+UNIT_TEST(what_is_looked_at_stays_mapped)
+{
+    struct lap_memobj *object;
+    pthread_t thread;
+    begin();
+    object = object_at(0, 4096, 100);
+    CHECK(!lap_memobj_look(object, 10, 20, look, NULL));
+    CHECK_EQ_INT(lap_mem_map(mem, store + 4096, 4096, 90), LAP_OK);
+    CHECK(lap_memobj_look(object, 10, 20, look, NULL));
+    CHECK(!lap_memobj_look(object, 80, 11, look, NULL)); /* past the mapping */
+    CHECK(!lap_memobj_look(object, 90, 20, look, NULL)); /* past the object */
+    CHECK(!lap_memobj_look(object, 10, 0, look, NULL));
+    CHECK(!lap_memobj_look(object, 10, UINT64_MAX, look, NULL));
+    CHECK(lap_memobj_look(object, 10, 20, look, &thread));
+    pthread_join(thread, NULL);
+    CHECK(!lap_memobj_look(object, 10, 20, look, NULL));
     end();
 }
 
