@@ -73,7 +73,7 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     }
     submission->queue = queue;
     submission->serial = dev->submit_serial;
-    submission->fence = 0;
+    submission->fence = submission->fence_handle = 0;
     submission->finished = submission->partial = false;
     submission->signal_count = submission->wait_count = submission->written_count = 0;
     if (dev->last_submission)
@@ -86,6 +86,15 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
 }
 
 /* ---- the list ---- */
+
+bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before)
+{
+    for (const struct layer_submission *s = dev->submissions; s && s->serial < before; s = s->next)
+        for (uint32_t i = 0; i < s->wait_count; i++)
+            if (s->waits[i].ahead && s->waits[i].semaphore == signal.semaphore && s->waits[i].value <= signal.value)
+                return true;
+    return false;
+}
 
 /* Takes *link out of the list, to be used again. */
 static void take_out(struct layer_device *dev, struct layer_submission **link, struct layer_submission *before)
@@ -319,6 +328,83 @@ void layer_learn_device(struct layer_device *dev)
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
         s->finished = true;
+    retire(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+/* ---- asking the driver ---- */
+
+/* The records' mutex keeps what is asked from being destroyed meanwhile, and the submit mutex a fence from being reset.
+ */
+static bool fence_tells(struct layer_device *dev, const struct layer_submission *submission)
+{
+    VkFence fence = gen_VkFence(submission->fence_handle);
+    const struct layer_fence *record;
+    bool finished;
+    if (!submission->fence || !submission->fence_handle)
+        return false;
+    pthread_mutex_lock(&layer.object_mutex[GEN_HANDLE_VkFence]);
+    record = LAYER_GET(dev, VkFence, fence);
+    finished =
+        record && record->object.index == submission->fence && dev->vk.GetFenceStatus(dev->handle, fence) == VK_SUCCESS;
+    pthread_mutex_unlock(&layer.object_mutex[GEN_HANDLE_VkFence]);
+    return finished;
+}
+
+static bool timeline_tells(struct layer_device *dev, const struct layer_point *point)
+{
+    VkSemaphore semaphore = gen_VkSemaphore(point->ask);
+    const struct layer_semaphore *record;
+    uint64_t value = 0;
+    bool reached;
+    if (!point->ask || point->partial)
+        return false;
+    pthread_mutex_lock(&layer.object_mutex[GEN_HANDLE_VkSemaphore]);
+    record = LAYER_GET(dev, VkSemaphore, semaphore);
+    reached = record && record->object.index == point->semaphore &&
+              dev->vk.GetSemaphoreCounterValue(dev->handle, semaphore, &value) == VK_SUCCESS && value >= point->value;
+    pthread_mutex_unlock(&layer.object_mutex[GEN_HANDLE_VkSemaphore]);
+    return reached;
+}
+
+static bool can_be_asked(const struct layer_submission *submission)
+{
+    bool can = submission->fence && submission->fence_handle;
+    for (uint32_t i = 0; i < submission->signal_count && !can; i++)
+        can = submission->signals[i].ask && !submission->signals[i].partial;
+    return can;
+}
+
+static bool driver_tells(struct layer_device *dev, const struct layer_submission *submission)
+{
+    bool finished = fence_tells(dev, submission);
+    for (uint32_t i = 0; i < submission->signal_count && !finished; i++)
+        finished = timeline_tells(dev, &submission->signals[i]);
+    return finished;
+}
+
+/* Nothing later on its queue can be asked either. */
+static bool is_unknowable(const struct layer_submission *submission)
+{
+    for (const struct layer_submission *s = submission; s; s = s->next)
+        if (s->queue == submission->queue && can_be_asked(s))
+            return false;
+    return true;
+}
+
+void layer_learn_indirectly(struct layer_device *dev, bool all)
+{
+    if (nothing_to_learn(dev))
+        return;
+    pthread_mutex_lock(&dev->submit_mutex);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (!s->finished && driver_tells(dev, s))
+            finish_through(dev, s->queue, s->serial, false);
+    /* Whatever is told by what is left, and when, is not known. What the host writes from here on is looked for.
+     * Nothing is checked: a replay has waited for the command only. */
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->finished || all || is_unknowable(s))
+            s->finished = s->partial = true;
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }

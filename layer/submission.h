@@ -13,6 +13,8 @@ struct layer_point {
     uint64_t semaphore; /* index of the record */
     uint64_t value;
     bool partial; /* signalled when some stages were done, others may go on */
+    bool ahead;   /* a wait for a value of a timeline that nothing submitted before signals */
+    uint64_t ask; /* handle of a timeline whose value can be asked for; 0: none */
 };
 
 struct layer_written {
@@ -27,6 +29,7 @@ struct layer_submission {
     VkQueue queue;
     uint64_t serial;
     uint64_t fence; /* index of the record; 0: none, or reset since */
+    uint64_t fence_handle;
     bool finished, partial;
     struct layer_point *signals, *waits;
     struct layer_written *written;
@@ -41,6 +44,9 @@ bool layer_submission_wait(struct layer_submission *submission, struct layer_poi
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
 /* Keeps the list short. After a submission was filled in. */
 void layer_submission_end(struct layer_device *dev);
+/* True when work that was submitted with a serial below `before` waits for this signal, which is being submitted now:
+ * it goes on because of it, and reads what the host wrote since. */
+bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before);
 /* The driver refused it: nothing of the serials [first, last] will happen. */
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
 

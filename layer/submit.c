@@ -16,6 +16,7 @@ void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const
     if (!record || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
         return;
     record->timeline = true;
+    record->signals = type->initialValue;
     atomic_store_explicit(&record->known, type->initialValue, memory_order_relaxed);
 }
 
@@ -99,12 +100,16 @@ static void batch_wait(struct gathering *g, VkSemaphore semaphore, uint64_t valu
 {
     const struct layer_semaphore *record = LAYER_GET(g->dev, VkSemaphore, semaphore);
     struct layer_point point = {.value = value};
-    if (!record || !g->submission)
+    if (!record)
         return;
     point.semaphore = record->object.index;
     if (!record->timeline)
         point.value = record->signals;
-    if (!layer_submission_wait(g->submission, point))
+    else
+        point.ahead = value > record->signals && value > atomic_load_explicit(&record->known, memory_order_relaxed);
+    if (!g->submission && point.ahead) /* whoever signals has to know */
+        g->submission = layer_submission_begin(g->dev, g->queue);
+    if (g->submission && !layer_submission_wait(g->submission, point))
         g->failed = true;
 }
 
@@ -114,9 +119,17 @@ static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t va
     struct layer_point point = {.value = value, .partial = partial};
     if (!record)
         return;
-    if (!record->timeline)
-        point.value = ++record->signals;
     point.semaphore = record->object.index;
+    if (!record->timeline) {
+        point.value = ++record->signals;
+    } else {
+        point.ask = gen_u64_VkSemaphore(semaphore);
+        if (value > record->signals)
+            record->signals = value;
+        /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
+        if (layer_submission_releases(g->dev, point, g->first_serial))
+            g->dev->submitted.everything = true;
+    }
     if (g->submission && !layer_submission_signal(g->submission, point))
         g->failed = true;
 }
@@ -130,8 +143,10 @@ static void gather_fence(struct gathering *g, VkFence fence)
         g->dev->submit_serial++;
         g->submission = layer_submission_begin(g->dev, g->queue);
     }
-    if (g->submission)
+    if (g->submission) {
         g->submission->fence = record->object.index;
+        g->submission->fence_handle = gen_u64_VkFence(fence);
+    }
 }
 
 /* Everything is known: writes the updates. Then comes the packet, and gather_end. */
@@ -295,6 +310,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
     for (uint32_t i = 0; i < bindInfoCount; i++)
         gather_sparse(&g, &pBindInfo[i]);
     gather_fence(&g, fence);
+    gather_updates(&g); /* none, but for work that goes on because of the signals */
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueBindSparse, 0);
     if (enc) {
         ticket = layer_packet_ticket();
@@ -305,10 +321,34 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
     return submitted(&g, ticket, dev->vk.QueueBindSparse(queue, bindInfoCount, pBindInfo, fence));
 }
 
+/* ---- presents ---- */
+
+/* Where the driver says that the swapchain is out of date or lost the waits happen all the same. */
+void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info)
+{
+    struct gathering g = {.dev = dev, .queue = queue};
+    pthread_mutex_lock(&dev->submit_mutex);
+    if (dev->submissions && info->waitSemaphoreCount) {
+        batch_begin(&g);
+        g.submission = layer_submission_begin(dev, queue);
+        for (uint32_t i = 0; g.submission && i < info->waitSemaphoreCount; i++)
+            batch_wait(&g, info->pWaitSemaphores[i], 0);
+        layer_submission_end(dev);
+    }
+    pthread_mutex_unlock(&dev->submit_mutex);
+    if (g.failed)
+        layer_stop("out of memory");
+}
+
 /* ---- the host lets submitted work go on: what it wrote in between is read by that work ---- */
 
 void hook_before_SignalSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreSignalInfo *pSignalInfo)
 {
+    struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, pSignalInfo->semaphore);
+    pthread_mutex_lock(&dev->submit_mutex);
+    if (record && pSignalInfo->value > record->signals)
+        record->signals = pSignalInfo->value;
+    pthread_mutex_unlock(&dev->submit_mutex);
     layer_emit_updates(dev, NULL);
 }
 

@@ -18,6 +18,14 @@ void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint
 void layer_learn_queue(struct layer_device *dev, VkQueue queue);
 void layer_learn_device(struct layer_device *dev);
 
+/* The program has learnt that some command was reached, but not which submission that was in: those that are finished
+ * in truth count as finished, and those that have nothing to be asked. all: all others too, since the program may have
+ * learnt it in the middle of one. */
+void layer_learn_indirectly(struct layer_device *dev, bool all);
+
+/* A present that is about to be handed to the driver: learning that its queue is idle tells of what it waited for. */
+void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info);
+
 /* The fence will tell something else from now on. */
 void layer_forget_fence(struct layer_device *dev, VkFence fence);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/submit.h"
 #include "layer/touched.h"
 #include "layer/verify.h"
 
@@ -199,6 +200,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
         gen_encode_vkQueuePresentKHR(enc, queue, pPresentInfo);
         layer_packet_end();
     }
+    layer_submit_present(dev, queue, pPresentInfo);
     result = dev->vk.QueuePresentKHR(queue, pPresentInfo);
     if (result != VK_SUCCESS && ticket)
         layer_packet_result(&dev->tables, ticket, result);

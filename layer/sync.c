@@ -186,6 +186,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetEventStatus(VkDevice device, VkEvent e
     if (enc) {
         gen_encode_vkGetEventStatus(enc, device, event, result);
         layer_packet_end();
+        layer_learn_indirectly(dev, true);
     }
     return result;
 }
@@ -205,6 +206,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetQueryPoolResults(VkDevice device, VkQu
         gen_encode_vkGetQueryPoolResults(enc, device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags,
                                          result);
         layer_packet_end();
+        layer_learn_indirectly(dev, false);
     }
     return result;
 }

@@ -137,25 +137,6 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
                                                      : NULL;
 }
 
-/* With a pipeline that was bound before, as is usual, it is known what is stored to. */
-void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
-                      const VkWriteDescriptorSet *write)
-{
-    const struct layer_bound *bound = layer_bound_at(cb, point);
-    bool written = !bound || !bound->pipeline;
-    if (bound && bound->writes && set < LAP_SPIRV_SETS)
-        written = bound->writes->sets[set] & lap_spirv_bit(write->dstBinding);
-    for (uint32_t i = 0; i < write->descriptorCount && cb->state == LAYER_CMDBUF_RECORDING; i++) {
-        struct layer_descriptor_slot slot;
-        /* The resource is alive while it is pushed. */
-        if (!layer_slot_of_write(cb->device, write, i, &slot))
-            continue;
-        struct lap_memobj *object = layer_resource_get(cb->device, slot.resource);
-        if (object && !lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written && written))
-            out_of_memory(cb);
-    }
-}
-
 /* ---- descriptor sets of command buffers ---- */
 
 static bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
@@ -247,15 +228,87 @@ void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
     }
 }
 
+/* ---- pushed descriptors ---- */
+
+/* The first of the descriptors that are pushed at this number now, as place + 1; 0: none, or a set is bound there. */
+static uint32_t pushed_at(const struct layer_cmdbuf *cb, const struct layer_bound *bound, uint32_t set)
+{
+    uint32_t place = bound->sets[set];
+    return place && cb->sets[place - 1].index == LAYER_ENTRY_PUSHED ? place : 0;
+}
+
+/* What was pushed at this binding before is read and stored to no more. What it was used for until now stays noted. */
+static void forget_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, uint32_t set, uint32_t binding,
+                          uint32_t element)
+{
+    uint32_t place = pushed_at(cb, bound, set), *link = &bound->sets[set];
+    for (; place; place = *link) {
+        struct layer_cmdbuf_sets *entry = &cb->sets[place - 1];
+        if (entry->binding == binding && entry->element == element)
+            *link = entry->previous;
+        else
+            link = &entry->previous;
+    }
+}
+
+static void remember_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, uint32_t set, uint32_t binding,
+                            uint32_t element, const struct layer_descriptor_slot *slot)
+{
+    if (!reserve_entries(cb, 1)) {
+        out_of_memory(cb);
+        return;
+    }
+    cb->sets[cb->sets_count] = (struct layer_cmdbuf_sets){.set = slot->resource,
+                                                          .index = LAYER_ENTRY_PUSHED,
+                                                          .previous = pushed_at(cb, bound, set),
+                                                          .binding = binding,
+                                                          .element = element,
+                                                          .offset = slot->offset,
+                                                          .bytes = slot->bytes};
+    bound->sets[set] = ++cb->sets_count;
+    bound->stale |= bound->writes && bound->writes->sets[set];
+}
+
+/* All of it is read. What is stored to is known at the draw or dispatch: the pipeline may be bound after the push. */
+void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
+                      const VkWriteDescriptorSet *write)
+{
+    struct layer_bound *bound = layer_bound_at(cb, point);
+    if (set >= LAP_SPIRV_SETS)
+        bound = NULL;
+    for (uint32_t i = 0; i < write->descriptorCount && cb->state == LAYER_CMDBUF_RECORDING; i++) {
+        struct layer_descriptor_slot slot;
+        /* The resource is alive while it is pushed. */
+        bool known = layer_slot_of_write(cb->device, write, i, &slot);
+        struct lap_memobj *object = known ? layer_resource_get(cb->device, slot.resource) : NULL;
+        if (bound)
+            forget_pushed(cb, bound, set, write->dstBinding, write->dstArrayElement + i);
+        if (!object)
+            continue;
+        if (!lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written && !bound))
+            out_of_memory(cb);
+        if (bound && slot.written)
+            remember_pushed(cb, bound, set, write->dstBinding, write->dstArrayElement + i, &slot);
+    }
+}
+
+/* ---- stores ---- */
+
 void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 {
     bound->stale = false;
     if (!bound->writes)
         return;
-    for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
-        if (bound->writes->sets[i] && bound->sets[i])
+    for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++) {
+        uint32_t pushed = pushed_at(cb, bound, i);
+        if (bound->writes->sets[i] && bound->sets[i] && !pushed)
             cb->sets[bound->sets[i] - 1].written |= bound->writes->sets[i];
+        for (; pushed; pushed = cb->sets[pushed - 1].previous)
+            cb->sets[pushed - 1].written |= bound->writes->sets[i] & lap_spirv_bit(cb->sets[pushed - 1].binding);
+    }
 }
+
+/* ---- command buffers as a whole ---- */
 
 void layer_touched_reset(struct layer_cmdbuf *cb)
 {
@@ -332,13 +385,23 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
     return true;
 }
 
+/* That it is read was noted when it was pushed. */
+static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, struct lap_touched *touched)
+{
+    struct lap_memobj *object = entry->written ? layer_resource_get(dev, entry->set) : NULL;
+    return !object || lap_touched_add(touched, object, entry->offset, entry->bytes, true);
+}
+
 bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
                            struct lap_touched *touched, struct lap_touched *unchecked)
 {
     if (!lap_touched_append(touched, &cb->touched) || !lap_touched_append(unchecked, &cb->unchecked))
         return false;
-    for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count))
-        if (!resolve_set(dev, &cb->sets[i], serial, touched))
+    for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count)) {
+        const struct layer_cmdbuf_sets *entry = &cb->sets[i];
+        if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, touched)
+                                                 : resolve_set(dev, entry, serial, touched)))
             return false;
+    }
     return true;
 }

@@ -31,13 +31,22 @@ void layer_resource_remove(struct layer_device *dev, layer_resource resource);
 /* NULL when it is gone. Under dev->submit_mutex. */
 struct lap_memobj *layer_resource_get(struct layer_device *dev, layer_resource resource);
 
-/* One descriptor set that was bound, with its dynamic offsets. */
+/* One descriptor set that was bound, with its dynamic offsets, or one pushed descriptor that may be stored to. */
 #define LAYER_ENTRY_OFFSETS 3u
+#define LAYER_ENTRY_PUSHED  UINT64_MAX
 struct layer_cmdbuf_sets {
-    uint64_t set, index;   /* handle and index of the record; both 0: more offsets of the entry before */
+    uint64_t set, index;   /* handle and index of the record; both 0: more offsets of the entry before; index
+                            * LAYER_ENTRY_PUSHED: set is the layer_resource that was pushed */
     uint64_t written;      /* bindings that pipelines store to: lap_spirv_bit */
-    uint32_t offset_count; /* of the whole set, also in the entries behind */
-    uint32_t offsets[LAYER_ENTRY_OFFSETS];
+    uint32_t offset_count; /* of the whole set, also in the entries behind; pushed: 0 */
+    union {
+        uint32_t offsets[LAYER_ENTRY_OFFSETS];
+        struct {
+            uint32_t previous; /* place of the one that was pushed before into the same set + 1 */
+            uint32_t binding, element;
+        };
+    };
+    VkDeviceSize offset, bytes; /* pushed: which part of the resource */
 };
 
 /* What a descriptor names: false for what has no memory that the program could have mapped. */

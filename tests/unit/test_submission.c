@@ -2,8 +2,11 @@
 /* What a wait tells about submitted work. The layer around it is replaced by the few functions that it calls. */
 #include <stdlib.h>
 
+#include "gen_layer.h"
 #include "layer/records.h"
+#include "layer/resource.h"
 #include "layer/submission.h"
+#include "layer/update.h"
 #include "tests/unit/unit.h"
 
 enum { BYTES = 4096 };
@@ -31,6 +34,66 @@ void layer_check_buffer(struct layer_device *device, const struct layer_buffer *
     CHECK(device == dev && what == &buffer);
     checks++;
     checked_bytes += bytes;
+}
+
+static struct layer_point point(uint64_t semaphore, uint64_t value, bool partial)
+{
+    return (struct layer_point){.semaphore = semaphore, .value = value, .partial = partial};
+}
+
+/* ---- what submit.c calls ---- */
+
+static bool sent_everything;
+static unsigned sends;
+static struct layer_cmdbuf cmdbuf;
+
+void layer_emit_updates(struct layer_device *device, const struct lap_touched *touched)
+{
+    sends++;
+    sent_everything = !touched || touched->everything;
+}
+const void *layer_chain_find(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *at = chain;
+    while (at && at->sType != type)
+        at = at->pNext;
+    return at;
+}
+struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
+{
+    return NULL;
+}
+void layer_packet_end(void) {}
+uint64_t layer_packet_ticket(void)
+{
+    return 0;
+}
+void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result) {}
+void layer_frame_end(void) {}
+struct layer_device *layer_device_of_VkQueue(VkQueue queue)
+{
+    return dev;
+}
+struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
+{
+    return &cmdbuf;
+}
+
+static VkResult fence_status = VK_NOT_READY;
+static uint64_t timeline_value;
+static VKAPI_ATTR VkResult VKAPI_CALL get_fence_status(VkDevice device, VkFence fence)
+{
+    return fence_status;
+}
+static VKAPI_ATTR VkResult VKAPI_CALL get_value(VkDevice device, VkSemaphore semaphore, uint64_t *value)
+{
+    *value = timeline_value;
+    return VK_SUCCESS;
+}
+static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                                   VkFence fence)
+{
+    return VK_SUCCESS;
 }
 
 #define QUEUE(n)     ((VkQueue)(uintptr_t)(0x100 + (n)))
@@ -66,6 +129,13 @@ static void begin(void)
         add_record(GEN_HANDLE_VkFence, 0x200 + i, i + 1, &fences[i].object);
         add_record(GEN_HANDLE_VkSemaphore, 0x300 + i, i + 1, &semaphores[i].object);
     }
+    dev->vk.GetFenceStatus = get_fence_status;
+    dev->vk.GetSemaphoreCounterValue = get_value;
+    dev->vk.QueueSubmit = queue_submit;
+    fence_status = VK_NOT_READY;
+    timeline_value = 0;
+    memset(&cmdbuf, 0, sizeof cmdbuf);
+    cmdbuf.device = dev;
     layer.options.verify = true;
     stops = checks = 0;
     checked_bytes = 0;
@@ -137,8 +207,8 @@ UNIT_TEST(a_fence_that_was_reset_tells_nothing)
 UNIT_TEST(a_semaphore_value_tells_of_smaller_signals)
 {
     begin();
-    CHECK(layer_submission_signal(submit(QUEUE(0), 0), (struct layer_point){semaphores[0].object.index, 5, false}));
-    CHECK(layer_submission_signal(submit(QUEUE(0), 16), (struct layer_point){semaphores[0].object.index, 7, false}));
+    CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 5, false)));
+    CHECK(layer_submission_signal(submit(QUEUE(0), 16), point(semaphores[0].object.index, 7, false)));
     layer_learn_semaphore(dev, SEMAPHORE(0), 4);
     CHECK_EQ_U64(outstanding(), 2);
     layer_learn_semaphore(dev, SEMAPHORE(1), 9);
@@ -155,13 +225,13 @@ UNIT_TEST(what_finished_work_waited_for_is_finished)
 {
     struct layer_submission *s;
     begin();
-    CHECK(layer_submission_signal(submit(QUEUE(0), 0), (struct layer_point){semaphores[0].object.index, 1, false}));
+    CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 1, false)));
     s = submit(QUEUE(1), 16);
-    CHECK(layer_submission_wait(s, (struct layer_point){semaphores[0].object.index, 1, false}));
-    CHECK(layer_submission_signal(s, (struct layer_point){semaphores[1].object.index, 1, false}));
+    CHECK(layer_submission_wait(s, point(semaphores[0].object.index, 1, false)));
+    CHECK(layer_submission_signal(s, point(semaphores[1].object.index, 1, false)));
     submit(QUEUE(0), 32);
     s = submit(QUEUE(2), 48);
-    CHECK(layer_submission_wait(s, (struct layer_point){semaphores[1].object.index, 1, false}));
+    CHECK(layer_submission_wait(s, point(semaphores[1].object.index, 1, false)));
     s->fence = fences[2].object.index;
     layer_learn_fence(dev, FENCE(2));
     CHECK_EQ_U64(outstanding(), 1);
@@ -173,7 +243,7 @@ UNIT_TEST(what_finished_work_waited_for_is_finished)
 UNIT_TEST(a_signal_of_some_stages_is_no_reason_to_check)
 {
     begin();
-    CHECK(layer_submission_signal(submit(QUEUE(0), 0), (struct layer_point){semaphores[0].object.index, 1, true}));
+    CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 1, true)));
     layer_learn_semaphore(dev, SEMAPHORE(0), 1);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
@@ -241,6 +311,211 @@ UNIT_TEST(a_buffer_that_is_gone_is_passed_over)
     layer_learn_device(dev);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
+    end();
+}
+
+/* The host writes a byte: is it sent? */
+static uint64_t sent_after_store(uint64_t offset)
+{
+    uint64_t sent = 0;
+    store[offset]++;
+    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
+    return sent;
+}
+
+static struct layer_submission *submit_busy(VkQueue queue, uint64_t offset)
+{
+    struct lap_touched touched;
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, buffer.memobj, offset, 16, true));
+    lap_memtrack_device_busy(dev->memtrack, &touched, false);
+    lap_touched_finish(&touched);
+    return submit(queue, offset);
+}
+
+UNIT_TEST(a_query_tells_of_what_is_finished_in_truth)
+{
+    struct layer_submission *s;
+    begin();
+    s = submit_busy(QUEUE(0), 0);
+    s->fence = fences[0].object.index;
+    s->fence_handle = 0x200;
+    CHECK_EQ_U64(sent_after_store(64), 1);
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 1);
+    fence_status = VK_SUCCESS;
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checks, 0); /* a replay has not waited for the fence */
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    end();
+}
+
+UNIT_TEST(a_query_tells_of_a_reached_timeline_value)
+{
+    struct layer_point signal = point(semaphores[0].object.index, 5, false);
+    begin();
+    signal.ask = 0x300;
+    CHECK(layer_submission_signal(submit_busy(QUEUE(0), 0), signal));
+    timeline_value = 4;
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 1);
+    timeline_value = 5;
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 0);
+    end();
+}
+
+UNIT_TEST(work_that_nobody_can_ask_about_is_looked_at_after_a_query)
+{
+    begin();
+    submit_busy(QUEUE(0), 0);
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checks, 0);
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    end();
+}
+
+UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
+{
+    struct layer_submission *s;
+    begin();
+    s = submit_busy(QUEUE(0), 0);
+    s->fence = fences[0].object.index;
+    s->fence_handle = 0x200;
+    layer_learn_indirectly(dev, true);
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checks, 0);
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    end();
+}
+
+UNIT_TEST(a_fence_that_is_gone_or_reset_is_not_asked)
+{
+    struct layer_submission *s;
+    begin();
+    fence_status = VK_SUCCESS;
+    s = submit_busy(QUEUE(0), 0);
+    s->fence = 77; /* an earlier object with this handle */
+    s->fence_handle = 0x200;
+    layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(outstanding(), 1);
+    end();
+}
+
+UNIT_TEST(an_idle_queue_tells_of_what_its_presents_waited_for)
+{
+    VkSemaphore semaphore = SEMAPHORE(1);
+    VkPresentInfoKHR info = {.waitSemaphoreCount = 1, .pWaitSemaphores = &semaphore};
+    begin();
+    semaphores[1].signals = 3;
+    CHECK(layer_submission_signal(submit_busy(QUEUE(0), 0), point(semaphores[1].object.index, 3, false)));
+    layer_submit_present(dev, QUEUE(1), &info);
+    CHECK_EQ_U64(outstanding(), 2);
+    layer_learn_queue(dev, QUEUE(1));
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    layer_submit_present(dev, QUEUE(1), &info); /* nothing to tell of */
+    CHECK_EQ_U64(outstanding(), 0);
+    end();
+}
+
+static void submit_timeline(VkQueue queue, bool signal, uint64_t value)
+{
+    VkSemaphore semaphore = SEMAPHORE(2);
+    VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                            .waitSemaphoreValueCount = 1,
+                                            .pWaitSemaphoreValues = &value,
+                                            .signalSemaphoreValueCount = 1,
+                                            .pSignalSemaphoreValues = &value};
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .pNext = &values,
+                         .waitSemaphoreCount = !signal,
+                         .pWaitSemaphores = &semaphore,
+                         .signalSemaphoreCount = signal,
+                         .pSignalSemaphores = &semaphore};
+    sends = 0;
+    sent_everything = false;
+    CHECK_EQ_INT(capture_QueueSubmit(queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
+}
+
+UNIT_TEST(a_signal_that_earlier_work_waits_for_sends_everything)
+{
+    begin();
+    semaphores[2].timeline = true;
+    submit_timeline(QUEUE(0), false, 2);
+    CHECK_EQ_U64(outstanding(), 1);
+    submit_timeline(QUEUE(1), true, 1); /* not enough */
+    CHECK(!sent_everything);
+    submit_timeline(QUEUE(1), true, 2);
+    CHECK(sent_everything);
+    CHECK_EQ_U64(sends, 1);
+    layer_learn_device(dev);
+    submit_timeline(QUEUE(0), false, 2); /* signalled before: nobody has to be told */
+    CHECK_EQ_U64(outstanding(), 0);
+    submit_timeline(QUEUE(1), true, 3);
+    CHECK(!sent_everything);
+    end();
+}
+
+/* ---- pushed descriptors ---- */
+
+static void push(uint32_t binding, VkDeviceSize offset)
+{
+    VkDescriptorBufferInfo info = {gen_VkBuffer(0x400), offset, 16};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstBinding = binding,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = &info};
+    layer_touch_push(&cmdbuf, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
+}
+
+static void dispatch(const struct lap_spirv_writes *writes)
+{
+    struct layer_bound *bound = &cmdbuf.bound[LAYER_BIND_COMPUTE];
+    bound->pipeline = true;
+    bound->writes = writes;
+    bound->stale = writes;
+    layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
+}
+
+static bool stores_to(uint64_t offset)
+{
+    struct lap_touched touched, unchecked;
+    bool found = false;
+    lap_touched_init(&touched);
+    lap_touched_init(&unchecked);
+    CHECK(layer_touched_resolve(dev, &cmdbuf, 1, &touched, &unchecked));
+    for (size_t i = 0; i < touched.count; i++)
+        found |= touched.ranges[i].written && touched.ranges[i].offset == offset;
+    lap_touched_finish(&touched);
+    lap_touched_finish(&unchecked);
+    return found;
+}
+
+UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
+{
+    struct lap_spirv_writes writes = {.sets = {lap_spirv_bit(1)}};
+    begin();
+    cmdbuf.state = LAYER_CMDBUF_RECORDING;
+    dispatch(NULL);
+    push(0, 0);
+    push(1, 16);
+    push(1, 32); /* in its place */
+    dispatch(NULL);
+    CHECK(!stores_to(32));
+    dispatch(&writes);
+    CHECK(!stores_to(0));
+    CHECK(!stores_to(16));
+    CHECK(stores_to(32));
+    push(1, 80); /* with the storing pipeline bound */
+    CHECK(!stores_to(80));
+    layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
+    CHECK(stores_to(80));
+    CHECK(stores_to(32));
+    layer_touched_finish(&cmdbuf);
     end();
 }
 
