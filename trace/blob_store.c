@@ -139,7 +139,8 @@ enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_k
 {
     struct lap_blob_slot wanted = {lap_blob_hash_of(bytes ? data : "", bytes), bytes, kind};
 
-    pthread_mutex_lock(&store->mutex);
+    if (!lap_output_lock(store->output, &store->mutex))
+        return LAP_ERROR_STOPPED;
     enum lap_status status = make_room(store);
     if (status != LAP_OK)
         goto out;
@@ -163,7 +164,8 @@ out:
 
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store)
 {
-    pthread_mutex_lock(&store->mutex);
+    if (!lap_output_lock(store->output, &store->mutex))
+        return LAP_ERROR_STOPPED;
     enum lap_status status = flush(store, store->count);
     pthread_mutex_unlock(&store->mutex);
     return status;

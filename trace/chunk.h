@@ -43,7 +43,8 @@ struct lap_chunk_header {
     uint32_t raw_bytes, stored_bytes;
     uint32_t count;       /* packets, blob entries or index records in it; otherwise 0 */
     uint64_t first, last; /* tickets; of a BLOBS chunk blob numbers, of an INDEX chunk record numbers */
-    uint64_t epoch;       /* PACKETS: of the first packet; FRAME: of a packet with ticket last + 1 */
+    uint64_t epoch;       /* PACKETS: of the first packet; FRAME: of a packet with ticket last + 1; INDEX: where the
+                             INDEX chunk before it is in the file, or 0 */
     uint64_t frame;       /* FRAME: its number; otherwise the number of frame marks before it */
     uint64_t payload_hash;
 };
@@ -80,7 +81,7 @@ void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BY
 void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out); /* counters it lacks are 0 */
 
 struct lap_end {
-    uint64_t index_offset; /* in the file, of the first INDEX chunk */
+    uint64_t index_offset; /* in the file, of the last INDEX chunk */
     uint32_t index_chunks;
     struct lap_totals totals;
     char reason[LAP_END_REASON_BYTES]; /* "": recording ended as it should */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a reader finds the chunks of a file: by the index at its end (a copy of every chunk's header), or, where that is
- * missing or damaged, by one pass over the file.
+ * How a reader finds the chunks of a file: by its INDEX chunks (copies of every other chunk's header; the last one
+ * stands at the end and each names the one before), or, where one is missing or damaged, by one pass over the file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +48,70 @@ static enum lap_status add_records(struct lap_source *source, const uint8_t *raw
     return LAP_OK;
 }
 
+/* Where the INDEX chunks are, the last one first. The caller frees *out. */
+static enum lap_status find_index_chunks(struct lap_source *source, const struct lap_end *end, uint64_t end_offset,
+                                         uint64_t **out)
+{
+    uint64_t at = end->index_offset, behind = end_offset;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < end->index_chunks; i++) {
+        uint8_t head[LAP_CHUNK_HEADER_BYTES];
+        struct lap_chunk_header header;
+        /* Every step leads backwards. */
+        if (at < LAP_FILE_HEADER_BYTES || at >= behind || behind - at < sizeof(head))
+            return lap_fail(LAP_ERROR_FORMAT, "an index chunk is not where the file says");
+        enum lap_status status = lap_source_read(source, at, head, sizeof(head));
+        if (status == LAP_OK)
+            status = lap_chunk_header_load(head, &header);
+        if (status != LAP_OK)
+            return status;
+        uint64_t room = behind - at - sizeof(head);
+        if (header.kind != LAP_CHUNK_INDEX || header.count == 0 || header.stored_bytes > room ||
+            (i == 0 && header.stored_bytes != room) ||
+            header.raw_bytes != (uint64_t)header.count * LAP_CHUNK_HEADER_BYTES)
+            return lap_fail(LAP_ERROR_FORMAT, "no index chunk");
+        if (i == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            uint64_t *places = realloc(*out, capacity * sizeof(*places));
+            if (!places)
+                return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+            *out = places;
+        }
+        (*out)[i] = at;
+        behind = at;
+        at = header.epoch;
+    }
+    return at == 0 ? LAP_OK : lap_fail(LAP_ERROR_FORMAT, "there is more index than the end chunk says");
+}
+
+static enum lap_status load_index_chunks(struct lap_source *source, const uint64_t *places, uint32_t count,
+                                         uint64_t end_offset)
+{
+    uint64_t described = LAP_FILE_HEADER_BYTES, records = 0;
+    enum lap_status status = LAP_OK;
+    for (uint32_t i = count; i-- > 0 && status == LAP_OK;) {
+        struct lap_chunk_header header;
+        const uint8_t *stored;
+        status = lap_source_fetch(source, places[i], &header, &stored);
+        if (status != LAP_OK)
+            return status;
+        if (header.first != records || header.last - header.first != header.count - UINT64_C(1))
+            return lap_fail(LAP_ERROR_FORMAT, "index chunks are out of order");
+        uint8_t *raw = malloc((size_t)header.raw_bytes + 1);
+        status = raw ? lap_chunk_unpack(&header, stored, raw) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        if (status == LAP_OK)
+            status = add_records(source, raw, header.count, places[i], &described);
+        free(raw);
+        if (status == LAP_OK && described != places[i])
+            status = lap_fail(LAP_ERROR_FORMAT, "the index does not describe the whole file");
+        described += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+        records += header.count;
+    }
+    if (status == LAP_OK && described != end_offset)
+        status = lap_fail(LAP_ERROR_FORMAT, "the index does not describe the whole file");
+    return status;
+}
+
 static enum lap_status load_index(struct lap_source *source)
 {
     if (source->file_bytes < LAP_FILE_HEADER_BYTES + TAIL_BYTES)
@@ -57,30 +121,14 @@ static enum lap_status load_index(struct lap_source *source)
     enum lap_status status = load_end(source, end_offset, &end);
     if (status != LAP_OK)
         return status;
-    if (end.index_offset < LAP_FILE_HEADER_BYTES || end.index_offset > end_offset)
-        return lap_fail(LAP_ERROR_FORMAT, "the index is not where the end chunk says");
+    if (end.index_chunks == 0)
+        return lap_fail(LAP_ERROR_FORMAT, "no index");
 
-    uint64_t at = end.index_offset, described = LAP_FILE_HEADER_BYTES;
-    uint8_t *raw = NULL;
-    for (uint32_t i = 0; status == LAP_OK && i < end.index_chunks; i++) {
-        struct lap_chunk_header header;
-        const uint8_t *stored;
-        status = lap_source_fetch(source, at, &header, &stored);
-        if (status == LAP_OK &&
-            (header.kind != LAP_CHUNK_INDEX || header.raw_bytes != (uint64_t)header.count * LAP_CHUNK_HEADER_BYTES))
-            status = lap_fail(LAP_ERROR_FORMAT, "no index chunk");
-        if (status != LAP_OK)
-            break;
-        free(raw);
-        raw = malloc((size_t)header.raw_bytes + 1);
-        status = raw ? lap_chunk_unpack(&header, stored, raw) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        if (status == LAP_OK)
-            status = add_records(source, raw, header.count, end.index_offset, &described);
-        at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
-    }
-    free(raw);
-    if (status == LAP_OK && (at != end_offset || described != end.index_offset))
-        status = lap_fail(LAP_ERROR_FORMAT, "the index does not describe the whole file");
+    uint64_t *places = NULL;
+    status = find_index_chunks(source, &end, end_offset, &places);
+    if (status == LAP_OK)
+        status = load_index_chunks(source, places, end.index_chunks, end_offset);
+    free(places);
     if (status == LAP_OK) {
         source->end = end;
         source->has_end = true;
@@ -112,7 +160,8 @@ enum lap_status lap_source_scan(struct lap_source *source)
         struct lap_chunk_header header;
         const uint8_t *stored;
         status = lap_source_fetch(source, offset, &header, &stored);
-        if (status == LAP_OK)
+        /* What an INDEX chunk says is not needed here, damaged or not. */
+        if (status == LAP_OK && header.kind != LAP_CHUNK_INDEX)
             status = lap_chunk_check(&header, stored);
         if (status == LAP_OK && header.kind == LAP_CHUNK_END) {
             status = load_end(source, offset, &source->end);

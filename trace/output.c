@@ -17,7 +17,8 @@
 
 _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
-#define INDEX_RECORDS_PER_CHUNK (LAP_CHUNK_MAX_RAW / LAP_CHUNK_HEADER_BYTES)
+#define LAST_WAIT   INT64_C(1000000000) /* for all locks together, when the process ends */
+#define NANOSECONDS INT64_C(1000000000)
 
 /* Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which would end the program that is being recorded. */
 static bool past_size_limit(uint64_t end)
@@ -126,9 +127,73 @@ fail:
     return status;
 }
 
-/* Appends a packed chunk; the mutex is held and the file open. Leaves the file as it was on failure. */
+void lap_output_hurry(struct lap_output *output)
+{
+    struct timespec now;
+    int64_t none = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    atomic_compare_exchange_strong(&output->deadline, &none, now.tv_sec * NANOSECONDS + now.tv_nsec + LAST_WAIT);
+}
+
+bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex)
+{
+    int64_t deadline = atomic_load_explicit(&output->deadline, memory_order_relaxed);
+    if (!deadline)
+        return pthread_mutex_lock(mutex) == 0;
+    struct timespec limit = {.tv_sec = deadline / NANOSECONDS, .tv_nsec = deadline % NANOSECONDS};
+    return pthread_mutex_timedlock(mutex, &limit) == 0;
+}
+
+/* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.
+ */
+static enum lap_status write_chunk(struct lap_output *output, const struct lap_chunk_header *header,
+                                   const uint8_t *stored)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    lap_chunk_header_store(header, head);
+    int error = write_at(output->fd, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, header->stored_bytes);
+    if (error) {
+        cut(output->fd, output->bytes);
+        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, strerror(error));
+    }
+    output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
+    return LAP_OK;
+}
+
+/* Writes an INDEX chunk with the headers that have gathered. */
+static enum lap_status write_index(struct lap_output *output)
+{
+    size_t raw_bytes = output->chunks * LAP_CHUNK_HEADER_BYTES;
+    uint64_t at = output->bytes;
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX,
+                                      .count = (uint32_t)output->chunks,
+                                      .first = output->records,
+                                      .last = output->records + output->chunks - 1,
+                                      .epoch = output->index_at,
+                                      .frame = output->frames};
+    uint8_t *scratch = malloc(lap_chunk_scratch_bytes(raw_bytes));
+    if (!scratch)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    const uint8_t *stored = lap_chunk_pack(&header, output->codec, output->headers, raw_bytes, scratch);
+    enum lap_status status = write_chunk(output, &header, stored);
+    free(scratch);
+    if (status != LAP_OK)
+        return status;
+    output->records += output->chunks;
+    output->chunks = 0;
+    output->index_at = at;
+    output->index_chunks++;
+    return LAP_OK;
+}
+
+/* Appends a packed chunk that the index shall have. */
 static enum lap_status append(struct lap_output *output, const struct lap_chunk_header *header, const uint8_t *stored)
 {
+    if (output->chunks == LAP_INDEX_RECORDS) {
+        enum lap_status status = write_index(output);
+        if (status != LAP_OK)
+            return status;
+    }
     if (output->chunks == output->capacity) {
         size_t capacity = output->capacity ? output->capacity * 2 : 256;
         uint8_t *headers = realloc(output->headers, capacity * LAP_CHUNK_HEADER_BYTES);
@@ -137,72 +202,39 @@ static enum lap_status append(struct lap_output *output, const struct lap_chunk_
         output->headers = headers;
         output->capacity = capacity;
     }
-    uint8_t *head = output->headers + output->chunks * LAP_CHUNK_HEADER_BYTES;
-    lap_chunk_header_store(header, head);
-    int error = write_at(output->fd, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, header->stored_bytes);
-    if (error) {
-        cut(output->fd, output->bytes);
-        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, strerror(error));
-    }
-    output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
-    output->chunks++;
-    return LAP_OK;
-}
-
-static enum lap_status write_index(struct lap_output *output, uint8_t *scratch, struct lap_end *end)
-{
-    size_t records = output->chunks;
-    for (size_t done = 0; done < records; end->index_chunks++) {
-        size_t count = records - done < INDEX_RECORDS_PER_CHUNK ? records - done : INDEX_RECORDS_PER_CHUNK;
-        struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX,
-                                          .count = (uint32_t)count,
-                                          .first = done,
-                                          .last = done + count - 1,
-                                          .frame = output->frames};
-        const uint8_t *stored = lap_chunk_pack(&header, output->codec, output->headers + done * LAP_CHUNK_HEADER_BYTES,
-                                               count * LAP_CHUNK_HEADER_BYTES, scratch);
-        enum lap_status status = append(output, &header, stored);
-        if (status != LAP_OK)
-            return status;
-        done += count;
-    }
-    return LAP_OK;
+    enum lap_status status = write_chunk(output, header, stored);
+    if (status == LAP_OK)
+        lap_chunk_header_store(header, output->headers + output->chunks++ * LAP_CHUNK_HEADER_BYTES);
+    return status;
 }
 
 static enum lap_status write_end(struct lap_output *output, struct lap_end *end, bool with_index)
 {
     uint64_t bytes = output->bytes;
-    size_t chunks = output->chunks;
-    enum lap_status status = LAP_OK;
-    end->index_offset = bytes;
-    end->index_chunks = 0;
-    if (with_index) {
-        size_t records = chunks < INDEX_RECORDS_PER_CHUNK ? chunks : INDEX_RECORDS_PER_CHUNK;
-        uint8_t *scratch = malloc(lap_chunk_scratch_bytes(records * LAP_CHUNK_HEADER_BYTES));
-        status = scratch ? write_index(output, scratch, end) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        free(scratch);
-    }
+    enum lap_status status = with_index && output->chunks ? write_index(output) : LAP_OK;
+    end->index_offset = with_index ? output->index_at : output->bytes;
+    end->index_chunks = with_index ? output->index_chunks : 0;
     if (status == LAP_OK) {
         uint8_t payload[LAP_END_BYTES];
         struct lap_chunk_header header = {.kind = LAP_CHUNK_END, .frame = output->frames};
         lap_end_store(end, payload);
-        status = append(output, &header, lap_chunk_pack(&header, LAP_CODEC_NONE, payload, sizeof(payload), NULL));
+        status = write_chunk(output, &header, lap_chunk_pack(&header, LAP_CODEC_NONE, payload, sizeof(payload), NULL));
     }
     if (status != LAP_OK) {
         cut(output->fd, bytes);
         output->bytes = bytes;
-        output->chunks = chunks;
     }
     return status;
 }
 
 /* Ends the file and closes it; the mutex is held. Without room for an index the end chunk stands alone: a scan makes up
  * for the index, but nothing else says why recording ended. */
-static enum lap_status finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+static enum lap_status finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
+                              bool with_index)
 {
     struct lap_end end = {.totals = *totals};
     memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
-    enum lap_status status = write_end(output, &end, true);
+    enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
     if (status != LAP_OK)
         status = write_end(output, &end, false);
     close(output->fd);
@@ -215,12 +247,15 @@ static void give_up(struct lap_output *output, enum lap_status status)
 {
     char reason[LAP_END_REASON_BYTES] = "";
     memcpy(reason, lap_error_message(), strnlen(lap_error_message(), sizeof(reason) - 1));
-    if (output->mark_chunks) {
+    bool with_index = true;
+    if (output->mark_bytes) {
         cut(output->fd, output->mark_bytes);
         output->bytes = output->mark_bytes;
         output->chunks = output->mark_chunks;
+        /* With an INDEX chunk the headers before it went, too. */
+        with_index = output->mark_index_chunks == output->index_chunks;
     }
-    (void)finish(output, &output->mark_totals, reason);
+    (void)finish(output, &output->mark_totals, reason, with_index);
     (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
 }
 
@@ -240,7 +275,10 @@ static enum lap_status pack_and_append(struct lap_output *output, struct lap_chu
     if (status == LAP_OK)
         stored = lap_chunk_pack(header, output->codec, raw, raw_bytes, scratch);
 
-    pthread_mutex_lock(&output->mutex);
+    if (!lap_output_lock(output, &output->mutex)) {
+        free(scratch);
+        return LAP_ERROR_STOPPED;
+    }
     if (output->fd < 0) {
         status = LAP_ERROR_STOPPED;
     } else {
@@ -252,6 +290,7 @@ static enum lap_status pack_and_append(struct lap_output *output, struct lap_chu
             output->frames++;
             output->mark_bytes = output->bytes;
             output->mark_chunks = output->chunks;
+            output->mark_index_chunks = output->index_chunks;
             output->mark_totals = *mark;
         }
     }
@@ -274,12 +313,24 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
     return pack_and_append(output, header, payload, sizeof(payload), totals);
 }
 
-enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+static enum lap_status lock_and_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
+                                       bool with_index)
 {
-    pthread_mutex_lock(&output->mutex);
-    enum lap_status status = output->fd >= 0 ? finish(output, totals, reason) : LAP_ERROR_STOPPED;
+    if (!lap_output_lock(output, &output->mutex))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = output->fd >= 0 ? finish(output, totals, reason, with_index) : LAP_ERROR_STOPPED;
     pthread_mutex_unlock(&output->mutex);
     return status;
+}
+
+enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+{
+    return lock_and_finish(output, totals, reason, true);
+}
+
+enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason)
+{
+    return lock_and_finish(output, totals, reason, false);
 }
 
 void lap_output_abandon(struct lap_output *output)

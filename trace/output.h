@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output: the file that a writer appends chunks to, and what is needed to end it well at any moment: the headers of all
- * chunks (they become the index) and where the last frame mark ends.
+ * output: the file that a writer appends chunks to, and what is needed to end it well at any moment: the headers of the
+ * last chunks (they become the index, a part of it whenever LAP_INDEX_RECORDS have gathered, so that memory does not
+ * grow with the file) and where the last frame mark ends.
  *
  * Any thread may append. The file is closed by whatever comes first: lap_output_finish, or a write that fails, which
  * cuts the file behind its last frame mark (without one: behind its last chunk) and ends it there.
@@ -17,20 +18,29 @@
 #include "base/status.h"
 #include "trace/chunk.h"
 
+#define LAP_INDEX_RECORDS ((size_t)4096) /* in an INDEX chunk, at most */
+
+_Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "a part of the index fits a chunk");
+
 struct lap_output {
-    pthread_mutex_t mutex; /* for everything below but the atomics */
-    int fd;                /* -1: closed */
+    pthread_mutex_t mutex;    /* for everything below but the atomics */
+    _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
+    int fd;                   /* -1: closed */
     enum lap_chunk_codec codec;
     char *path;
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
 
-    uint8_t *headers; /* of all chunks, as they are in the file */
+    uint8_t *headers; /* of the chunks behind the last INDEX chunk, as they are in the file */
     size_t chunks, capacity;
+    uint64_t records;  /* in INDEX chunks so far */
+    uint64_t index_at; /* where the last INDEX chunk is; 0: none */
+    uint32_t index_chunks;
 
     /* As things were behind the last frame mark. */
-    uint64_t mark_bytes;
+    uint64_t mark_bytes; /* 0: there was none */
     size_t mark_chunks;
+    uint32_t mark_index_chunks;
     struct lap_totals mark_totals;
 };
 
@@ -49,9 +59,20 @@ enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_hea
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
-/* Writes index and end chunk and closes the file. reason: "" for an orderly end. LAP_ERROR_STOPPED (without a new
- * sentence) when it was closed before; LAP_ERROR_IO when there was no room even for the end chunk. */
+/* Writes what the index lacks and the end chunk and closes the file. reason: "" for an orderly end. LAP_ERROR_STOPPED
+ * (without a new sentence) when it was closed before, or its lock can't be had; LAP_ERROR_IO when there was no room
+ * even for the end chunk. */
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
+
+/* The same without an index, for when a thread may have been interrupted anywhere: allocates nothing. */
+enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason);
+
+/* The process ends: from now on nobody waits long for lap_output_lock. A thread that the exiting one interrupted (it
+ * may be the same one, in a signal handler) never lets go of what it holds. */
+void lap_output_hurry(struct lap_output *output);
+
+/* Locks the file's mutex or one that is held around it. False past the deadline that lap_output_hurry has set. */
+bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex) LAP_MUST_CHECK;
 
 /* Closes the descriptor and nothing else, without the lock: in a child after fork(). */
 void lap_output_abandon(struct lap_output *output);

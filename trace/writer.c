@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "trace/dictionary.h"
@@ -64,25 +63,17 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     return LAP_OK;
 }
 
-/* A stream whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left
- * out. */
-static bool lock_for_the_end(struct lap_stream *stream)
-{
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 1;
-    return pthread_mutex_timedlock(&stream->mutex, &limit) == 0;
-}
+#define INTERRUPTED "the process ended in the middle of a call"
 
-void lap_writer_finish(struct lap_writer *writer)
+/* Writes what streams hold and ends the file; the list is held. */
+static enum lap_status end_file(struct lap_writer *writer)
 {
-    if (lap_writer_stopped(writer))
-        return;
-    pthread_mutex_lock(&writer->list_mutex);
-    /* All streams are held until the file is closed, so that no packet is begun that would leave a hole behind it. */
+    /* All streams are held until the file is closed, so that no packet is begun that would leave a hole behind it. One
+     * whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left out.
+     */
     bool good = true, whole = true;
     for (struct lap_stream *stream = writer->streams; stream; stream = stream->next) {
-        stream->held = lock_for_the_end(stream);
+        stream->held = lap_output_lock(&writer->output, &stream->mutex);
         whole = whole && stream->held;
         if (stream->held && good)
             good = lap_stream_seal(stream);
@@ -90,11 +81,29 @@ void lap_writer_finish(struct lap_writer *writer)
     enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
     if (status == LAP_OK) {
         struct lap_totals totals = current_totals(writer);
-        status = lap_output_finish(&writer->output, &totals, whole ? "" : "the process ended in the middle of a call");
+        status = lap_output_finish(&writer->output, &totals, whole ? "" : INTERRUPTED);
+    }
+    return status;
+}
+
+void lap_writer_finish(struct lap_writer *writer)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    lap_output_hurry(&writer->output);
+    bool listed = lap_output_lock(&writer->output, &writer->list_mutex);
+    enum lap_status status = listed ? end_file(writer) : LAP_ERROR_STOPPED;
+    if (status == LAP_ERROR_STOPPED) {
+        /* Somebody else has closed the file, or was interrupted while holding a lock. If that is the file's own, it
+         * stays as it is and a reader scans it. */
+        struct lap_totals totals = current_totals(writer);
+        (void)lap_output_break_off(&writer->output, &totals, INTERRUPTED);
     }
     if (status != LAP_OK)
         lap_writer_fail(writer, status);
     atomic_store(&writer->stopped, true);
+    if (!listed)
+        return;
     for (struct lap_stream *stream = writer->streams; stream; stream = stream->next)
         if (stream->held)
             pthread_mutex_unlock(&stream->mutex);
@@ -118,6 +127,7 @@ void lap_writer_destroy(struct lap_writer **writer_at)
         stream = next;
     }
     lap_blob_store_finish(&writer->blobs);
+    lap_output_abandon(&writer->output); /* should its lock not have been had */
     lap_output_release(&writer->output);
     free(writer);
 }

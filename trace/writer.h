@@ -40,7 +40,9 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
                                   struct lap_writer **out_writer) LAP_MUST_CHECK;
 
 /* Writes what streams still hold, the index and the end chunk, closes the file. Other threads may still record: what
- * they begin from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy. */
+ * they begin from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy.
+ * Takes its locks within about a second; where one can't be had (exit() in a signal handler that interrupted a frame)
+ * the file ends without an index, or with no end at all, and still reads up to its last complete frame. */
 void lap_writer_finish(struct lap_writer *writer);
 
 /* lap_writer_finish, and frees everything. No thread may record any more. */
