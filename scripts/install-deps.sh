@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [demo] [lint] [fuzz]: installs the Debian packages that a group needs and that are missing.
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [fuzz]: installs the Debian packages that a group needs and that are missing.
 # Does nothing, and asks nobody, when all are there.
 set -u
 
@@ -9,12 +9,14 @@ packages() {
     # libvulkan-dev brings the headers and the registry, vulkan-validationlayers-dev the layer utilities.
     build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev" \
         "libpng-dev libxcb1-dev libx11-dev libxrandr-dev" ;;
-    check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers glslang-tools" ;;
+    check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers glslang-tools strace" ;;
+    # A second Vulkan driver, SwiftShader, lies in Chromium's package.
+    drivers) echo "chromium" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format" ;;
     fuzz) echo "clang libclang-rt-14-dev" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, demo, lint, fuzz" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, fuzz" >&2
         exit 2
         ;;
     esac
