@@ -205,7 +205,6 @@ struct layer_cmdbuf {
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
     struct layer_bound {
         const struct lap_spirv_writes *writes; /* of the pipeline; NULL: none is bound, or it stores to no descriptor */
-        bool pipeline;                         /* one is bound */
         bool stale;                            /* what the pipeline writes was not noted in all sets yet */
         uint32_t sets[LAP_SPIRV_SETS];         /* by number: place in cmdbuf.sets + 1 */
     } bound[LAYER_BIND_POINTS];
@@ -228,7 +227,8 @@ struct layer_fence {
 struct layer_semaphore {
     struct lap_object object;
     bool timeline;
-    uint64_t signals;           /* of binary ones: how many were submitted; under submit_mutex */
+    uint64_t signals; /* of binary ones: how many were submitted; of timelines: the largest submitted value; under
+                         submit_mutex */
     atomic_uint_fast64_t known; /* of timelines: the last value that was recorded as reached */
 };
 

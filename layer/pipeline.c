@@ -117,7 +117,6 @@ void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer command
     const struct layer_pipeline *record;
     if (!bound || cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    bound->pipeline = true;
     if (!atomic_load_explicit(&cb->device->shaders_write, memory_order_relaxed))
         return;
     record = LAYER_GET(cb->device, VkPipeline, pipeline);
