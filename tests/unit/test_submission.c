@@ -475,7 +475,6 @@ static void push(uint32_t binding, VkDeviceSize offset)
 static void dispatch(const struct lap_spirv_writes *writes)
 {
     struct layer_bound *bound = &cmdbuf.bound[LAYER_BIND_COMPUTE];
-    bound->pipeline = true;
     bound->writes = writes;
     bound->stale = writes;
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
