@@ -16,7 +16,7 @@ define APP_SHADER_RULE
 $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 	@mkdir -p $$(@D)
 	$$(call say,GLSL,$$<)
-	$(Q)$$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
+	$(Q)$$(GLSLANG) -V --quiet --target-env vulkan1.0 --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
 endef
 $(foreach s,$(APP_SHADER_SOURCES),$(eval $(call APP_SHADER_RULE,$(s))))
 

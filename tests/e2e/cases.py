@@ -65,6 +65,8 @@ class Context:
         driver = str(self.driver or os.environ.get("VK_DRIVER_FILES", ""))
         if driver:
             environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = driver
+        # The validation layer remembers there which shaders it has seen; every case is to be told everything.
+        environment["XDG_CACHE_HOME"] = str(self.folder)
         environment.update(env or {})
         process = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, errors="replace",
                                  timeout=timeout, check=False)
