@@ -108,10 +108,12 @@ struct replay {
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct lap_packet packet;          /* the current one, for messages */
     uint32_t command;                  /* enum gen_command of the current packet or block command */
-    const char *block_command;         /* name of the current command in a block, or NULL */
-    bool lenient;                      /* unknown handles are decoded as null */
-    uint64_t next_order;               /* of the next object */
-    struct lap_arena arena;            /* arguments of the current packet or block command */
+    uint32_t call;                     /* enum gen_command of the program's last call that was replayed */
+    uint64_t call_ticket;
+    const char *block_command; /* name of the current command in a block, or NULL */
+    bool lenient;              /* unknown handles are decoded as null */
+    uint64_t next_order;       /* of the next object */
+    struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
     struct replay_table tables[GEN_HANDLE_COUNT];
     void *loader; /* dlopen("libvulkan.so.1") */

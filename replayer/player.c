@@ -180,6 +180,10 @@ enum lap_status replay_packet(struct replay *r)
         lap_dec_fail(&dec, "more bytes than the command has members for");
     if (dec.status != LAP_OK)
         return replay_place(r, dec.status);
+    if (gen_command_providers[r->command]) {
+        r->call = r->command;
+        r->call_ticket = r->packet.ticket;
+    }
     status = entry->call(r, owner, args.bytes);
     return status < 0 ? replay_place(r, status) : status;
 }

@@ -131,9 +131,10 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     if ((low == e->low && high == e->high) || !count_difference(r->check, frame))
         return LAP_OK;
     lap_log(r->log, LAP_LOG_ERROR,
-            "frame %" PRIu64 " differs: image %u of VkSwapchainKHR:%" PRIu64 " (%u x %u) has hash %016" PRIx64
-            "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
-            frame, image_index, swapchain_index, extent.width, extent.height, high, low, e->high, e->low);
+            "frame %" PRIu64 ", %s (packet %" PRIu64 "): image %u of VkSwapchainKHR:%" PRIu64
+            " (%u x %u) differs: hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
+            frame, gen_command_names[r->call], r->call_ticket, image_index, swapchain_index, extent.width,
+            extent.height, high, low, e->high, e->low);
     return write_mismatch(r, frame, format, extent, pixels);
 }
 
@@ -191,9 +192,9 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     if ((low == args->hashLow && high == args->hashHigh) || !count_difference(r->check, r->packet.frame + 1))
         return LAP_OK;
     lap_log(r->log, LAP_LOG_ERROR,
-            "frame %" PRIu64 ", packet %" PRIu64 ": VkBuffer:%" PRIu64 " differs in bytes %" PRIu64 " to %" PRIu64
-            ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
-            r->packet.frame + 1, r->packet.ticket, index, (uint64_t)args->offset, (uint64_t)(args->offset + args->size),
-            high, low, args->hashHigh, args->hashLow);
+            "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs in bytes %" PRIu64
+            " to %" PRIu64 ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
+            r->packet.frame + 1, gen_command_names[r->call], r->call_ticket, index, (uint64_t)args->offset,
+            (uint64_t)(args->offset + args->size), high, low, args->hashHigh, args->hashLow);
     return LAP_OK;
 }

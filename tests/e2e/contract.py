@@ -264,7 +264,8 @@ def a_mismatch_is_found(context: Context) -> None:
     done = context.replay("broken.lapilli", expect=1)
     last = done.out.splitlines()[-1]
     check(last.startswith("verify: ") and not last.endswith(" 0 different"), done.text)
-    check(len(done.err.splitlines()) >= 1, "nothing says which check differs")
+    check(re.search(r"frame \d+, after vk\w+ \(packet \d+\): VkBuffer:\d+ differs", done.err) is not None,
+          f"nothing says frame, command and object: {done.err}")
 
 
 
