@@ -79,6 +79,7 @@ void hook_after_CmdWriteBufferMarker2AMD(struct layer_cmdbuf *cb, VkCommandBuffe
 
 struct texel_block {
     uint32_t width, height, depth, bytes;
+    bool undefined; /* some bits of a texel mean nothing and may differ from run to run */
 };
 
 /* The texel block of one aspect, as copies between buffers and images have it. False for formats that are not known. */
@@ -89,7 +90,8 @@ static bool find_texel_block(VkFormat format, VkImageAspectFlags aspect, struct 
         aspect = VK_IMAGE_ASPECT_COLOR_BIT;
     }
     VkExtent3D extent = FormatTexelBlockExtent(format);
-    *out = (struct texel_block){extent.width, extent.height, extent.depth, layer_element_bytes(format, aspect)};
+    *out = (struct texel_block){extent.width, extent.height, extent.depth, layer_element_bytes(format, aspect),
+                                layer_element_bytes(format, aspect) != FormatElementSize(format, aspect)};
     return out->bytes && out->width && out->height && out->depth;
 }
 
@@ -119,9 +121,9 @@ static void touch_texels(struct layer_cmdbuf *cb, VkBuffer buffer, VkImage image
     bytes = (((slices - 1) * slice_rows + height - 1) * row_blocks + width) * block.bytes;
     gaps = (row_blocks != width && height * slices > 1) || (slice_rows != height && slices > 1);
     layer_touch_buffer(cb, buffer, region->bufferOffset, bytes,
-                       !written ? LAYER_READS
-                       : gaps   ? LAYER_WRITES_VARYING
-                                : LAYER_WRITES);
+                       !written                  ? LAYER_READS
+                       : gaps || block.undefined ? LAYER_WRITES_VARYING
+                                                 : LAYER_WRITES);
 }
 
 static VkBufferImageCopy plain_region(const VkBufferImageCopy2 *region)
