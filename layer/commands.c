@@ -4,6 +4,7 @@
 
 #include "gen_layer.h"
 #include "layer/format_utils.h"
+#include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/touched.h"
 

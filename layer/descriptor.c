@@ -21,7 +21,7 @@ static void layout_release(struct layer_set_layout_data *data)
         free(data);
 }
 
-static void set_layout_finish(struct lap_object *object)
+void layer_set_layout_finish(struct lap_object *object)
 {
     layout_release(((struct layer_set_layout *)object)->data);
 }
@@ -97,7 +97,7 @@ void hook_after_CreateDescriptorSetLayout(struct layer_device *dev, VkDevice dev
 
 /* ---- pools and sets ---- */
 
-static void set_finish(struct lap_object *object)
+void layer_descriptor_set_finish(struct lap_object *object)
 {
     struct layer_descriptor_set *set = (struct layer_descriptor_set *)object;
     if (set->previous_in_pool) {
@@ -110,7 +110,7 @@ static void set_finish(struct lap_object *object)
 }
 
 /* When a device ends, pools may go before their sets. */
-static void pool_finish(struct lap_object *object)
+void layer_descriptor_pool_finish(struct lap_object *object)
 {
     struct layer_descriptor_set *next;
     for (struct layer_descriptor_set *set = ((struct layer_descriptor_pool *)object)->sets; set; set = next) {
@@ -263,42 +263,4 @@ void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, 
         write_set(dev, &pDescriptorWrites[i]);
     for (uint32_t i = 0; i < descriptorCopyCount; i++)
         copy_set(dev, &pDescriptorCopies[i]);
-}
-
-/* ---- what object.c needs to know of records ---- */
-
-const struct layer_record_type *layer_topic_record_type(enum gen_handle_type type)
-{
-    static const struct layer_record_type set_layout = {sizeof(struct layer_set_layout), set_layout_finish};
-    static const struct layer_record_type pool = {sizeof(struct layer_descriptor_pool), pool_finish};
-    static const struct layer_record_type set = {sizeof(struct layer_descriptor_set), set_finish};
-    static const struct layer_record_type update_template = {sizeof(struct layer_template), layer_template_finish};
-    static const struct layer_record_type shader_module = {sizeof(struct layer_shader_module),
-                                                           layer_shader_module_finish};
-    static const struct layer_record_type pipeline = {sizeof(struct layer_pipeline), layer_pipeline_finish};
-    static const struct layer_record_type framebuffer = {sizeof(struct layer_framebuffer), layer_framebuffer_finish};
-    static const struct layer_record_type semaphore = {sizeof(struct layer_semaphore), NULL};
-    static const struct layer_record_type swapchain = {sizeof(struct layer_swapchain), layer_swapchain_finish};
-    switch (type) {
-    case GEN_HANDLE_VkDescriptorSetLayout:
-        return &set_layout;
-    case GEN_HANDLE_VkDescriptorPool:
-        return &pool;
-    case GEN_HANDLE_VkDescriptorSet:
-        return &set;
-    case GEN_HANDLE_VkDescriptorUpdateTemplate:
-        return &update_template;
-    case GEN_HANDLE_VkShaderModule:
-        return &shader_module;
-    case GEN_HANDLE_VkPipeline:
-        return &pipeline;
-    case GEN_HANDLE_VkFramebuffer:
-        return &framebuffer;
-    case GEN_HANDLE_VkSemaphore:
-        return &semaphore;
-    case GEN_HANDLE_VkSwapchainKHR:
-        return &swapchain;
-    default:
-        return NULL;
-    }
 }

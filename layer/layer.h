@@ -164,7 +164,6 @@ struct layer_template {
     VkDescriptorUpdateTemplateEntry *entries;
     uint32_t entry_count, set;
     VkPipelineBindPoint bind_point;
-    VkPipelineLayout pipeline_layout; /* of push templates */
 };
 
 struct layer_descriptor_pool {

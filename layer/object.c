@@ -4,30 +4,6 @@
 #include "layer/layer.h"
 #include "layer/records.h"
 
-static const struct layer_record_type record_types[GEN_HANDLE_COUNT] = {
-    [GEN_HANDLE_VkInstance] = {sizeof(struct layer_instance), NULL},
-    [GEN_HANDLE_VkPhysicalDevice] = {sizeof(struct layer_physical_device), NULL},
-    [GEN_HANDLE_VkDevice] = {sizeof(struct layer_device), NULL},
-    [GEN_HANDLE_VkQueue] = {sizeof(struct layer_queue), NULL},
-    [GEN_HANDLE_VkCommandBuffer] = {sizeof(struct layer_cmdbuf), layer_cmdbuf_finish},
-    [GEN_HANDLE_VkCommandPool] = {sizeof(struct layer_command_pool), NULL},
-    [GEN_HANDLE_VkDeviceMemory] = {sizeof(struct layer_memory), NULL},
-    [GEN_HANDLE_VkBuffer] = {sizeof(struct layer_buffer), NULL},
-    [GEN_HANDLE_VkImage] = {sizeof(struct layer_image), NULL},
-    [GEN_HANDLE_VkBufferView] = {sizeof(struct layer_buffer_view), NULL},
-    [GEN_HANDLE_VkImageView] = {sizeof(struct layer_image_view), NULL},
-    [GEN_HANDLE_VkDescriptorPool] = {sizeof(struct layer_descriptor_pool), NULL},
-    [GEN_HANDLE_VkRenderPass] = {sizeof(struct cond_render_pass), layer_render_pass_finish},
-    [GEN_HANDLE_VkFence] = {sizeof(struct layer_fence), NULL},
-    [GEN_HANDLE_VkSurfaceKHR] = {sizeof(struct layer_surface), NULL},
-};
-
-static const struct layer_record_type *record_type(enum gen_handle_type type)
-{
-    const struct layer_record_type *own = layer_topic_record_type(type);
-    return own ? own : &record_types[type];
-}
-
 static struct lap_map *map_of(struct layer_device *device, enum gen_handle_type type)
 {
     return gen_handle_global[type] || !device ? &layer.maps[type] : &device->own_maps[type];
@@ -41,7 +17,7 @@ static uint64_t next_index(enum gen_handle_type type)
 static struct lap_object *add(struct layer_device *device, enum gen_handle_type type, uint64_t handle, bool created)
 {
     struct lap_map *map = map_of(device, type);
-    size_t bytes = record_type(type)->bytes;
+    size_t bytes = layer_record_types[type].bytes;
     struct lap_object *object;
 
     pthread_mutex_lock(&layer.object_mutex[type]);
@@ -89,7 +65,7 @@ struct lap_object *layer_object_find_or_add(struct layer_device *device, enum ge
 
 static void free_record(struct lap_object *object)
 {
-    const struct layer_record_type *type = record_type(object->type);
+    const struct layer_record_type *type = &layer_record_types[object->type];
     if (type->finish)
         type->finish(object);
     for (struct lap_object_alias *alias = object->aliases, *older; alias; alias = older) {

@@ -8,6 +8,7 @@
 
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/touched.h"
 

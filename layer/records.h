@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records: how large the record of a handle type is and what goes with it when it ends.
+ * records: how large the record of each handle type is and what goes with it when it ends. The table is in records.c;
+ * what a record owns is known to the topic that it belongs to, which has its finish function.
  */
 #ifndef LAP_LAYER_RECORDS_H
 #define LAP_LAYER_RECORDS_H
 
-#include "codegen/support/conditions.h"
 #include "layer/layer.h"
 
 struct layer_record_type {
@@ -13,8 +13,19 @@ struct layer_record_type {
     void (*finish)(struct lap_object *); /* frees what the record owns, not the record; NULL: nothing */
 };
 
-/* Types whose records belong to the descriptor, submit and swapchain topics (descriptor.c); NULL for the others. */
-const struct layer_record_type *layer_topic_record_type(enum gen_handle_type type);
+extern const struct layer_record_type layer_record_types[GEN_HANDLE_COUNT];
+
+/* Free what a record owns, after it was taken out of its map. */
+void layer_cmdbuf_finish(struct lap_object *object);
+void layer_descriptor_pool_finish(struct lap_object *object);
+void layer_descriptor_set_finish(struct lap_object *object);
+void layer_framebuffer_finish(struct lap_object *object);
+void layer_pipeline_finish(struct lap_object *object);
+void layer_render_pass_finish(struct lap_object *object);
+void layer_set_layout_finish(struct lap_object *object);
+void layer_shader_module_finish(struct lap_object *object);
+void layer_swapchain_finish(struct lap_object *object);
+void layer_template_finish(struct lap_object *object);
 
 /* A record for a handle that a query returned: no second creation when it is known. */
 struct lap_object *layer_object_find_or_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
@@ -22,8 +33,6 @@ struct lap_object *layer_object_find_or_add(struct layer_device *device, enum ge
 void layer_objects_finish(struct layer_device *device);
 
 struct layer_physical_device *layer_physical_device_add(struct layer_instance *instance, VkPhysicalDevice handle);
-void layer_cmdbuf_finish(struct lap_object *object);
-void layer_render_pass_finish(struct lap_object *object); /* the record is a struct cond_render_pass */
 
 /* At vkDestroyDevice, before the driver's: what topics keep for a device. */
 void layer_submit_finish(struct layer_device *device);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/records.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/records.h"
 #include "layer/submit.h"
-#include "layer/touched.h"
 #include "layer/verify.h"
 
 void layer_swapchain_finish(struct lap_object *object)

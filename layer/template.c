@@ -10,6 +10,7 @@
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/layer.h"
+#include "layer/records.h"
 #include "layer/touched.h"
 
 /* Vulkan 1.4 made push descriptors core, and the registry's main name of the commands changed with it. */
@@ -62,7 +63,6 @@ void hook_after_CreateDescriptorUpdateTemplate(struct layer_device *dev, VkDevic
     record->kind = pCreateInfo->templateType;
     record->set = pCreateInfo->set;
     record->bind_point = pCreateInfo->pipelineBindPoint;
-    record->pipeline_layout = pCreateInfo->pipelineLayout;
 }
 
 /* Memory for the writes of one update: small ones need no heap. */

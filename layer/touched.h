@@ -96,11 +96,4 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
 bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
                            struct lap_touched *touched, struct lap_touched *unchecked);
 
-/* What records of these topics own (descriptor.c has the table). */
-void layer_template_finish(struct lap_object *object);
-void layer_shader_module_finish(struct lap_object *object);
-void layer_pipeline_finish(struct lap_object *object);
-void layer_framebuffer_finish(struct lap_object *object);
-void layer_swapchain_finish(struct lap_object *object);
-
 #endif
