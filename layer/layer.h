@@ -74,7 +74,7 @@ struct layer_device {
     struct lap_memtrack *memtrack;
     atomic_bool shaders_write; /* some pipeline stores to descriptors */
     bool bindless; /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
-    pthread_mutex_t submit_mutex; /* all of the next four, and what resources name */
+    pthread_mutex_t submit_mutex; /* all of the next, as far as resources, and what those name */
     struct layer_submission *submissions,
         *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;
@@ -82,7 +82,11 @@ struct layer_device {
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
     struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched submitted, batch, batch_unchecked; /* of the submit that is under way: kept for their memory */
-    struct lap_readback *readback;                        /* verify.c: made when first needed; under verify_mutex */
+    struct layer_unseen {
+        struct layer_written *ranges;
+        uint32_t count, capacity;
+    } unseen; /* check.c: what finished work wrote where the program could not see it; under submit_mutex */
+    struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
 };
 

@@ -6,6 +6,7 @@
  * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
  */
 #include "gen_layer.h"
+#include "layer/check.h"
 #include "layer/resource.h"
 
 #define FAILED_FLAG(result) ((result) < 0 ? LAP_PACKET_FAILED : 0u)
@@ -108,6 +109,14 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
         layer_tracking_result(lap_mem_map(record->mem, pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
 }
 
+/* A map shows what the device wrote; without coherence an invalidate does. */
+static void check_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size)
+{
+    const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && (record->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
+        layer_check_visible(dev, memory, offset, size);
+}
+
 /* Before the driver unmaps: what was written is still there. */
 static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
@@ -128,6 +137,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
         gen_encode_vkMapMemory(enc, device, memory, offset, size, flags, ppData, result);
         layer_packet_end();
     }
+    if (result >= 0)
+        check_mapping(dev, memory, offset, size);
     return result;
 }
 
@@ -164,6 +175,8 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
         MAP_2(gen_encode_vk)(enc, device, pMemoryMapInfo, ppData, result);
         layer_packet_end();
     }
+    if (result >= 0)
+        check_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size);
     return result;
 }
 
@@ -219,6 +232,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_InvalidateMappedMemoryRanges(VkDevice dev
         gen_encode_vkInvalidateMappedMemoryRanges(enc, device, memoryRangeCount, pMemoryRanges, result);
         layer_packet_end();
     }
+    for (uint32_t i = 0; i < memoryRangeCount && result >= 0; i++)
+        layer_check_visible(dev, pMemoryRanges[i].memory, pMemoryRanges[i].offset, pMemoryRanges[i].size);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layer/check.h"
 #include "layer/records.h"
 
 #define MOST_SUBMISSIONS 256u  /* that are kept apart */
@@ -74,7 +75,8 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     submission->queue = queue;
     submission->serial = dev->submit_serial;
     submission->fence = submission->fence_handle = 0;
-    submission->finished = submission->partial = false;
+    submission->state = LAYER_RUNNING;
+    submission->absorbed = false;
     submission->signal_count = submission->wait_count = submission->written_count = 0;
     if (dev->last_submission)
         dev->last_submission->next = submission;
@@ -108,18 +110,36 @@ static void take_out(struct layer_device *dev, struct layer_submission **link, s
     atomic_fetch_sub_explicit(&dev->submission_count, 1, memory_order_release);
 }
 
-/* The ranges of all submissions that are finished, or of all that are not. */
-static const struct lap_touched *written_by(struct layer_device *dev, bool finished, struct lap_touched *touched)
+static void add_written(struct layer_device *dev, const struct layer_submission *submission,
+                        struct lap_touched *touched)
 {
-    lap_touched_reset(touched);
+    for (uint32_t i = 0; i < submission->written_count; i++) {
+        const struct layer_written *written = &submission->written[i];
+        struct lap_memobj *object = layer_resource_get(dev, written->resource);
+        if (object && !lap_touched_add(touched, object, written->offset, written->bytes, true))
+            layer_stop("out of memory");
+    }
+}
+
+/* What running work writes may not be compared; what it wrote is the device's once it is not running any more. */
+static void tell_tracker(struct layer_device *dev, bool cancelled)
+{
+    lap_touched_reset(&dev->submitted);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        for (uint32_t i = 0; i < s->written_count && s->finished == finished; i++) {
-            struct lap_memobj *object = layer_resource_get(dev, s->written[i].resource);
-            if (object && !lap_touched_add(touched, object, s->written[i].offset, s->written[i].bytes, true))
-                layer_stop("out of memory");
+        if (s->state != LAYER_RUNNING && !s->absorbed) {
+            add_written(dev, s, &dev->submitted);
+            s->absorbed = true;
         }
-    lap_touched_seal(touched);
-    return touched;
+    lap_touched_seal(&dev->submitted);
+    if (!dev->memtrack || (!dev->submitted.count && !cancelled))
+        return;
+    lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
+    lap_touched_reset(&dev->batch);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->state == LAYER_RUNNING)
+            add_written(dev, s, &dev->batch);
+    lap_touched_seal(&dev->batch);
+    lap_memtrack_device_busy(dev->memtrack, &dev->batch, true);
 }
 
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
@@ -133,8 +153,7 @@ void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t 
             link = &before->next;
         }
     }
-    if (dev->memtrack)
-        lap_memtrack_device_busy(dev->memtrack, written_by(dev, false, &dev->batch), true);
+    tell_tracker(dev, true);
 }
 
 static int compare_written(const void *a, const void *b)
@@ -155,6 +174,7 @@ static void merge_written(struct layer_submission *submission)
             uint64_t end = w[i].offset + w[i].bytes;
             if (end > w[kept].offset + w[kept].bytes)
                 w[kept].bytes = end - w[kept].offset;
+            w[kept].check = w[kept].check && w[i].check;
         } else {
             w[++kept] = w[i];
         }
@@ -162,22 +182,26 @@ static void merge_written(struct layer_submission *submission)
     submission->written_count = kept + 1;
 }
 
+/* The next one on the same queue, of which as much is known. */
+static struct layer_submission *successor(const struct layer_submission *submission)
+{
+    struct layer_submission *next = submission->next;
+    while (next && (next->queue != submission->queue || next->state != submission->state))
+        next = next->next;
+    return next;
+}
+
 /* Makes the oldest submission part of the next one on its queue: it is then known to be finished a little later. */
 static bool fold(struct layer_device *dev)
 {
     struct layer_submission *before = NULL, **link = &dev->submissions;
     for (struct layer_submission *old = dev->submissions; old; before = old, link = &old->next, old = old->next) {
-        struct layer_submission *next = old->next;
-        while (next && next->queue != old->queue)
-            next = next->next;
+        struct layer_submission *next = successor(old);
         if (!next)
             continue;
-        for (uint32_t i = 0; i < old->written_count; i++) {
-            struct layer_written written = old->written[i];
-            written.check = false;
-            if (!layer_submission_wrote(next, written))
+        for (uint32_t i = 0; i < old->written_count; i++)
+            if (!layer_submission_wrote(next, old->written[i]))
                 return false;
-        }
         for (uint32_t i = 0; i < old->wait_count && next->wait_count < MOST_WRITTEN; i++)
             if (!layer_submission_wait(next, old->waits[i]))
                 return false;
@@ -208,72 +232,81 @@ void layer_submit_finish(struct layer_device *dev)
     lap_touched_finish(&dev->batch);
     lap_touched_finish(&dev->batch_unchecked);
     lap_map_finish(&dev->resources);
+    layer_check_finish(dev);
 }
 
 /* ---- learning that work has finished ---- */
 
-static void finish_point(struct layer_device *dev, uint64_t semaphore, uint64_t value);
+static void learn_point(struct layer_device *dev, uint64_t semaphore, uint64_t value,
+                        enum layer_submission_state state);
 
 /* Everything on the queue up to here. */
-static void finish_through(struct layer_device *dev, VkQueue queue, uint64_t serial, bool partial)
+static void learn_through(struct layer_device *dev, VkQueue queue, uint64_t serial, enum layer_submission_state state)
 {
     for (struct layer_submission *s = dev->submissions; s && s->serial <= serial; s = s->next) {
-        if (s->queue != queue || s->finished)
+        if (s->queue != queue || s->state >= state)
             continue;
-        s->finished = true;
-        s->partial = partial;
+        s->state = state;
         for (uint32_t i = 0; i < s->wait_count; i++)
-            finish_point(dev, s->waits[i].semaphore, s->waits[i].value);
+            learn_point(dev, s->waits[i].semaphore, s->waits[i].value, state);
     }
 }
 
-static void finish_point(struct layer_device *dev, uint64_t semaphore, uint64_t value)
+static void learn_point(struct layer_device *dev, uint64_t semaphore, uint64_t value, enum layer_submission_state state)
 {
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        for (uint32_t i = 0; i < s->signal_count && !s->finished; i++)
+        for (uint32_t i = 0; i < s->signal_count && s->state < state; i++)
             if (s->signals[i].semaphore == semaphore && s->signals[i].value <= value)
-                finish_through(dev, s->queue, s->serial, s->signals[i].partial);
+                learn_through(dev, s->queue, s->serial, s->signals[i].partial ? LAYER_SEEN : state);
 }
 
-/* Work that may still be running writes there as well. */
-static bool may_change(const struct layer_device *dev, const struct layer_written *range)
+/* Whether a range that finished work wrote holds something else by now, or will: work that may still be running writes
+ * there as well, or later work wrote what is not the same in every run. */
+static bool may_differ(const struct layer_device *dev, const struct layer_submission *submission,
+                       const struct layer_written *range)
 {
     for (const struct layer_submission *s = dev->submissions; s; s = s->next)
-        for (uint32_t i = 0; i < s->written_count && !s->finished; i++) {
+        for (uint32_t i = 0; i < s->written_count; i++) {
             const struct layer_written *other = &s->written[i];
-            if (other->resource == range->resource && other->offset < range->offset + range->bytes &&
-                range->offset < other->offset + other->bytes)
+            bool foreign = s->state != LAYER_FINISHED || (!other->check && s->serial >= submission->serial);
+            if (foreign && layer_written_overlap(other, range))
                 return true;
         }
     return false;
 }
 
-static void check(struct layer_device *dev, const struct layer_submission *submission)
+bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range)
 {
-    for (uint32_t i = 0; i < submission->written_count; i++) {
-        const struct layer_written *range = &submission->written[i];
-        struct lap_memobj *object = layer_resource_get(dev, range->resource);
-        const struct lap_object *record = object ? lap_memobj_user(object) : NULL;
-        if (record && range->check && record->type == GEN_HANDLE_VkBuffer && !may_change(dev, range))
-            layer_check_buffer(dev, (const struct layer_buffer *)record, range->offset, range->bytes);
-    }
+    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count; i++)
+            if (layer_written_overlap(&s->written[i], range))
+                return true;
+    return false;
+}
+
+static void check(struct layer_device *dev)
+{
+    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count && s->state == LAYER_FINISHED; i++) {
+            const struct layer_written *written = &s->written[i];
+            if (!written->check)
+                layer_check_forget(dev, written);
+            else if (!may_differ(dev, s, written))
+                layer_check_written(dev, written);
+        }
 }
 
 /* The mutex is held until all is done: a thread that learns the same a moment later must find it done. */
 static void retire(struct layer_device *dev)
 {
     struct layer_submission *before = NULL, **link = &dev->submissions;
+    bool checking = layer.options.verify && layer_is_recording();
 
-    if (written_by(dev, true, &dev->submitted)->count && dev->memtrack) {
-        lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
-        lap_memtrack_device_busy(dev->memtrack, written_by(dev, false, &dev->batch), true);
-    }
-    if (layer.options.verify && layer_is_recording())
-        for (struct layer_submission *s = dev->submissions; s; s = s->next)
-            if (s->finished && !s->partial)
-                check(dev, s);
+    tell_tracker(dev, false);
+    if (checking)
+        check(dev);
     while (*link) {
-        if ((*link)->finished) {
+        if ((*link)->state == LAYER_FINISHED || ((*link)->state == LAYER_SEEN && !checking)) {
             take_out(dev, link, before);
         } else {
             before = *link;
@@ -295,7 +328,7 @@ void layer_learn_fence(struct layer_device *dev, VkFence fence)
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
         if (s->fence == record->object.index)
-            finish_through(dev, s->queue, s->serial, false);
+            learn_through(dev, s->queue, s->serial, LAYER_FINISHED);
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -306,7 +339,7 @@ void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint
     if (!record || nothing_to_learn(dev))
         return;
     pthread_mutex_lock(&dev->submit_mutex);
-    finish_point(dev, record->object.index, value);
+    learn_point(dev, record->object.index, value, LAYER_FINISHED);
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -316,7 +349,7 @@ void layer_learn_queue(struct layer_device *dev, VkQueue queue)
     if (nothing_to_learn(dev))
         return;
     pthread_mutex_lock(&dev->submit_mutex);
-    finish_through(dev, queue, UINT64_MAX, false);
+    learn_through(dev, queue, UINT64_MAX, LAYER_FINISHED);
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -327,7 +360,7 @@ void layer_learn_device(struct layer_device *dev)
         return;
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        s->finished = true;
+        s->state = LAYER_FINISHED;
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -398,13 +431,12 @@ void layer_learn_indirectly(struct layer_device *dev, bool all)
         return;
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (!s->finished && driver_tells(dev, s))
-            finish_through(dev, s->queue, s->serial, false);
-    /* Whatever is told by what is left, and when, is not known. What the host writes from here on is looked for.
-     * Nothing is checked: a replay has waited for the command only. */
+        if (s->state == LAYER_RUNNING && driver_tells(dev, s))
+            learn_through(dev, s->queue, s->serial, LAYER_SEEN);
+    /* Whatever is told by what is left, and when, is not known. What the host writes from here on is looked for. */
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->finished || all || is_unknowable(s))
-            s->finished = s->partial = true;
+        if (s->state == LAYER_RUNNING && (all || is_unknowable(s)))
+            s->state = LAYER_SEEN;
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }

@@ -23,14 +23,27 @@ struct layer_written {
     bool check; /* its contents are the same in every run */
 };
 
-/* One batch of a vkQueueSubmit. */
+static inline bool layer_written_overlap(const struct layer_written *a, const struct layer_written *b)
+{
+    return a->resource == b->resource && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* In ascending order of what the program knows. */
+enum layer_submission_state {
+    LAYER_RUNNING,
+    LAYER_SEEN,    /* it may know: some command or stage was reached, or it has seen the result of a query */
+    LAYER_FINISHED /* it has waited for all of it, and so does a replay */
+};
+
+/* One batch of a vkQueueSubmit. Those that are seen but not finished are kept to be checked (capture --verify). */
 struct layer_submission {
     struct layer_submission *next;
     VkQueue queue;
     uint64_t serial;
     uint64_t fence; /* index of the record; 0: none, or reset since */
     uint64_t fence_handle;
-    bool finished, partial;
+    enum layer_submission_state state;
+    bool absorbed; /* memory tracking knows that the device does not write any more */
     struct layer_point *signals, *waits;
     struct layer_written *written;
     uint32_t signal_count, wait_count, written_count;
@@ -47,6 +60,8 @@ void layer_submission_end(struct layer_device *dev);
 /* True when work that was submitted with a serial below `before` waits for this signal, which is being submitted now:
  * it goes on because of it, and reads what the host wrote since. */
 bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before);
+/* True when work that the program has not waited for writes some of the range. */
+bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
 /* The driver refused it: nothing of the serials [first, last] will happen. */
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
 

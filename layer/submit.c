@@ -187,12 +187,6 @@ static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
     return result;
 }
 
-static void frame_of_submit(void)
-{
-    if (!atomic_load_explicit(&layer.has_surface, memory_order_relaxed))
-        layer_frame_end();
-}
-
 /* The values of timeline semaphores stand in a structure of their own. */
 static void batch_semaphores(struct gathering *g, const void *chain, uint32_t wait_count, const VkSemaphore *waits,
                              uint32_t signal_count, const VkSemaphore *signals)
@@ -210,9 +204,56 @@ static void batch_semaphores(struct gathering *g, const void *chain, uint32_t wa
 
 /* ---- entry points ---- */
 
-static void gather_batch(struct gathering *g, const VkSubmitInfo *info)
+/* One call of vkQueueSubmit, vkQueueSubmit2 or vkQueueBindSparse. */
+struct submit {
+    VkQueue queue;
+    uint32_t count;
+    const void *infos;
+    VkFence fence;
+};
+
+struct submit_kind {
+    enum gen_command command;
+    bool runs_commands; /* otherwise it reads nothing, and ends no frame */
+    void (*gather)(struct gathering *g, const struct submit *submit, uint32_t number);
+    void (*encode)(struct lap_enc *enc, const struct submit *submit);
+    VkResult (*call)(struct layer_device *dev, const struct submit *submit);
+};
+
+static VkResult capture_submit(const struct submit_kind *kind, const struct submit *submit)
 {
-    batch_begin(g);
+    struct layer_device *dev = layer_device_of_VkQueue(submit->queue);
+    struct gathering g;
+    uint64_t ticket = 0;
+    VkResult result;
+
+    if (!layer_is_recording())
+        return kind->call(dev, submit);
+    gather_begin(&g, dev, submit->queue);
+    if (!kind->runs_commands)
+        dev->submitted.everything = false;
+    for (uint32_t i = 0; i < submit->count; i++) {
+        batch_begin(&g);
+        kind->gather(&g, submit, i);
+    }
+    gather_fence(&g, submit->fence);
+    gather_updates(&g);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, kind->command, 0);
+    if (enc) {
+        ticket = layer_packet_ticket();
+        kind->encode(enc, submit);
+        layer_packet_end();
+    }
+    gather_end(&g);
+    result = submitted(&g, ticket, kind->call(dev, submit));
+    if (kind->runs_commands && !atomic_load_explicit(&layer.has_surface, memory_order_relaxed))
+        layer_frame_end();
+    return result;
+}
+
+static void gather_submit(struct gathering *g, const struct submit *submit, uint32_t number)
+{
+    const VkSubmitInfo *info = (const VkSubmitInfo *)submit->infos + number;
     for (uint32_t i = 0; i < info->commandBufferCount; i++)
         batch_commands(g, info->pCommandBuffers[i]);
     batch_written(g);
@@ -220,36 +261,27 @@ static void gather_batch(struct gathering *g, const VkSubmitInfo *info)
                      info->pSignalSemaphores);
 }
 
+static void encode_submit(struct lap_enc *enc, const struct submit *submit)
+{
+    gen_encode_vkQueueSubmit(enc, submit->queue, submit->count, submit->infos, submit->fence);
+}
+
+static VkResult call_submit(struct layer_device *dev, const struct submit *submit)
+{
+    return dev->vk.QueueSubmit(submit->queue, submit->count, submit->infos, submit->fence);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit(VkQueue queue, uint32_t submitCount, const VkSubmitInfo *pSubmits,
                                                    VkFence fence)
 {
-    struct layer_device *dev = layer_device_of_VkQueue(queue);
-    struct gathering g;
-    uint64_t ticket = 0;
-    VkResult result;
-
-    if (!layer_is_recording())
-        return dev->vk.QueueSubmit(queue, submitCount, pSubmits, fence);
-    gather_begin(&g, dev, queue);
-    for (uint32_t i = 0; i < submitCount; i++)
-        gather_batch(&g, &pSubmits[i]);
-    gather_fence(&g, fence);
-    gather_updates(&g);
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueSubmit, 0);
-    if (enc) {
-        ticket = layer_packet_ticket();
-        gen_encode_vkQueueSubmit(enc, queue, submitCount, pSubmits, fence);
-        layer_packet_end();
-    }
-    gather_end(&g);
-    result = submitted(&g, ticket, dev->vk.QueueSubmit(queue, submitCount, pSubmits, fence));
-    frame_of_submit();
-    return result;
+    static const struct submit_kind kind = {GEN_vkQueueSubmit, true, gather_submit, encode_submit, call_submit};
+    return capture_submit(&kind, &(struct submit){queue, submitCount, pSubmits, fence});
 }
 
-static void gather_batch2(struct gathering *g, const VkSubmitInfo2 *info)
+static void gather_submit2(struct gathering *g, const struct submit *submit, uint32_t number)
 {
-    batch_begin(g);
+    const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
+    const VkSubmitInfo2 *info = (const VkSubmitInfo2 *)submit->infos + number;
     for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
         batch_commands(g, info->pCommandBufferInfos[i].commandBuffer);
     batch_written(g);
@@ -257,68 +289,50 @@ static void gather_batch2(struct gathering *g, const VkSubmitInfo2 *info)
         batch_wait(g, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
     for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
         batch_signal(g, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value,
-                     !(info->pSignalSemaphoreInfos[i].stageMask &
-                       (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT)));
+                     !(info->pSignalSemaphoreInfos[i].stageMask & all));
+}
+
+static void encode_submit2(struct lap_enc *enc, const struct submit *submit)
+{
+    gen_encode_vkQueueSubmit2(enc, submit->queue, submit->count, submit->infos, submit->fence);
+}
+
+static VkResult call_submit2(struct layer_device *dev, const struct submit *submit)
+{
+    return dev->vk.QueueSubmit2(submit->queue, submit->count, submit->infos, submit->fence);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits,
                                                     VkFence fence)
 {
-    struct layer_device *dev = layer_device_of_VkQueue(queue);
-    struct gathering g;
-    uint64_t ticket = 0;
-    VkResult result;
-
-    if (!layer_is_recording())
-        return dev->vk.QueueSubmit2(queue, submitCount, pSubmits, fence);
-    gather_begin(&g, dev, queue);
-    for (uint32_t i = 0; i < submitCount; i++)
-        gather_batch2(&g, &pSubmits[i]);
-    gather_fence(&g, fence);
-    gather_updates(&g);
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueSubmit2, 0);
-    if (enc) {
-        ticket = layer_packet_ticket();
-        gen_encode_vkQueueSubmit2(enc, queue, submitCount, pSubmits, fence);
-        layer_packet_end();
-    }
-    gather_end(&g);
-    result = submitted(&g, ticket, dev->vk.QueueSubmit2(queue, submitCount, pSubmits, fence));
-    frame_of_submit();
-    return result;
+    static const struct submit_kind kind = {GEN_vkQueueSubmit2, true, gather_submit2, encode_submit2, call_submit2};
+    return capture_submit(&kind, &(struct submit){queue, submitCount, pSubmits, fence});
 }
 
-static void gather_sparse(struct gathering *g, const VkBindSparseInfo *info)
+/* There are no updates, but for work that goes on because of the signals. */
+static void gather_sparse(struct gathering *g, const struct submit *submit, uint32_t number)
 {
-    batch_begin(g);
+    const VkBindSparseInfo *info = (const VkBindSparseInfo *)submit->infos + number;
     batch_written(g);
     batch_semaphores(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores, info->signalSemaphoreCount,
                      info->pSignalSemaphores);
 }
 
+static void encode_sparse(struct lap_enc *enc, const struct submit *submit)
+{
+    gen_encode_vkQueueBindSparse(enc, submit->queue, submit->count, submit->infos, submit->fence);
+}
+
+static VkResult call_sparse(struct layer_device *dev, const struct submit *submit)
+{
+    return dev->vk.QueueBindSparse(submit->queue, submit->count, submit->infos, submit->fence);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t bindInfoCount,
                                                        const VkBindSparseInfo *pBindInfo, VkFence fence)
 {
-    struct layer_device *dev = layer_device_of_VkQueue(queue);
-    struct gathering g;
-    uint64_t ticket = 0;
-
-    if (!layer_is_recording())
-        return dev->vk.QueueBindSparse(queue, bindInfoCount, pBindInfo, fence);
-    gather_begin(&g, dev, queue);
-    dev->submitted.everything = false; /* binds read nothing */
-    for (uint32_t i = 0; i < bindInfoCount; i++)
-        gather_sparse(&g, &pBindInfo[i]);
-    gather_fence(&g, fence);
-    gather_updates(&g); /* none, but for work that goes on because of the signals */
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueueBindSparse, 0);
-    if (enc) {
-        ticket = layer_packet_ticket();
-        gen_encode_vkQueueBindSparse(enc, queue, bindInfoCount, pBindInfo, fence);
-        layer_packet_end();
-    }
-    gather_end(&g);
-    return submitted(&g, ticket, dev->vk.QueueBindSparse(queue, bindInfoCount, pBindInfo, fence));
+    static const struct submit_kind kind = {GEN_vkQueueBindSparse, false, gather_sparse, encode_sparse, call_sparse};
+    return capture_submit(&kind, &(struct submit){queue, bindInfoCount, pBindInfo, fence});
 }
 
 /* ---- presents ---- */

@@ -29,7 +29,4 @@ void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPrese
 /* The fence will tell something else from now on. */
 void layer_forget_fence(struct layer_device *dev, VkFence fence);
 
-/* verify.c: writes lapilliCheckBuffer packets for bytes that the device wrote. Under dev->submit_mutex. */
-void layer_check_buffer(struct layer_device *dev, const struct layer_buffer *buffer, uint64_t offset, uint64_t bytes);
-
 #endif

@@ -9,8 +9,6 @@
 #include "codegen/support/readback.h"
 #include "layer/records.h"
 
-#define CHECK_BYTES (16u << 20) /* of one lapilliCheckBuffer */
-
 bool layer_verify_wants_presents(void)
 {
     return layer.options.verify || layer.options.screenshots.count;
@@ -137,37 +135,4 @@ void layer_verify_finish(struct layer_device *dev)
         lap_readback_finish(dev->readback);
     free(dev->readback);
     dev->readback = NULL;
-}
-
-/* ---- buffers ---- */
-
-struct hash {
-    uint64_t low, high;
-};
-
-static void hash_bytes(void *context, const void *data, uint64_t bytes)
-{
-    struct hash *hash = context;
-    lap_pixels_hash(data, (size_t)bytes, &hash->low, &hash->high);
-}
-
-void layer_check_buffer(struct layer_device *dev, const struct layer_buffer *buffer, uint64_t offset, uint64_t bytes)
-{
-    if (!buffer->memobj || buffer->non_coherent)
-        return;
-    while (bytes) {
-        uint64_t part = bytes < CHECK_BYTES ? bytes : CHECK_BYTES;
-        struct hash hash;
-        struct lap_enc *enc;
-        /* Another thread may unmap or free the memory at any time, but not while this looks at it. */
-        if (!lap_memobj_look(buffer->memobj, offset, part, hash_bytes, &hash))
-            return;
-        enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckBuffer, 0);
-        if (!enc)
-            return;
-        gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(buffer->object.handle), offset, part, hash.low, hash.high);
-        layer_packet_end();
-        offset += part;
-        bytes -= part;
-    }
 }

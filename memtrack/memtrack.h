@@ -73,7 +73,7 @@ void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
 /* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. To be read only where
- * nobody can unmap it; otherwise see lap_memobj_look. */
+ * nobody can unmap it. */
 void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
 /* ---- objects ---- */
@@ -97,11 +97,16 @@ struct lap_memobj_place {
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
 void *lap_memobj_user(const struct lap_memobj *object);
 
-/* Shows visit where the program's mapping has [offset, offset + bytes) of the object. False, and no call, unless these
- * bytes lie in one piece that is mapped now. Called under the tracker's mutex, so nobody unmaps or frees them
- * meanwhile; visit calls nothing of memtrack. */
-bool lap_memobj_look(const struct lap_memobj *object, uint64_t offset, uint64_t bytes,
-                     void (*visit)(void *context, const void *data, uint64_t bytes), void *context);
+/* Gets bytes that are valid during the call, and calls nothing of memtrack. Under the tracker's mutex, so nobody unmaps
+ * or frees them meanwhile. */
+typedef void (*lap_look_fn)(void *context, uint64_t object_offset, const void *data, uint64_t bytes);
+
+/* Looks at the first part of [offset, offset + bytes) of the object that lies in one piece and is mapped now: shows
+ * visit, run by run and in ascending order, what the device wrote last there, as the program's mapping has it. Coherent
+ * memory is scanned first: what the host has stored since is its own. Bytes that submitted work may be writing are left
+ * out. *out_offset and *out_bytes: which part that was. False, and no call, when nothing of the range is mapped. */
+bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t bytes, lap_look_fn visit,
+                            void *context, uint64_t *out_offset, uint64_t *out_bytes);
 
 /* ---- touched and written ranges ---- */
 

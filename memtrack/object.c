@@ -246,25 +246,47 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     return place;
 }
 
-bool lap_memobj_look(const struct lap_memobj *object, uint64_t offset, uint64_t bytes,
-                     void (*visit)(void *context, const void *data, uint64_t bytes), void *context)
+/* The first part of [*begin, *end) of the object that lies in one piece and is mapped; the range becomes that part. */
+static struct lap_piece *first_mapped(const struct lap_memobj *object, uint64_t *begin, uint64_t *end)
 {
     struct lap_tree_node *node;
-    bool found = false;
-    if (bytes == 0 || bytes > UINT64_MAX - offset)
-        return false;
-    lap_memtrack_lock(object->tracker);
-    node = lap_tree_first(object->pieces, offset, offset + bytes);
-    if (node && node->begin <= offset && offset + bytes <= node->end) {
-        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
-        const struct lap_mem *mem = piece->mem;
-        uint64_t at = offset - node->begin + piece->in_mem.begin;
-        found = mem->mapped && at >= mem->map_begin && at + bytes <= mem->map_end;
-        if (found)
-            visit(context, mem->pointer + (at - mem->map_begin), bytes);
+    while (*begin < *end && (node = lap_tree_first(object->pieces, *begin, *end))) {
+        struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        uint64_t to_object = node->begin - piece->in_mem.begin; /* wraps, and wraps back */
+        uint64_t from = *begin > node->begin ? *begin : node->begin, to = *end < node->end ? *end : node->end;
+        if (piece->mem->mapped && from - to_object < piece->mem->map_end && to - to_object > piece->mem->map_begin) {
+            uint64_t map_begin = piece->mem->map_begin + to_object, map_end = piece->mem->map_end + to_object;
+            *begin = from - to_object > piece->mem->map_begin ? from : map_begin;
+            *end = to - to_object < piece->mem->map_end ? to : map_end;
+            return piece;
+        }
+        *begin = node->end;
     }
-    lap_memtrack_unlock(object->tracker);
-    return found;
+    return NULL;
+}
+
+bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t bytes, lap_look_fn visit,
+                            void *context, uint64_t *out_offset, uint64_t *out_bytes)
+{
+    struct lap_memtrack *tracker = object->tracker;
+    uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes, from, to, idle_from, idle_to;
+    const struct lap_piece *piece;
+    lap_memtrack_lock(tracker);
+    piece = first_mapped(object, &offset, &end);
+    if (piece) {
+        struct lap_mem *mem = piece->mem;
+        uint64_t to_object = piece->in_object.begin - piece->in_mem.begin; /* wraps, and wraps back */
+        uint64_t at = offset - to_object;
+        if (mem->flags & LAP_MEM_HOST_COHERENT)
+            lap_mem_scan(mem, at, end - to_object, &tracker->since);
+        for (; lap_interval_first_in(&mem->device, at, end - to_object, &from, &to); at = to)
+            for (; lap_interval_first_hole(&mem->busy, from, to, &idle_from, &idle_to); from = idle_to)
+                visit(context, idle_from + to_object, mem->pointer + (idle_from - mem->map_begin), idle_to - idle_from);
+        *out_offset = offset;
+        *out_bytes = end - offset;
+    }
+    lap_memtrack_unlock(tracker);
+    return piece;
 }
 
 void *lap_memobj_user(const struct lap_memobj *object)

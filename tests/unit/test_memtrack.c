@@ -240,12 +240,16 @@ static void *unmap(void *memory)
     return NULL;
 }
 
-static void look(void *context, const void *data, uint64_t bytes)
+static uint64_t looked_bytes, looked_end;
+
+static void look(void *context, uint64_t offset, const void *data, uint64_t bytes)
 {
     struct timespec moment = {.tv_nsec = 20000000};
     pthread_t *thread = context;
-    CHECK(data == store + 4096 + 10);
-    CHECK_EQ_U64(bytes, 20);
+    CHECK(data == store + 4096 + offset);
+    CHECK(offset >= looked_end);
+    looked_end = offset + bytes;
+    looked_bytes += bytes;
     if (!thread)
         return;
     CHECK_EQ_INT(pthread_create(thread, NULL, unmap, mem), 0);
@@ -253,22 +257,65 @@ static void look(void *context, const void *data, uint64_t bytes)
     atomic_store(&looked, true);
 }
 
+/* How many of the bytes are shown, and in which part of the range. */
+static uint64_t look_at(struct lap_memobj *object, uint64_t offset, uint64_t bytes, uint64_t part_offset,
+                        uint64_t part_bytes)
+{
+    uint64_t out_offset = 0, out_bytes = 0;
+    looked_bytes = looked_end = 0;
+    CHECK_EQ_INT(lap_memobj_look_device(object, offset, bytes, look, NULL, &out_offset, &out_bytes), part_bytes != 0);
+    CHECK_EQ_U64(out_offset, part_offset);
+    CHECK_EQ_U64(out_bytes, part_bytes);
+    return looked_bytes;
+}
+
+static void device_writes(struct lap_memobj *object, uint64_t offset, uint64_t bytes)
+{
+    struct lap_touched touched;
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, object, offset, bytes, true));
+    lap_memtrack_device_wrote(tracker, &touched);
+    lap_touched_finish(&touched);
+}
+
+UNIT_TEST(shows_what_the_device_wrote_last)
+{
+    struct lap_touched busy;
+    struct lap_memobj *object;
+    begin();
+    object = object_at(0, 4096, 100);
+    CHECK_EQ_U64(look_at(object, 10, 20, 0, 0), 0); /* not mapped */
+    CHECK_EQ_INT(lap_mem_map(mem, store + 4096, 4096, 90), LAP_OK);
+    CHECK_EQ_U64(look_at(object, 10, 20, 10, 20), 0); /* nobody wrote */
+    device_writes(object, 10, 20);
+    CHECK_EQ_U64(look_at(object, 0, 100, 0, 90), 20);
+    CHECK_EQ_U64(look_at(object, 15, 5, 15, 5), 5);
+    CHECK_EQ_U64(look_at(object, 10, 0, 0, 0), 0);
+    CHECK_EQ_U64(look_at(object, 95, UINT64_MAX, 0, 0), 0);
+    store[4096 + 12]++; /* the host's, though nobody has looked yet */
+    CHECK_EQ_U64(look_at(object, 10, 20, 10, 20), 19);
+    lap_touched_init(&busy);
+    CHECK(lap_touched_add(&busy, object, 20, 5, true));
+    lap_memtrack_device_busy(tracker, &busy, true);
+    lap_touched_finish(&busy);
+    CHECK_EQ_U64(look_at(object, 10, 20, 10, 20), 14);
+    end();
+}
+
 UNIT_TEST(what_is_looked_at_stays_mapped)
 {
+    uint64_t offset, bytes;
     struct lap_memobj *object;
     pthread_t thread;
     begin();
     object = object_at(0, 4096, 100);
-    CHECK(!lap_memobj_look(object, 10, 20, look, NULL));
     CHECK_EQ_INT(lap_mem_map(mem, store + 4096, 4096, 90), LAP_OK);
-    CHECK(lap_memobj_look(object, 10, 20, look, NULL));
-    CHECK(!lap_memobj_look(object, 80, 11, look, NULL)); /* past the mapping */
-    CHECK(!lap_memobj_look(object, 90, 20, look, NULL)); /* past the object */
-    CHECK(!lap_memobj_look(object, 10, 0, look, NULL));
-    CHECK(!lap_memobj_look(object, 10, UINT64_MAX, look, NULL));
-    CHECK(lap_memobj_look(object, 10, 20, look, &thread));
+    device_writes(object, 10, 20);
+    looked_bytes = looked_end = 0;
+    CHECK(lap_memobj_look_device(object, 10, 20, look, &thread, &offset, &bytes));
+    CHECK_EQ_U64(looked_bytes, 20);
     pthread_join(thread, NULL);
-    CHECK(!lap_memobj_look(object, 10, 20, look, NULL));
+    CHECK(!lap_memobj_look_device(object, 10, 20, look, NULL, &offset, &bytes));
     end();
 }
 

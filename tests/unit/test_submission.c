@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/check.h"
 #include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/submission.h"
@@ -19,7 +20,7 @@ static struct layer_semaphore semaphores[3];
 static struct lap_mem *mem;
 static unsigned char *store;
 static unsigned stops, checks;
-static uint64_t checked_bytes;
+static uint64_t checked_bytes, checked_from;
 
 void layer_stop(const char *reason)
 {
@@ -29,13 +30,6 @@ bool layer_is_recording(void)
 {
     return true;
 }
-void layer_check_buffer(struct layer_device *device, const struct layer_buffer *what, uint64_t offset, uint64_t bytes)
-{
-    CHECK(device == dev && what == &buffer);
-    checks++;
-    checked_bytes += bytes;
-}
-
 static struct layer_point point(uint64_t semaphore, uint64_t value, bool partial)
 {
     return (struct layer_point){.semaphore = semaphore, .value = value, .partial = partial};
@@ -59,11 +53,24 @@ const void *layer_chain_find(const void *chain, VkStructureType type)
         at = at->pNext;
     return at;
 }
+static struct lap_enc packet;
 struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
 {
-    return NULL;
+    if (command != GEN_lapilliCheckBuffer)
+        return NULL;
+    lap_enc_init(&packet, tables, NULL);
+    return &packet;
 }
-void layer_packet_end(void) {}
+void layer_packet_end(void)
+{
+    struct lap_dec dec;
+    lap_dec_init(&dec, packet.base, (size_t)(packet.p - packet.base), NULL, NULL);
+    CHECK_EQ_U64(lap_get_u64(&dec), buffer.object.index);
+    checked_from = lap_get_u64(&dec);
+    checked_bytes += lap_get_u64(&dec);
+    checks++;
+    lap_enc_finish(&packet);
+}
 uint64_t layer_packet_ticket(void)
 {
     return 0;
@@ -171,6 +178,21 @@ static unsigned outstanding(void)
     return atomic_load(&dev->submission_count);
 }
 
+static enum lap_status count_bytes(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    *(uint64_t *)context += bytes;
+    return LAP_OK;
+}
+
+/* The host writes a byte: is it sent? */
+static uint64_t sent_after_store(uint64_t offset)
+{
+    uint64_t sent = 0;
+    store[offset]++;
+    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
+    return sent;
+}
+
 UNIT_TEST(a_fence_tells_of_all_that_was_submitted_before_on_its_queue)
 {
     begin();
@@ -245,8 +267,11 @@ UNIT_TEST(a_signal_of_some_stages_is_no_reason_to_check)
     begin();
     CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 1, true)));
     layer_learn_semaphore(dev, SEMAPHORE(0), 1);
-    CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
+    CHECK_EQ_U64(sent_after_store(0), 1); /* the program may know that it is done with this byte */
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checked_bytes, 15);
     end();
 }
 
@@ -274,12 +299,6 @@ UNIT_TEST(a_refused_submit_leaves_nothing)
     layer_learn_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checked_bytes, 16);
     end();
-}
-
-static enum lap_status count_bytes(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
-{
-    *(uint64_t *)context += bytes;
-    return LAP_OK;
 }
 
 /* Many batches of which the program never asks, and one fence at the end. */
@@ -314,15 +333,6 @@ UNIT_TEST(a_buffer_that_is_gone_is_passed_over)
     end();
 }
 
-/* The host writes a byte: is it sent? */
-static uint64_t sent_after_store(uint64_t offset)
-{
-    uint64_t sent = 0;
-    store[offset]++;
-    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
-    return sent;
-}
-
 static struct layer_submission *submit_busy(VkQueue queue, uint64_t offset)
 {
     struct lap_touched touched;
@@ -345,9 +355,13 @@ UNIT_TEST(a_query_tells_of_what_is_finished_in_truth)
     CHECK_EQ_U64(outstanding(), 1);
     fence_status = VK_SUCCESS;
     layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0); /* a replay has not waited for the fence */
     CHECK_EQ_U64(sent_after_store(0), 1);
+    layer_learn_fence(dev, FENCE(0));
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checks, 1);
+    CHECK_EQ_U64(checked_from, 1); /* the first byte is the host's by now */
+    CHECK_EQ_U64(checked_bytes, 15);
     end();
 }
 
@@ -360,8 +374,11 @@ UNIT_TEST(a_query_tells_of_a_reached_timeline_value)
     timeline_value = 4;
     layer_learn_indirectly(dev, false);
     CHECK_EQ_U64(outstanding(), 1);
+    CHECK_EQ_U64(sent_after_store(0), 0);
     timeline_value = 5;
     layer_learn_indirectly(dev, false);
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    layer_learn_semaphore(dev, SEMAPHORE(0), 5);
     CHECK_EQ_U64(outstanding(), 0);
     end();
 }
@@ -371,9 +388,11 @@ UNIT_TEST(work_that_nobody_can_ask_about_is_looked_at_after_a_query)
     begin();
     submit_busy(QUEUE(0), 0);
     layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
+    layer_learn_device(dev);
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checked_bytes, 15);
     end();
 }
 
@@ -385,9 +404,87 @@ UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
     s->fence = fences[0].object.index;
     s->fence_handle = 0x200;
     layer_learn_indirectly(dev, true);
-    CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
+    layer.options.verify = false; /* then nobody keeps what was seen */
+    submit_busy(QUEUE(0), 16);
+    layer_learn_indirectly(dev, true);
+    CHECK_EQ_U64(outstanding(), 0);
+    end();
+}
+
+UNIT_TEST(what_varies_from_run_to_run_spoils_what_was_written_before)
+{
+    struct layer_written varying;
+    struct layer_submission *s;
+    begin();
+    submit(QUEUE(0), 0);
+    s = submit(QUEUE(0), 16);
+    varying = (struct layer_written){layer_resource_of_buffer(&buffer), 8, 4, false};
+    CHECK(layer_submission_wrote(s, varying));
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checked_bytes, 16);
+    CHECK_EQ_U64(checked_from, 16);
+    s = submit(QUEUE(0), 32);
+    s->written[0].check = false;
+    submit(QUEUE(0), 32); /* overwrites it */
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checks, 2);
+    end();
+}
+
+/* The program maps, or invalidates, after it has learnt that the work is finished. */
+UNIT_TEST(what_can_not_be_seen_is_checked_when_it_is_shown)
+{
+    struct layer_memory memory = {.mem = mem};
+    begin();
+    memory.mem = mem;
+    add_record(GEN_HANDLE_VkDeviceMemory, 0x500, 1, &memory.object);
+    lap_mem_unmap(mem);
+    submit(QUEUE(0), 0);
+    submit(QUEUE(0), 64);
+    submit(QUEUE(0), 128);
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checks, 0);
+    submit(QUEUE(0), 128); /* again, and not finished */
+    CHECK_EQ_INT(lap_mem_map(mem, store + 8, 8, BYTES - 8), LAP_OK);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 8, UINT64_MAX);
+    CHECK_EQ_U64(checks, 2);
+    CHECK_EQ_U64(checked_bytes, 8 + 16);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 8, UINT64_MAX);
+    CHECK_EQ_U64(checks, 2); /* once */
+    lap_mem_unmap(mem);
+    CHECK_EQ_INT(lap_mem_map(mem, store, 0, 100), LAP_OK);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, 100);
+    CHECK_EQ_U64(checks, 3); /* the first 8 bytes */
+    CHECK_EQ_U64(checked_from, 0);
+    layer_learn_queue(dev, QUEUE(0)); /* out of sight */
+    CHECK_EQ_U64(checks, 3);
+    lap_mem_unmap(mem);
+    CHECK_EQ_INT(lap_mem_map(mem, store, 0, BYTES), LAP_OK);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, BYTES);
+    CHECK_EQ_U64(checks, 4);
+    CHECK_EQ_U64(checked_from, 128);
+    end();
+}
+
+UNIT_TEST(without_coherence_an_invalidate_shows_it)
+{
+    struct layer_memory memory = {.mem = mem};
+    begin();
+    memory.mem = mem;
+    add_record(GEN_HANDLE_VkDeviceMemory, 0x500, 1, &memory.object);
+    buffer.non_coherent = true;
+    submit(QUEUE(0), 64);
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checks, 0);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, 64);
+    CHECK_EQ_U64(checks, 0);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 68, 4);
+    CHECK_EQ_U64(checked_bytes, 4);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, UINT64_MAX);
+    CHECK_EQ_U64(checks, 3);
+    CHECK_EQ_U64(checked_bytes, 16);
     end();
 }
 
