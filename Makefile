@@ -121,7 +121,7 @@ check: ## install what is missing, build, run all tests
 	scripts/install-deps.sh build check
 	+$(MAKE) check-built
 
-test-programs: all unit apps $(E2E_TOOLS)
+test-programs: all unit apps $(E2E_TOOLS) $(TEST_LAYERS)
 
 check-built: test-programs ## run all tests on what is installed already
 	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
@@ -140,7 +140,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
-	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch])
+	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	scripts/lint.sh $(C_SOURCES)

@@ -183,6 +183,8 @@ static void run_frame(struct heap *heap, uint32_t frame)
     CHECK_VK(vkWaitForFences(app->device, 1, &fence, VK_TRUE, UINT64_MAX));
     if (unmapped)
         map(heap, 0, HEAP_BYTES);
+    if (!heap->coherent) /* what is written next shares atoms with what the GPU wrote */
+        app_memory_sync(app, heap->memory, HEAP_BYTES, 0, HEAP_BYTES, true);
     vkDestroyFence(app->device, fence, NULL);
     vkFreeCommandBuffers(app->device, app->pool, 1, &commands);
     for (uint32_t i = 0; i < BUFFERS; i++)

@@ -18,6 +18,7 @@ from typing import Callable
 
 LAYER = "VK_LAYER_LAPILLI_capture"
 VALIDATION = "VK_LAYER_KHRONOS_validation"
+INCOHERENT = "VK_LAYER_LAPILLI_TEST_incoherent"
 TIMEOUT = 240
 
 
@@ -75,10 +76,14 @@ class Context:
             raise Failure(f"{' '.join(command)}: exit status {done.status}, expected {expect}\n{done.text[-4000:]}")
         return done
 
-    def layer_env(self, **more: str) -> dict[str, str]:
-        """The layer without the command-line tools, as explicit layer of the build tree."""
-        return {"VK_LAYER_PATH": f"{self.build}/share/vulkan/explicit_layer.d:/usr/share/vulkan/explicit_layer.d",
-                "VK_INSTANCE_LAYERS": LAYER, "LAPILLI_FILE": "out.lapilli", **more}
+    def layer_env(self, *names: str, **more: str) -> dict[str, str]:
+        """Explicit layers without the command-line tools, the nearest to the program first; by default ours alone."""
+        names = names or (LAYER,)
+        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: "/usr/share/vulkan/explicit_layer.d",
+                   INCOHERENT: f"{self.build}/tests/layers"}
+        # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
+        return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
+                "LAPILLI_FILE": "out.lapilli", **more}
 
     def capture(self, command: list[str], file: str = "out.lapilli", **options) -> Done:
         return self.run([self.program("lapilli"), "capture", "--verify", "-o", file, "--", *command], **options)
@@ -191,24 +196,23 @@ def validate(program: Program) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         prepare(context, program)
         validation_layer(context)
-        native = context.run(program.command, context.layer_env(VK_INSTANCE_LAYERS=VALIDATION))
+        native = context.run(program.command, context.layer_env(VALIDATION))
         check_no_validation_message(native, "of the program itself, without Lapilli")
-        for where, order in (("on top of the layer", [VALIDATION, LAYER]), ("below the layer", [LAYER, VALIDATION])):
-            done = context.run(program.command, context.layer_env(VK_INSTANCE_LAYERS=":".join(order), LAPILLI_VERIFY="1",
-                                                                 LAPILLI_CAPTURE="1"))
+        for where, order in (("on top of the layer", (VALIDATION, LAYER)), ("below the layer", (LAYER, VALIDATION))):
+            done = context.run(program.command, context.layer_env(*order, LAPILLI_VERIFY="1", LAPILLI_CAPTURE="1"))
             check_no_validation_message(done, where)
         for trace in sorted(p.name for p in context.folder.glob("*.lapilli")):
-            done = context.run([context.program("lapilli-replay"), "--present", "headless", trace],
-                               context.layer_env(VK_INSTANCE_LAYERS=VALIDATION))
+            done = context.run([context.program("lapilli-replay"), "--present", "headless", trace], context.layer_env(VALIDATION))
             check_no_validation_message(done, "of the replay")
     return run
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import contract
+    from e2e import contract, incoherent
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
     result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
+    result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
     return result

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import LAYER, OTHER_DRIVERS, Context, Skip, check, check_verified, display
+from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, VALIDATION, Context, Skip, check, check_verified, display, validation_layer
 
 CASES: dict[str, Callable[[Context], None]] = {}
 
@@ -224,6 +225,17 @@ def loader_has_no_complaint(context: Context) -> None:
     complaints = [line for line in done.err.splitlines() if "lapilli" in line.lower() and ("ERROR" in line or "WARN" in line)
                   and "env var" not in line]
     check(not complaints, "\n".join(complaints))
+
+
+@case
+def layers_are_in_the_order_asked_for(context: Context) -> None:
+    """What the other cases mean by "on top" and "below" is what the loader makes of it."""
+    validation_layer(context)
+    for order in itertools.permutations((LAYER, VALIDATION, INCOHERENT)):
+        done = context.run([app(context, "headless")], context.layer_env(*order, VK_LOADER_DEBUG="layer"))
+        stack = done.err[done.err.rindex("vkCreateDevice layer callstack"):]
+        found = sorted(order, key=lambda name: stack.find(name) if name in stack else len(stack))
+        check(all(name in stack for name in order) and found == list(order), f"{order}:\n{stack}")
 
 
 @case

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Memory that is not coherent: programs are recorded and replayed on tests/layers/incoherent.c, which stands next to the driver.
+
+There, what was not flushed never reaches the device, and what the device wrote is not seen before an invalidate.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Callable
+
+from e2e.cases import INCOHERENT, LAYER, VALIDATION, Context, check, check_no_validation_message, check_verified, validation_layer
+
+# Whether --verify checks what the device wrote into non-coherent memory, when the program invalidates it.
+VERIFY_CHECKS_INVALIDATED = False
+
+# Name, arguments, and whether coherent memory is taken away so that everything goes through flushes and invalidates.
+RUNS = [("incoherent", [], False), ("incoherent", [], True), ("suballoc", [], True), ("compute", [], True), ("threads", [], True),
+        ("headless", [], True), ("linear", [], True), ("descriptors", [], True), ("formats", [], True), ("modern", [], True)]
+
+
+def command(context: Context, name: str, arguments: list[str]) -> list[str]:
+    return [str(context.build / "tests/apps" / name), *arguments]
+
+
+def probe(context: Context) -> None:
+    """The layer is what it is said to be, and without it the program says that there is nothing to do."""
+    done = context.run(command(context, "incoherent", ["--probe"]), context.layer_env(INCOHERENT))
+    check(done.out.count(": no\n") == 2, f"something gets through:\n{done.text}")
+    done = context.run(command(context, "suballoc", []), context.layer_env(INCOHERENT, VK_LOADER_DEBUG="layer"))
+    check("ok suballoc" in done.out and INCOHERENT in done.err, done.text[-2000:])
+    if context.run(command(context, "incoherent", []), expect=None).status != 0:
+        check("skip incoherent: " in context.run(command(context, "incoherent", []), expect=77).out, "no reason is given")
+
+
+def record(context: Context, name: str, arguments: list[str], only: dict[str, str]) -> None:
+    context.run(command(context, name, arguments), context.layer_env(LAYER, INCOHERENT, LAPILLI_VERIFY="1", **only))
+    check(context.info()["complete"] is True, f"{context.info()}")
+    bound = [line["args"] for line in context.print_lines() if line["name"] == "lapilliBindBuffer"]
+    non_coherent = {args["buffer"] for args in bound if "HOST_VISIBLE" in args["propertyFlags"]
+                    and "HOST_COHERENT" not in args["propertyFlags"]}
+    check(bool(non_coherent), "no buffer lies in memory that is not coherent: the layer is not below ours")
+    if VERIFY_CHECKS_INVALIDATED:
+        checked = {line["args"]["buffer"] for line in context.print_lines() if line["name"] == "lapilliCheckBuffer"}
+        check(bool(checked & non_coherent), "what the device wrote into non-coherent memory is not checked")
+
+
+def record_and_replay(name: str, arguments: list[str], without_coherent: bool) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        only = {"LAPILLI_INCOHERENT_ONLY": "1"} if without_coherent else {}
+        record(context, name, arguments, only)
+        for environment in ({}, context.layer_env(INCOHERENT), context.layer_env(INCOHERENT, LAPILLI_INCOHERENT_ONLY="1")):
+            if VERIFY_CHECKS_INVALIDATED or not without_coherent:
+                check_verified(context.replay(env=environment))
+            else:
+                done = context.replay(env=environment, expect=None)
+                check(re.fullmatch(r"verify: \d+ checks, 0 different", done.out.splitlines()[-1]) is not None, done.text)
+    return run
+
+
+def validate(name: str, arguments: list[str], without_coherent: bool) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        only = {"LAPILLI_INCOHERENT_ONLY": "1"} if without_coherent else {}
+        program = command(context, name, arguments)
+        for where, order in (("of the program itself, without Lapilli", (VALIDATION, INCOHERENT)),
+                             ("on top of the layer", (VALIDATION, LAYER, INCOHERENT)),
+                             ("below the layer", (LAYER, VALIDATION, INCOHERENT))):
+            done = context.run(program, context.layer_env(*order, LAPILLI_VERIFY="1", **only))
+            check_no_validation_message(done, where)
+        for trace in sorted(p.name for p in context.folder.glob("*.lapilli")):
+            done = context.run([context.program("lapilli-replay"), "--present", "headless", trace],
+                               context.layer_env(VALIDATION, INCOHERENT, **only))
+            check_no_validation_message(done, "of the replay")
+    return run
+
+
+def replay_without_coherent(name: str, arguments: list[str]) -> Callable[[Context], None]:
+    """Recorded on the machine's own memory: all that the replayer itself writes and reads is flushed and invalidated."""
+    def run(context: Context) -> None:
+        context.capture(command(context, name, arguments))
+        check_verified(context.replay(env=context.layer_env(INCOHERENT, LAPILLI_INCOHERENT_ONLY="1")))
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    result = {"probe": probe}
+    for name, arguments, without_coherent in RUNS:
+        label = name + ("-only" if without_coherent else "")
+        result[f"replay/{label}"] = record_and_replay(name, arguments, without_coherent)
+        result[f"validate/{label}"] = validate(name, arguments, without_coherent)
+        if name != "incoherent":
+            result[f"replayer/{name}"] = replay_without_coherent(name, arguments)
+    return result
