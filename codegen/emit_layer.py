@@ -44,7 +44,7 @@ def emit(model: Model) -> dict[str, str]:
     h("/* Clears the features that are not shown, in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
     h("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain);")
 
-    c = Text(model, "emit_layer.py", ["gen_layer.h", "<stddef.h>"])
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
     for p in plans:
         if p.disposition.capture == "gen":
@@ -98,7 +98,7 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     c(f"VKAPI_ATTR {returns} VKAPI_CALL capture_{short}({parameters(p)})")
     c("{")
     if p.in_block:
-        _emit_block_command(c, p)
+        _emit_block_command(model, c, p)
         c("}")
         return
     handle = dispatch_handle(model, p)
@@ -153,7 +153,22 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     c("}")
 
 
-def _emit_block_command(c: Text, p: CommandPlan) -> None:
+def reaches_unknown(model: Model, p: CommandPlan) -> bool:
+    """Whether a command that is recorded into a command buffer may reach memory that no hook tells about: it names an address,
+    or an object that is not known to be harmless. pNext chains are not looked at."""
+
+    def leads_on(kind: str, seen: tuple[str, ...]) -> bool:
+        if kind == "VkDeviceAddress" or (kind in model.registry.handles and kind not in model.overrides.harmless_handles):
+            return True
+        struct = model.registry.structs.get(kind)
+        return struct is not None and kind not in seen and any(leads_on(m.type, seen + (kind,)) for m in struct.members)
+
+    if not p.in_block or p.disposition.hooks or p.disposition.capture != "gen" or not p.disposition.touches:
+        return False
+    return any(leads_on(f.type, ()) for f in p.fields)
+
+
+def _emit_block_command(model: Model, c: Text, p: CommandPlan) -> None:
     returns = p.command.returns
     c(f"struct layer_cmdbuf *cb = layer_cmdbuf_of({p.fields[0].name});")
     c(f"struct lap_enc *enc = layer_block_command(cb, GEN_{p.name});")
@@ -161,6 +176,8 @@ def _emit_block_command(c: Text, p: CommandPlan) -> None:
     c("if (enc)")
     c(f"    gen_encode_{p.name}(enc{', ' + names if names else ''});")
     call = f"cb->device->vk.{p.command.short}({arguments(p)});"
+    if reaches_unknown(model, p):
+        c("layer_touch_unknown(cb);")
     if "after" not in p.disposition.hooks:
         c(("return " if returns != "void" else "") + call)
         return

@@ -34,6 +34,7 @@ class Disposition:
     partial: bool = False  # also when it fails its created handles are null or good ("Multiple Pipeline Creation")
     destroys: bool = False  # its last handle parameter ends
     block: bool = False  # part of a block although its name does not begin with vkCmd
+    touches: bool = True  # False: it names memory, but neither reads nor writes it
     reason: str = ""
 
 
@@ -48,6 +49,7 @@ class Overrides:
     external: dict[str, str]
     hidden_extensions: dict[str, str]  # name -> reason
     hidden_features: list[tuple[str, str, str]]  # struct, member, reason
+    harmless_handles: set[str] = field(default_factory=set)  # types of objects that lead to no memory
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -123,6 +125,13 @@ def load(path: str | Path, registry: Registry) -> Overrides:
             check.absent(entry, entry["name"], f"there is no union {entry['name']}")
             continue
         result.unions[entry["name"]] = entry["as"]
+    for entry in data.get("harmless", []):
+        for name in entry["handles"]:
+            check.reason(entry, name)
+            if name not in registry.handles:
+                check.absent(entry, name, f"there is no handle type {name}")
+                continue
+            result.harmless_handles.add(name)
     for entry in data.get("hidden", []):
         for pattern in entry["extensions"]:
             reason = check.reason(entry, pattern)
@@ -180,6 +189,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
             disposition.record = entry.get("record", disposition.record)
             disposition.outputs = entry.get("outputs", disposition.outputs)
             disposition.block = entry.get("block", disposition.block)
+            disposition.touches = entry.get("touches", disposition.touches)
             disposition.partial = entry.get("partial", disposition.partial)
             disposition.hooks |= set(entry.get("hooks", []))
     for name, disposition in result.dispositions.items():

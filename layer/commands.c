@@ -425,11 +425,11 @@ void hook_after_CreateFramebuffer(struct layer_device *dev, VkDevice device, con
     }
 }
 
-static void touch_view(struct layer_cmdbuf *cb, VkImageView view)
+static void touch_view(struct layer_cmdbuf *cb, VkImageView view, enum layer_touch how)
 {
     const struct layer_image_view *record = LAYER_GET(cb->device, VkImageView, view);
     if (record && record->image)
-        layer_touch_image(cb, gen_VkImage(record->image->object.handle), LAYER_WRITES);
+        layer_touch_image(cb, gen_VkImage(record->image->object.handle), how);
 }
 
 static void begin_render_pass(struct layer_cmdbuf *cb, const VkRenderPassBeginInfo *info)
@@ -440,7 +440,7 @@ static void begin_render_pass(struct layer_cmdbuf *cb, const VkRenderPassBeginIn
     for (uint32_t i = 0; framebuffer && i < framebuffer->resource_count; i++)
         layer_touch_resource(cb, framebuffer->resources[i], LAYER_WRITES);
     for (uint32_t i = 0; imageless && i < imageless->attachmentCount; i++)
-        touch_view(cb, imageless->pAttachments[i]);
+        touch_view(cb, imageless->pAttachments[i], LAYER_WRITES);
 }
 
 void hook_after_CmdBeginRenderPass(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
@@ -460,18 +460,32 @@ static void touch_attachment(struct layer_cmdbuf *cb, const VkRenderingAttachmen
 {
     if (!attachment)
         return;
-    touch_view(cb, attachment->imageView);
+    touch_view(cb, attachment->imageView, LAYER_WRITES);
     if (attachment->resolveMode != VK_RESOLVE_MODE_NONE)
-        touch_view(cb, attachment->resolveImageView);
+        touch_view(cb, attachment->resolveImageView, LAYER_WRITES);
 }
 
 void hook_after_CmdBeginRendering(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                   const VkRenderingInfo *pRenderingInfo)
 {
+    const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate =
+        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
+    const VkRenderingFragmentDensityMapAttachmentInfoEXT *density =
+        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT);
     for (uint32_t i = 0; i < pRenderingInfo->colorAttachmentCount; i++)
         touch_attachment(cb, &pRenderingInfo->pColorAttachments[i]);
     touch_attachment(cb, pRenderingInfo->pDepthAttachment);
     touch_attachment(cb, pRenderingInfo->pStencilAttachment);
+    if (rate)
+        touch_view(cb, rate->imageView, LAYER_READS);
+    if (density)
+        touch_view(cb, density->imageView, LAYER_READS);
+}
+
+void hook_after_CmdBindShadingRateImageNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkImageView imageView,
+                                          VkImageLayout imageLayout)
+{
+    touch_view(cb, imageView, LAYER_READS);
 }
 
 /* ---- descriptors and secondary command buffers ---- */

@@ -3,8 +3,9 @@
  * descriptors: records of layouts, pools and sets. A set remembers what memory each of its descriptors names, so that a
  * submit can tell what bound sets reach.
  *
- * Descriptors are updated and used under the program's own synchronisation. The exception, bindings that may be updated
- * while they are in use, keeps no slots: sets with such bindings can reach any memory.
+ * Descriptors are updated and used under the program's own synchronisation. The exception are bindings that may be
+ * updated while command buffers use them: several threads may write to different descriptors of such a set at once,
+ * also while it is looked up for a submit that does not use these descriptors. Their slots are under dev->slots_mutex.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,6 @@ static int compare_bindings(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_dynamic(VkDescriptorType type)
-{
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-}
-
 static void number_slots(struct layer_set_layout_data *data)
 {
     for (uint32_t i = 0; i < data->binding_count; i++) {
@@ -47,7 +43,7 @@ static void number_slots(struct layer_set_layout_data *data)
         if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK || binding->count > UINT32_MAX - data->slot_count)
             binding->count = 0;
         data->slot_count += binding->count;
-        if (is_dynamic(binding->type))
+        if (layer_descriptor_is_dynamic(binding->type))
             data->dynamic_count += binding->count;
     }
 }
@@ -73,7 +69,7 @@ static struct layer_set_layout_data *layout_data(const VkDescriptorSetLayoutCrea
         if (!flags || i >= flags->bindingCount)
             continue;
         if (flags->pBindingFlags[i] & late)
-            data->update_after_bind = true;
+            data->updated_in_use = true;
         if (flags->pBindingFlags[i] & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)
             data->variable_count = true;
     }
@@ -107,6 +103,7 @@ void layer_descriptor_set_finish(struct lap_object *object)
     }
     layout_release(set->layout);
     free(set->slots);
+    free(set->used);
 }
 
 /* When a device ends, pools may go before their sets. */
@@ -202,43 +199,48 @@ static uint32_t first_slot(const struct layer_descriptor_set *set, uint32_t bind
 
 static bool make_slots(struct layer_descriptor_set *set)
 {
-    if (!set->slots)
-        set->slots = calloc(set->slot_count ? set->slot_count : 1, sizeof *set->slots);
-    if (!set->slots)
+    if (set->slots)
+        return true;
+    set->used = calloc(set->slot_count / 64 + 1, sizeof *set->used);
+    set->slots = set->used ? calloc(set->slot_count ? set->slot_count : 1, sizeof *set->slots) : NULL;
+    if (!set->slots) {
+        free(set->used);
+        set->used = NULL;
         layer_stop("out of memory");
+    }
     return set->slots;
 }
 
-static void write_set(struct layer_device *dev, const VkWriteDescriptorSet *write)
+static void set_slot(struct layer_descriptor_set *set, uint32_t number, struct layer_descriptor_slot slot)
 {
-    struct layer_descriptor_set *set = LAYER_GET(dev, VkDescriptorSet, write->dstSet);
-    uint32_t first;
+    uint64_t bit = (uint64_t)1 << number % 64;
+    set->slots[number] = slot;
+    if (slot.resource)
+        set->used[number / 64] |= bit;
+    else
+        set->used[number / 64] &= ~bit;
+}
 
-    if (!set || !set->layout || set->layout->update_after_bind)
-        return;
-    first = first_slot(set, write->dstBinding, write->dstArrayElement);
+static void write_set(struct layer_device *dev, struct layer_descriptor_set *set, const VkWriteDescriptorSet *write)
+{
+    uint32_t first = first_slot(set, write->dstBinding, write->dstArrayElement);
     for (uint32_t i = 0; i < write->descriptorCount && first < set->slot_count && i < set->slot_count - first; i++) {
         struct layer_descriptor_slot slot = {0};
         if (!layer_slot_of_write(dev, write, i, &slot) && !set->slots)
             continue; /* the usual case: sampled images, and buffers that the host can't reach */
         if (!make_slots(set))
             return;
-        set->slots[first + i] = slot;
+        set_slot(set, first + i, slot);
     }
 }
 
-static void copy_set(struct layer_device *dev, const VkCopyDescriptorSet *copy)
+static void copy_set(struct layer_descriptor_set *to, const struct layer_descriptor_set *from,
+                     const VkCopyDescriptorSet *copy)
 {
-    struct layer_descriptor_set *from = LAYER_GET(dev, VkDescriptorSet, copy->srcSet);
-    struct layer_descriptor_set *to = LAYER_GET(dev, VkDescriptorSet, copy->dstSet);
-    uint32_t source, target, count = copy->descriptorCount;
+    uint32_t source = first_slot(from, copy->srcBinding, copy->srcArrayElement);
+    uint32_t target = first_slot(to, copy->dstBinding, copy->dstArrayElement);
+    uint32_t count = copy->descriptorCount;
 
-    if (!from || !to || !from->layout || !to->layout || to->layout->update_after_bind)
-        return;
-    if (from->layout->update_after_bind)
-        to->unknown = true;
-    source = first_slot(from, copy->srcBinding, copy->srcArrayElement);
-    target = first_slot(to, copy->dstBinding, copy->dstArrayElement);
     if (source >= from->slot_count || target >= to->slot_count || (!from->slots && !to->slots))
         return;
     if (count > from->slot_count - source)
@@ -247,10 +249,8 @@ static void copy_set(struct layer_device *dev, const VkCopyDescriptorSet *copy)
         count = to->slot_count - target;
     if (!make_slots(to))
         return;
-    if (from->slots)
-        memmove(&to->slots[target], &from->slots[source], count * sizeof *to->slots);
-    else
-        memset(&to->slots[target], 0, count * sizeof *to->slots);
+    for (uint32_t i = 0; i < count; i++) /* "source and destination must not overlap" */
+        set_slot(to, target + i, from->slots ? from->slots[source + i] : (struct layer_descriptor_slot){0});
 }
 
 void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, uint32_t descriptorWriteCount,
@@ -259,8 +259,26 @@ void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, 
 {
     if (!layer_is_recording())
         return;
-    for (uint32_t i = 0; i < descriptorWriteCount; i++)
-        write_set(dev, &pDescriptorWrites[i]);
-    for (uint32_t i = 0; i < descriptorCopyCount; i++)
-        copy_set(dev, &pDescriptorCopies[i]);
+    for (uint32_t i = 0; i < descriptorWriteCount; i++) {
+        struct layer_descriptor_set *set = LAYER_GET(dev, VkDescriptorSet, pDescriptorWrites[i].dstSet);
+        if (!set || !set->layout)
+            continue;
+        if (set->layout->updated_in_use)
+            pthread_mutex_lock(&dev->slots_mutex);
+        write_set(dev, set, &pDescriptorWrites[i]);
+        if (set->layout->updated_in_use)
+            pthread_mutex_unlock(&dev->slots_mutex);
+    }
+    for (uint32_t i = 0; i < descriptorCopyCount; i++) {
+        struct layer_descriptor_set *to = LAYER_GET(dev, VkDescriptorSet, pDescriptorCopies[i].dstSet);
+        const struct layer_descriptor_set *from = LAYER_GET(dev, VkDescriptorSet, pDescriptorCopies[i].srcSet);
+        if (!to || !to->layout || !from || !from->layout)
+            continue;
+        bool in_use = to->layout->updated_in_use || from->layout->updated_in_use;
+        if (in_use)
+            pthread_mutex_lock(&dev->slots_mutex);
+        copy_set(to, from, &pDescriptorCopies[i]);
+        if (in_use)
+            pthread_mutex_unlock(&dev->slots_mutex);
+    }
 }

@@ -27,14 +27,17 @@ static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkL
     return NULL;
 }
 
-/* Features with which shaders reach memory that no descriptor names. */
-static bool is_bindless(const VkDeviceCreateInfo *info)
+/* Features with which shaders follow addresses. */
+static bool enables_addresses(const VkDeviceCreateInfo *info)
 {
     const VkPhysicalDeviceVulkan12Features *core =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
     const VkPhysicalDeviceBufferDeviceAddressFeatures *address =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
-    return (core && core->bufferDeviceAddress) || (address && address->bufferDeviceAddress);
+    const VkPhysicalDeviceBufferDeviceAddressFeaturesEXT *address_ext =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+    return (core && core->bufferDeviceAddress) || (address && address->bufferDeviceAddress) ||
+           (address_ext && address_ext->bufferDeviceAddress);
 }
 
 static void describe_device(const struct layer_device *dev)
@@ -91,8 +94,9 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     }
     dev->tables.maps = dev->maps;
     pthread_mutex_init(&dev->submit_mutex, NULL);
+    pthread_mutex_init(&dev->slots_mutex, NULL);
     pthread_mutex_init(&dev->verify_mutex, NULL);
-    dev->bindless = is_bindless(info);
+    dev->device_addresses = enables_addresses(info);
     gen_load_device_dispatch(&dev->vk, next, handle,
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
                                                                                      : gpu->instance->api_version);
@@ -193,6 +197,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
     layer_objects_finish(dev);
     lap_memtrack_destroy(&dev->memtrack);
     pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->slots_mutex);
     pthread_mutex_destroy(&dev->verify_mutex);
     layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(device));
     destroy(device, pAllocator);

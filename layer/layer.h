@@ -72,8 +72,9 @@ struct layer_device {
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
-    atomic_bool shaders_write; /* some pipeline stores to descriptors */
-    bool bindless; /* a feature is enabled with which touched memory can't be known (device addresses, ...) */
+    atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
+    bool device_addresses;        /* a feature is enabled with which shaders may follow addresses */
+    pthread_mutex_t slots_mutex;  /* descriptors that may be updated while their set is in use */
     pthread_mutex_t submit_mutex; /* all of the next, as far as resources, and what those name */
     struct layer_submission *submissions,
         *last_submission; /* not yet known to be finished, in the order of submission */
@@ -136,7 +137,8 @@ struct layer_descriptor_binding {
 struct layer_set_layout_data {
     atomic_uint references;
     uint32_t binding_count, slot_count, dynamic_count;
-    bool update_after_bind, variable_count;     /* variable_count: of the last binding */
+    bool updated_in_use; /* some bindings may be updated while command buffers use the set, by several threads */
+    bool variable_count; /* of the last binding */
     struct layer_descriptor_binding bindings[]; /* sorted by binding number; slots in the same order */
 };
 
@@ -147,7 +149,7 @@ struct layer_set_layout {
 
 /* Memory that a descriptor names. What it names may be gone when the set is used again, so it is no pointer. */
 struct layer_descriptor_slot {
-    uint64_t resource; /* layer_resource; 0: nothing that the host can touch */
+    uint64_t resource; /* layer_resource; 0: nothing that the host can touch; LAYER_RESOURCE_UNKNOWN */
     VkDeviceSize offset, bytes;
     bool written; /* the device may write through it */
 };
@@ -157,8 +159,8 @@ struct layer_descriptor_set {
     struct layer_set_layout_data *layout;
     struct layer_descriptor_set *next_in_pool, **previous_in_pool;
     struct layer_descriptor_slot *slots; /* NULL until one of them names something */
+    uint64_t *used;                      /* a bit for each slot that does: most of a large set is often empty */
     uint32_t slot_count;
-    bool unknown;      /* something was copied here from a set that keeps no slots */
     uint64_t resolved; /* the last submit for which its slots were looked up; under submit_mutex */
 };
 
@@ -207,20 +209,20 @@ struct layer_cmdbuf {
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
     struct layer_bound {
-        const struct lap_spirv_writes *writes; /* of the pipeline; NULL: none is bound, or it stores to no descriptor */
-        bool stale;                            /* what the pipeline writes was not noted in all sets yet */
-        uint32_t sets[LAP_SPIRV_SETS];         /* by number: place in cmdbuf.sets + 1 */
+        const struct lap_spirv_reach *reach; /* of the pipeline; NULL: none is bound, or it only reads */
+        bool stale;                          /* what the pipeline stores to was not noted in all sets yet */
+        uint32_t sets[LAP_SPIRV_SETS];       /* by number: place in cmdbuf.sets + 1 */
     } bound[LAYER_BIND_POINTS];
 };
 
 struct layer_shader_module {
     struct lap_object object;
-    struct lap_spirv_writes *writes; /* NULL: it stores to no descriptor */
+    struct lap_spirv_reach *reach; /* NULL: it only reads, and only what descriptors name */
 };
 
 struct layer_pipeline {
     struct lap_object object;
-    struct lap_spirv_writes *writes; /* of all its stages */
+    struct lap_spirv_reach *reach; /* of all its stages */
 };
 
 struct layer_fence {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline: which descriptors pipelines store to, from the code of their shaders. Draws and dispatches bring a pipeline
- * and the bound sets together; most draws have nothing to do here.
+ * pipeline: what pipelines reach, from the code of their shaders: the descriptors that they store to, and memory that
+ * no descriptor names. Draws and dispatches bring a pipeline and the bound sets together; most draws have nothing to do
+ * here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +15,25 @@
 
 void layer_shader_module_finish(struct lap_object *object)
 {
-    free(((struct layer_shader_module *)object)->writes);
+    free(((struct layer_shader_module *)object)->reach);
 }
 
 void layer_pipeline_finish(struct lap_object *object)
 {
-    free(((struct layer_pipeline *)object)->writes);
+    free(((struct layer_pipeline *)object)->reach);
 }
 
-/* A copy when something is written; NULL otherwise, and when out of memory (the recording stops). */
-static struct lap_spirv_writes *keep(const struct lap_spirv_writes *writes)
+/* A copy when there is something to remember; NULL otherwise, and when out of memory (the recording stops). Where the
+ * program did not enable addresses, code that can't be read has none either. */
+static struct lap_spirv_reach *keep(const struct layer_device *dev, struct lap_spirv_reach reach)
 {
-    struct lap_spirv_writes *kept;
-    if (!lap_spirv_writes_any(writes))
+    struct lap_spirv_reach *kept;
+    reach.addresses &= dev->device_addresses;
+    if (!lap_spirv_reach_any(&reach))
         return NULL;
     kept = malloc(sizeof *kept);
     if (kept)
-        *kept = *writes;
+        *kept = reach;
     else
         layer_stop("out of memory");
     return kept;
@@ -41,44 +44,39 @@ void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device,
                                    VkShaderModule *pShaderModule, VkResult result)
 {
     struct layer_shader_module *record = LAYER_GET(dev, VkShaderModule, *pShaderModule);
-    struct lap_spirv_writes writes;
+    struct lap_spirv_reach reach;
     if (!record || record->object.aliases || !layer_is_recording())
         return;
-    lap_spirv_find_writes(pCreateInfo->pCode, pCreateInfo->codeSize / 4, &writes);
-    record->writes = keep(&writes);
-}
-
-static void add(struct lap_spirv_writes *to, const struct lap_spirv_writes *more)
-{
-    for (uint32_t i = 0; more && i < LAP_SPIRV_SETS; i++)
-        to->sets[i] |= more->sets[i];
+    lap_spirv_find_reach(pCreateInfo->pCode, pCreateInfo->codeSize / 4, &reach);
+    record->reach = keep(dev, reach);
 }
 
 static void add_stage(struct layer_device *dev, const VkPipelineShaderStageCreateInfo *stage,
-                      struct lap_spirv_writes *writes)
+                      struct lap_spirv_reach *reach)
 {
     const struct layer_shader_module *module = LAYER_GET(dev, VkShaderModule, stage->module);
     const VkShaderModuleCreateInfo *code = layer_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-    struct lap_spirv_writes found;
+    struct lap_spirv_reach found;
 
     if (module) {
-        add(writes, module->writes);
+        if (module->reach)
+            lap_spirv_reach_add(reach, module->reach);
     } else if (code) {
-        lap_spirv_find_writes(code->pCode, code->codeSize / 4, &found);
-        add(writes, &found);
+        lap_spirv_find_reach(code->pCode, code->codeSize / 4, &found);
+        lap_spirv_reach_add(reach, &found);
     } else { /* only an identifier of code that the driver has */
-        memset(writes, 0xff, sizeof *writes);
+        lap_spirv_reach_all(reach);
     }
 }
 
-static void set_pipeline(struct layer_device *dev, VkPipeline pipeline, const struct lap_spirv_writes *writes)
+static void set_pipeline(struct layer_device *dev, VkPipeline pipeline, const struct lap_spirv_reach *reach)
 {
     struct layer_pipeline *record = LAYER_GET(dev, VkPipeline, pipeline);
     if (!record || record->object.aliases)
         return;
-    record->writes = keep(writes);
-    if (record->writes)
-        atomic_store_explicit(&dev->shaders_write, true, memory_order_relaxed);
+    record->reach = keep(dev, *reach);
+    if (record->reach)
+        atomic_store_explicit(&dev->shaders_reach, true, memory_order_relaxed);
 }
 
 void hook_after_CreateGraphicsPipelines(struct layer_device *dev, VkDevice device, VkPipelineCache pipelineCache,
@@ -89,14 +87,15 @@ void hook_after_CreateGraphicsPipelines(struct layer_device *dev, VkDevice devic
     for (uint32_t i = 0; i < createInfoCount && layer_is_recording(); i++) {
         const VkPipelineLibraryCreateInfoKHR *libraries =
             layer_chain_find(pCreateInfos[i].pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
-        struct lap_spirv_writes writes = {0};
+        struct lap_spirv_reach reach = {0};
         for (uint32_t j = 0; cond_reads_stages(&pCreateInfos[i]) && j < pCreateInfos[i].stageCount; j++)
-            add_stage(dev, &pCreateInfos[i].pStages[j], &writes);
+            add_stage(dev, &pCreateInfos[i].pStages[j], &reach);
         for (uint32_t j = 0; libraries && j < libraries->libraryCount; j++) {
             const struct layer_pipeline *library = LAYER_GET(dev, VkPipeline, libraries->pLibraries[j]);
-            add(&writes, library ? library->writes : NULL);
+            if (library && library->reach)
+                lap_spirv_reach_add(&reach, library->reach);
         }
-        set_pipeline(dev, pPipelines[i], &writes);
+        set_pipeline(dev, pPipelines[i], &reach);
     }
 }
 
@@ -105,9 +104,9 @@ void hook_after_CreateComputePipelines(struct layer_device *dev, VkDevice device
                                        const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines, VkResult result)
 {
     for (uint32_t i = 0; i < createInfoCount && layer_is_recording(); i++) {
-        struct lap_spirv_writes writes = {0};
-        add_stage(dev, &pCreateInfos[i].stage, &writes);
-        set_pipeline(dev, pPipelines[i], &writes);
+        struct lap_spirv_reach reach = {0};
+        add_stage(dev, &pCreateInfos[i].stage, &reach);
+        set_pipeline(dev, pPipelines[i], &reach);
     }
 }
 
@@ -116,13 +115,19 @@ void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer command
 {
     struct layer_bound *bound = layer_bound_at(cb, pipelineBindPoint);
     const struct layer_pipeline *record;
-    if (!bound || cb->state != LAYER_CMDBUF_RECORDING)
+    if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!atomic_load_explicit(&cb->device->shaders_write, memory_order_relaxed))
+    if (!bound) { /* ray tracing and what else there may be: nobody looked at its shaders */
+        layer_touch_unknown(cb);
+        return;
+    }
+    if (!atomic_load_explicit(&cb->device->shaders_reach, memory_order_relaxed))
         return;
     record = LAYER_GET(cb->device, VkPipeline, pipeline);
-    bound->writes = record ? record->writes : NULL;
-    bound->stale = bound->writes;
+    bound->reach = record ? record->reach : NULL;
+    bound->stale = bound->reach;
+    if (bound->reach && bound->reach->addresses)
+        layer_touch_unknown(cb);
 }
 
 /* ---- work ---- */

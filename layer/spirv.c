@@ -10,6 +10,7 @@
 #define MOST_IDS     (1u << 22)
 
 enum {
+    OP_CAPABILITY = 17,
     OP_TYPE_IMAGE = 25,
     OP_TYPE_POINTER = 32,
     OP_FUNCTION_CALL = 57,
@@ -48,6 +49,7 @@ enum {
     OP_ATOMIC_F_ADD_EXT = 6035
 };
 
+enum { CAPABILITY_PHYSICAL_STORAGE_BUFFER_ADDRESSES = 5347 };
 enum { DECORATION_BINDING = 33, DECORATION_DESCRIPTOR_SET = 34 };
 enum { STORAGE_UNIFORM_CONSTANT = 0, STORAGE_UNIFORM = 2, STORAGE_STORAGE_BUFFER = 12 };
 
@@ -62,6 +64,7 @@ struct id {
 struct search {
     struct id *ids;
     uint32_t bound;
+    bool addresses;
 };
 
 static struct id *id_of(const struct search *search, uint32_t number)
@@ -133,10 +136,12 @@ static bool is_untyped_chain(uint32_t op)
 }
 
 /* w[0] is the first word; count >= 1 words are there. */
-static void look_at(const struct search *search, const uint32_t *w, uint32_t count)
+static void look_at(struct search *search, const uint32_t *w, uint32_t count)
 {
     uint32_t op = w[0] & 0xffff;
-    if (op == OP_TYPE_IMAGE || op == OP_TYPE_POINTER || op == OP_TYPE_UNTYPED_POINTER) {
+    if (op == OP_CAPABILITY) {
+        search->addresses |= count >= 2 && w[1] == CAPABILITY_PHYSICAL_STORAGE_BUFFER_ADDRESSES;
+    } else if (op == OP_TYPE_IMAGE || op == OP_TYPE_POINTER || op == OP_TYPE_UNTYPED_POINTER) {
         if (count >= 2)
             id_of(search, w[1])->is_reference_type = true;
     } else if (op == OP_DECORATE) {
@@ -169,21 +174,21 @@ static void look_at(const struct search *search, const uint32_t *w, uint32_t cou
     }
 }
 
-static void collect(const struct search *search, struct lap_spirv_writes *out)
+static void collect(const struct search *search, struct lap_spirv_reach *out)
 {
     for (uint32_t i = 1; i < search->bound; i++) {
         const struct id *id = &search->ids[i];
         if (id->written && id->has_set && id->has_binding && id->set < LAP_SPIRV_SETS)
-            out->sets[id->set] |= lap_spirv_bit(id->binding);
+            out->stores[id->set] |= lap_spirv_bit(id->binding);
     }
 }
 
-void lap_spirv_find_writes(const uint32_t *words, size_t word_count, struct lap_spirv_writes *out)
+void lap_spirv_find_reach(const uint32_t *words, size_t word_count, struct lap_spirv_reach *out)
 {
     struct search search = {0};
     size_t at = HEADER_WORDS;
 
-    memset(out, 0xff, sizeof *out);
+    lap_spirv_reach_all(out);
     if (!words || word_count < HEADER_WORDS || words[0] != MAGIC || words[3] == 0 || words[3] > MOST_IDS)
         return;
     search.bound = words[3];
@@ -198,15 +203,29 @@ void lap_spirv_find_writes(const uint32_t *words, size_t word_count, struct lap_
         at += count;
     }
     memset(out, 0, sizeof *out);
+    out->addresses = search.addresses;
     collect(&search, out);
 out:
     free(search.ids);
 }
 
-bool lap_spirv_writes_any(const struct lap_spirv_writes *writes)
+void lap_spirv_reach_all(struct lap_spirv_reach *out)
+{
+    memset(out->stores, 0xff, sizeof out->stores);
+    out->addresses = true;
+}
+
+void lap_spirv_reach_add(struct lap_spirv_reach *to, const struct lap_spirv_reach *more)
 {
     for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
-        if (writes->sets[i])
+        to->stores[i] |= more->stores[i];
+    to->addresses |= more->addresses;
+}
+
+bool lap_spirv_reach_any(const struct lap_spirv_reach *reach)
+{
+    for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
+        if (reach->stores[i])
             return true;
-    return false;
+    return reach->addresses;
 }

@@ -35,7 +35,6 @@ static void gather_begin(struct gathering *g, struct layer_device *dev, VkQueue 
     pthread_mutex_lock(&dev->submit_mutex);
     g->first_serial = dev->submit_serial + 1;
     lap_touched_reset(&dev->submitted);
-    dev->submitted.everything = dev->bindless;
 }
 
 static void batch_begin(struct gathering *g)
@@ -214,7 +213,7 @@ struct submit {
 
 struct submit_kind {
     enum gen_command command;
-    bool runs_commands; /* otherwise it reads nothing, and ends no frame */
+    bool runs_commands; /* otherwise it ends no frame */
     void (*gather)(struct gathering *g, const struct submit *submit, uint32_t number);
     void (*encode)(struct lap_enc *enc, const struct submit *submit);
     VkResult (*call)(struct layer_device *dev, const struct submit *submit);
@@ -230,8 +229,6 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
     if (!layer_is_recording())
         return kind->call(dev, submit);
     gather_begin(&g, dev, submit->queue);
-    if (!kind->runs_commands)
-        dev->submitted.everything = false;
     for (uint32_t i = 0; i < submit->count; i++) {
         batch_begin(&g);
         kind->gather(&g, submit, i);

@@ -91,7 +91,10 @@ bool layer_slot_of_write(struct layer_device *dev, const VkWriteDescriptorSet *w
         return layer_slot_of_buffer(dev, type, &write->pBufferInfo[element], out);
     if (cond_descriptor_is_texel_buffer(type))
         return layer_slot_of_view(dev, type, write->pTexelBufferView[element], out);
-    return false;
+    if (type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+        return false;
+    *out = (struct layer_descriptor_slot){.resource = LAYER_RESOURCE_UNKNOWN};
+    return true;
 }
 
 /* ---- command buffers ---- */
@@ -120,6 +123,12 @@ void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch
         return;
     if (!lap_touched_add(&cb->touched, image->memobj, 0, UINT64_MAX, how != LAYER_READS))
         out_of_memory(cb);
+}
+
+void layer_touch_unknown(struct layer_cmdbuf *cb)
+{
+    if (cb->state == LAYER_CMDBUF_RECORDING)
+        cb->touched.everything = true;
 }
 
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how)
@@ -208,20 +217,20 @@ void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
                       const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets)
 {
     struct layer_bound *bound = layer_bound_at(cb, point);
-    if (cb->state != LAYER_CMDBUF_RECORDING || cb->touched.everything)
+    if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
     for (uint32_t i = 0; i < set_count; i++) {
         const struct layer_descriptor_set *set = LAYER_GET(cb->device, VkDescriptorSet, sets[i]);
         if (!sets[i]) /* left out, with VK_EXT_graphics_pipeline_library */
             continue;
-        if (!set || !set->layout || set->layout->update_after_bind || set->layout->dynamic_count > offset_count) {
-            cb->touched.everything = true;
+        if (!set || !set->layout || set->layout->dynamic_count > offset_count) {
+            layer_touch_unknown(cb);
             return;
         }
         uint32_t place = remember_set(cb, set, set->layout->dynamic_count, offsets), number = first_set + i;
         if (bound && number < LAP_SPIRV_SETS) {
             bound->sets[number] = place;
-            bound->stale |= bound->writes && bound->writes->sets[number];
+            bound->stale |= bound->reach && bound->reach->stores[number];
         }
         offsets += set->layout->dynamic_count;
         offset_count -= set->layout->dynamic_count;
@@ -266,7 +275,7 @@ static void remember_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, 
                                                           .offset = slot->offset,
                                                           .bytes = slot->bytes};
     bound->sets[set] = ++cb->sets_count;
-    bound->stale |= bound->writes && bound->writes->sets[set];
+    bound->stale |= bound->reach && bound->reach->stores[set];
 }
 
 /* All of it is read. What is stored to is known at the draw or dispatch: the pipeline may be bound after the push. */
@@ -279,8 +288,11 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
     for (uint32_t i = 0; i < write->descriptorCount && cb->state == LAYER_CMDBUF_RECORDING; i++) {
         struct layer_descriptor_slot slot;
         /* The resource is alive while it is pushed. */
-        bool known = layer_slot_of_write(cb->device, write, i, &slot);
-        struct lap_memobj *object = known ? layer_resource_get(cb->device, slot.resource) : NULL;
+        bool names = layer_slot_of_write(cb->device, write, i, &slot);
+        bool unknown = names && slot.resource == LAYER_RESOURCE_UNKNOWN;
+        struct lap_memobj *object = names && !unknown ? layer_resource_get(cb->device, slot.resource) : NULL;
+        if (unknown)
+            layer_touch_unknown(cb);
         if (bound)
             forget_pushed(cb, bound, set, write->dstBinding, write->dstArrayElement + i);
         if (!object)
@@ -294,17 +306,29 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
 
 /* ---- stores ---- */
 
+/* Of an array the shader stores to some elements only, and which ones is seldom in its code. "written" would promise
+ * that the host leaves the others alone, so nothing is said of arrays. */
+static bool pushed_alone(const struct layer_cmdbuf *cb, uint32_t pushed, uint32_t binding)
+{
+    uint32_t count = 0;
+    for (; pushed; pushed = cb->sets[pushed - 1].previous)
+        count += cb->sets[pushed - 1].binding == binding;
+    return count == 1;
+}
+
 void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 {
     bound->stale = false;
-    if (!bound->writes)
+    if (!bound->reach)
         return;
     for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++) {
-        uint32_t pushed = pushed_at(cb, bound, i);
-        if (bound->writes->sets[i] && bound->sets[i] && !pushed)
-            cb->sets[bound->sets[i] - 1].written |= bound->writes->sets[i];
-        for (; pushed; pushed = cb->sets[pushed - 1].previous)
-            cb->sets[pushed - 1].written |= bound->writes->sets[i] & lap_spirv_bit(cb->sets[pushed - 1].binding);
+        uint64_t stores = bound->reach->stores[i];
+        uint32_t first = pushed_at(cb, bound, i);
+        if (stores && bound->sets[i] && !first)
+            cb->sets[bound->sets[i] - 1].written |= stores;
+        for (uint32_t pushed = stores ? first : 0; pushed; pushed = cb->sets[pushed - 1].previous)
+            if (pushed_alone(cb, first, cb->sets[pushed - 1].binding))
+                cb->sets[pushed - 1].written |= stores & lap_spirv_bit(cb->sets[pushed - 1].binding);
     }
 }
 
@@ -345,44 +369,83 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
                          bool written, struct lap_touched *touched)
 {
-    struct lap_memobj *object = layer_resource_get(dev, slot->resource);
+    struct lap_memobj *object;
+    if (slot->resource == LAYER_RESOURCE_UNKNOWN) {
+        touched->everything = true;
+        return true;
+    }
+    object = layer_resource_get(dev, slot->resource);
     return !object ||
            lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written && written);
 }
 
+/* The first slot from `slot` on that names something; `end` when none before it does. */
+static uint32_t next_used(const struct layer_descriptor_set *set, uint32_t slot, uint32_t end)
+{
+    while (slot < end) {
+        uint64_t bits = set->used[slot / 64] >> slot % 64;
+        if (bits) {
+            slot += (uint32_t)__builtin_ctzll(bits);
+            break;
+        }
+        slot = (slot / 64 + 1) * 64;
+    }
+    return slot < end ? slot : end;
+}
+
+static bool resolve_binding(struct layer_device *dev, const struct layer_descriptor_set *set,
+                            const struct layer_descriptor_binding *binding, const struct layer_cmdbuf_sets *entry,
+                            uint32_t dynamic, bool written, struct lap_touched *touched)
+{
+    uint32_t end = binding->first + binding->count;
+    if (end > set->slot_count)
+        end = set->slot_count;
+    for (uint32_t i = next_used(set, binding->first, end); i < end; i = next_used(set, i + 1, end)) {
+        uint32_t number = dynamic + i - binding->first; /* of dynamic descriptors */
+        uint64_t offset = 0;
+        if (layer_descriptor_is_dynamic(binding->type) && number < entry->offset_count)
+            offset = entry[number / LAYER_ENTRY_OFFSETS].offsets[number % LAYER_ENTRY_OFFSETS];
+        if (!resolve_slot(dev, &set->slots[i], offset, written, touched))
+            return false;
+    }
+    return true;
+}
+
 /* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
+static bool resolve_slots(struct layer_device *dev, const struct layer_descriptor_set *set, bool first,
+                          const struct layer_cmdbuf_sets *entry, struct lap_touched *touched)
+{
+    uint32_t dynamic = 0;
+    for (uint32_t i = 0; set->slots && i < set->layout->binding_count; i++) {
+        const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
+        bool is_dynamic = layer_descriptor_is_dynamic(binding->type);
+        bool written = entry->written & lap_spirv_bit(binding->binding) && /* arrays: see pushed_alone */
+                       (binding->count == 1 || set->slot_count - binding->first == 1);
+        if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, touched))
+            return false;
+        dynamic += is_dynamic ? binding->count : 0;
+    }
+    return true;
+}
+
 static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial,
                         struct lap_touched *touched)
 {
     struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
-    uint32_t dynamic = 0;
-    bool first;
+    bool first, result;
 
     if (!set || set->object.index != entry->index || !set->layout) /* freed: no shader can use it */
         return true;
-    if (set->unknown)
-        touched->everything = true;
     first = set->resolved != serial;
     set->resolved = serial;
-    if (!set->slots || (!first && !entry->offset_count && !entry->written))
+    if (!first && !entry->offset_count && !entry->written)
         return true;
-    for (uint32_t i = 0; i < set->layout->binding_count; i++) {
-        const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
-        bool is_dynamic = binding->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
-                          binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-        bool written = entry->written & lap_spirv_bit(binding->binding);
-        for (uint32_t j = binding->first; j < binding->first + binding->count && j < set->slot_count; j++) {
-            uint64_t offset = 0;
-            if (is_dynamic && dynamic < entry->offset_count) {
-                offset = entry[dynamic / LAYER_ENTRY_OFFSETS].offsets[dynamic % LAYER_ENTRY_OFFSETS];
-                dynamic++;
-            }
-            if (set->slots[j].resource && (first || is_dynamic || written) &&
-                !resolve_slot(dev, &set->slots[j], offset, written, touched))
-                return false;
-        }
-    }
-    return true;
+    if (set->layout->updated_in_use)
+        pthread_mutex_lock(&dev->slots_mutex);
+    result = resolve_slots(dev, set, first, entry, touched);
+    if (set->layout->updated_in_use)
+        pthread_mutex_unlock(&dev->slots_mutex);
+    return result;
 }
 
 /* That it is read was noted when it was pushed. */

@@ -4,7 +4,8 @@
  *
  * What commands name directly goes into cb->touched while they are recorded. Descriptor sets are remembered and looked
  * up at submit, because what they contain may change until then. Memory that the program can't map is left out: the
- * host never writes it.
+ * host never writes it. Where what is reached can't be known, cb->touched.everything says so; it is inherited by what
+ * executes the command buffer, and holds for the submits that it is part of (docs/memory.md, "What is touched").
  */
 #ifndef LAP_LAYER_TOUCHED_H
 #define LAP_LAYER_TOUCHED_H
@@ -23,6 +24,9 @@ static inline layer_resource layer_resource_of_image(const struct layer_image *i
 {
     return image->object.index << 1 | 1;
 }
+
+/* In a descriptor: it may lead to any memory, as acceleration structures do. */
+#define LAYER_RESOURCE_UNKNOWN UINT64_MAX
 
 /* When a buffer or an image got its memobj, and before that is destroyed. Remove takes dev->submit_mutex: what is done
  * with memobjs that were looked up under it is safe from a destruction by another thread. False when out of memory. */
@@ -49,7 +53,13 @@ struct layer_cmdbuf_sets {
     VkDeviceSize offset, bytes; /* pushed: which part of the resource */
 };
 
-/* What a descriptor names: false for what has no memory that the program could have mapped. */
+static inline bool layer_descriptor_is_dynamic(VkDescriptorType type)
+{
+    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+/* What a descriptor names: false for what has no memory that the program could have mapped. It may be
+ * LAYER_RESOURCE_UNKNOWN. */
 bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view,
                          struct layer_descriptor_slot *out);
 bool layer_slot_of_buffer(struct layer_device *dev, VkDescriptorType type, const VkDescriptorBufferInfo *info,
@@ -71,6 +81,8 @@ void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize o
                         enum layer_touch how);
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how); /* all of it */
+/* The command may reach any memory: submits of this command buffer touch everything. */
+void layer_touch_unknown(struct layer_cmdbuf *cb);
 void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
                       const VkWriteDescriptorSet *write);
 void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,

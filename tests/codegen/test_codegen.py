@@ -255,6 +255,16 @@ class MachineRegistry(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         self.assertGreater(len(names), 400)
 
+    def test_what_commands_reach_is_found_by_their_types(self) -> None:
+        unknown = {p.name for p in self.machine.commands if importlib.import_module("emit_layer").reaches_unknown(self.machine, p)}
+        for name in ("vkCmdTraceRaysKHR", "vkCmdBindDescriptorBuffersEXT", "vkCmdCopyMemoryIndirectNV",
+                     "vkCmdBuildAccelerationStructuresKHR", "vkCmdExecuteGeneratedCommandsNV", "vkCmdTraceRaysNV"):
+            if name in self.machine.registry.commands:
+                self.assertIn(name, unknown)
+        for name in ("vkCmdDraw", "vkCmdCopyBuffer", "vkCmdPipelineBarrier", "vkCmdPipelineBarrier2", "vkCmdBeginQuery",
+                     "vkCmdSetViewport", "vkCmdExecuteCommands", "vkCmdBindDescriptorSets"):
+            self.assertNotIn(name, unknown)
+
     def test_every_disposition_has_a_reason(self) -> None:
         self.assertEqual([p.name for p in self.machine.commands if not p.disposition.reason], [])
 

@@ -45,19 +45,19 @@ static void begin(void)
     put(59, POINTER, LOCAL, 7, -1);
 }
 
-static struct lap_spirv_writes found(void)
+static struct lap_spirv_reach found(void)
 {
-    struct lap_spirv_writes writes;
-    lap_spirv_find_writes(code, count, &writes);
+    struct lap_spirv_reach writes;
+    lap_spirv_find_reach(code, count, &writes);
     return writes;
 }
 
 #define CHECK_WRITES(set2, set0)                                                                                       \
     do {                                                                                                               \
-        struct lap_spirv_writes w = found();                                                                           \
-        CHECK_EQ_U64(w.sets[2], (set2));                                                                               \
-        CHECK_EQ_U64(w.sets[0], (set0));                                                                               \
-        CHECK_EQ_U64(w.sets[1] | w.sets[31], 0);                                                                       \
+        struct lap_spirv_reach w = found();                                                                            \
+        CHECK_EQ_U64(w.stores[2], (set2));                                                                             \
+        CHECK_EQ_U64(w.stores[0], (set0));                                                                             \
+        CHECK_EQ_U64(w.stores[1] | w.stores[31], 0);                                                                   \
     } while (0)
 
 #define BUFFER_BIT ((uint64_t)1 << 3)
@@ -65,7 +65,7 @@ static struct lap_spirv_writes found(void)
 
 UNIT_TEST(a_shader_that_only_reads_writes_nothing)
 {
-    struct lap_spirv_writes writes;
+    struct lap_spirv_reach writes;
     begin();
     put(65, POINTER, FIRST, BUFFER, UINT, -1);
     put(61, UINT, FIRST + 1, FIRST, -1);
@@ -76,12 +76,12 @@ UNIT_TEST(a_shader_that_only_reads_writes_nothing)
     put(227, UINT, FIRST + 5, FIRST, 1, 1, -1); /* OpAtomicLoad */
     CHECK_WRITES(0, 0);
     writes = found();
-    CHECK(!lap_spirv_writes_any(&writes));
+    CHECK(!lap_spirv_reach_any(&writes));
 }
 
 UNIT_TEST(a_store_through_a_chain_of_chains_is_found)
 {
-    struct lap_spirv_writes writes;
+    struct lap_spirv_reach writes;
     begin();
     put(65, POINTER, FIRST, BUFFER, UINT, -1);
     put(66, POINTER, FIRST + 1, FIRST, UINT, -1);
@@ -89,7 +89,7 @@ UNIT_TEST(a_store_through_a_chain_of_chains_is_found)
     put(62, FIRST + 2, UINT, -1);
     CHECK_WRITES(BUFFER_BIT, 0);
     writes = found();
-    CHECK(lap_spirv_writes_any(&writes));
+    CHECK(lap_spirv_reach_any(&writes));
 }
 
 UNIT_TEST(atomics_and_copies_are_found)
@@ -138,24 +138,24 @@ UNIT_TEST(references_that_are_not_followed_count_as_written)
 
 UNIT_TEST(nothing_is_known_of_code_that_cannot_be_read)
 {
-    struct lap_spirv_writes writes;
+    struct lap_spirv_reach writes;
     begin();
     code[0] = 0x03022307;
-    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    CHECK_EQ_U64(found().stores[7], UINT64_MAX);
     begin();
     code[3] = 0;
-    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    CHECK_EQ_U64(found().stores[7], UINT64_MAX);
     begin();
     code[3] = UINT32_MAX;
-    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    CHECK_EQ_U64(found().stores[7], UINT64_MAX);
     begin();
     code[count++] = 71; /* an instruction of no words */
-    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
+    CHECK_EQ_U64(found().stores[7], UINT64_MAX);
     begin();
     code[count++] = 9u << 16 | 71; /* longer than the rest */
-    CHECK_EQ_U64(found().sets[7], UINT64_MAX);
-    lap_spirv_find_writes(NULL, 0, &writes);
-    CHECK_EQ_U64(writes.sets[31], UINT64_MAX);
+    CHECK_EQ_U64(found().stores[7], UINT64_MAX);
+    lap_spirv_find_reach(NULL, 0, &writes);
+    CHECK_EQ_U64(writes.stores[31], UINT64_MAX);
 }
 
 UNIT_TEST(ids_and_sets_out_of_range_are_harmless)
@@ -169,6 +169,24 @@ UNIT_TEST(ids_and_sets_out_of_range_are_harmless)
     CHECK_WRITES(0, 0); /* no descriptor set has that number */
 }
 
+UNIT_TEST(the_capability_of_addresses_is_found)
+{
+    struct lap_spirv_reach reach, all;
+    begin();
+    put(17, 1, -1); /* Shader */
+    CHECK(!found().addresses);
+    put(17, 5347, -1); /* PhysicalStorageBufferAddresses */
+    CHECK(found().addresses);
+    reach = found();
+    CHECK(lap_spirv_reach_any(&reach));
+    lap_spirv_reach_all(&all);
+    CHECK(all.addresses);
+    memset(&reach, 0, sizeof reach);
+    CHECK(!lap_spirv_reach_any(&reach));
+    lap_spirv_reach_add(&reach, &all);
+    CHECK(reach.addresses && reach.stores[5] == UINT64_MAX);
+}
+
 /* Every word of a shader is damaged in turn: nothing to compare, but the search must survive. */
 UNIT_TEST(damaged_code_is_survived)
 {
@@ -180,11 +198,11 @@ UNIT_TEST(damaged_code_is_survived)
     for (uint32_t i = 0; i < count; i++)
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             uint32_t *copy = malloc(count * sizeof *copy); /* of just this size, for AddressSanitizer */
-            struct lap_spirv_writes writes;
+            struct lap_spirv_reach writes;
             memcpy(copy, code, count * sizeof *copy);
             copy[i] = values[v];
-            lap_spirv_find_writes(copy, count, &writes);
-            known += writes.sets[31] == 0;
+            lap_spirv_find_reach(copy, count, &writes);
+            known += writes.stores[31] == 0;
             free(copy);
         }
     CHECK(known > 0);

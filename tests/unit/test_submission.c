@@ -556,6 +556,33 @@ UNIT_TEST(a_signal_that_earlier_work_waits_for_sends_everything)
     end();
 }
 
+/* ---- what can't be known ---- */
+
+static bool sends_everything(bool unknown)
+{
+    VkCommandBuffer handle = NULL;
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &handle};
+    layer_touched_reset(&cmdbuf);
+    cmdbuf.state = LAYER_CMDBUF_RECORDING;
+    layer_touch_buffer(&cmdbuf, gen_VkBuffer(0x400), 0, 16, LAYER_READS);
+    if (unknown)
+        layer_touch_unknown(&cmdbuf);
+    sent_everything = !unknown;
+    CHECK_EQ_INT(capture_QueueSubmit(QUEUE(0), 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
+    return sent_everything;
+}
+
+UNIT_TEST(only_submits_of_commands_that_reach_unknown_memory_touch_everything)
+{
+    begin();
+    dev->device_addresses = true; /* that the program may is no reason */
+    CHECK(!sends_everything(false));
+    CHECK(sends_everything(true));
+    CHECK(!sends_everything(false));
+    layer_touched_finish(&cmdbuf);
+    end();
+}
+
 /* ---- pushed descriptors ---- */
 
 static void push(uint32_t binding, VkDeviceSize offset)
@@ -569,10 +596,10 @@ static void push(uint32_t binding, VkDeviceSize offset)
     layer_touch_push(&cmdbuf, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
 }
 
-static void dispatch(const struct lap_spirv_writes *writes)
+static void dispatch(const struct lap_spirv_reach *writes)
 {
     struct layer_bound *bound = &cmdbuf.bound[LAYER_BIND_COMPUTE];
-    bound->writes = writes;
+    bound->reach = writes;
     bound->stale = writes;
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
 }
@@ -593,7 +620,7 @@ static bool stores_to(uint64_t offset)
 
 UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
 {
-    struct lap_spirv_writes writes = {.sets = {lap_spirv_bit(1)}};
+    struct lap_spirv_reach writes = {.stores = {lap_spirv_bit(1)}};
     begin();
     cmdbuf.state = LAYER_CMDBUF_RECORDING;
     dispatch(NULL);

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "memtrack/memtrack.h"
+/* Lists of touched ranges, and what command buffers touch when they are submitted. The layer around descriptor.c,
+ * pipeline.c and touched.c is replaced by the few functions that they call. */
+#include <stdlib.h>
+
+#include "gen_layer.h"
+#include "layer/records.h"
+#include "layer/resource.h"
+#include "layer/touched.h"
 #include "tests/unit/unit.h"
+
+/* ---- lists ---- */
 
 static struct lap_memtrack *tracker;
 static struct lap_memobj *a, *b;
@@ -95,6 +104,425 @@ UNIT_TEST(append_takes_ranges_and_everything)
     lap_touched_finish(&touched);
     lap_touched_finish(&more);
     lap_memtrack_destroy(&tracker);
+}
+
+/* ---- command buffers ---- */
+
+enum { BYTES = 4096, BUFFERS = 6, SETS = 3, PIPELINES = 3 };
+
+struct layer_state layer;
+static struct layer_device *dev;
+static struct layer_buffer buffers[BUFFERS];
+static struct layer_set_layout set_layout;
+static struct layer_descriptor_pool set_pool;
+static struct layer_descriptor_set sets[SETS];
+static struct layer_pipeline pipelines[PIPELINES];
+static struct layer_cmdbuf primary, secondary;
+static struct lap_touched touched, unchecked;
+static unsigned stops;
+
+void layer_stop(const char *reason)
+{
+    stops++;
+}
+bool layer_is_recording(void)
+{
+    return true;
+}
+void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle) {}
+const void *layer_chain_find(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *at = chain;
+    while (at && at->sType != type)
+        at = at->pNext;
+    return at;
+}
+
+#define BUFFER(n)   gen_VkBuffer(0x100 + (n))
+#define SET(n)      gen_VkDescriptorSet(0x200 + (n))
+#define PIPELINE(n) gen_VkPipeline(0x300 + (n))
+#define LAYOUT      gen_VkDescriptorSetLayout(0x400)
+#define POOL        gen_VkDescriptorPool(0x401)
+
+static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t index, struct lap_object *object)
+{
+    *object = (struct lap_object){.handle = handle, .index = index, .type = type};
+    CHECK_EQ_INT(lap_map_put(&dev->own_maps[type], handle, object, NULL), LAP_OK);
+}
+
+static void begin_recording(struct layer_cmdbuf *cb)
+{
+    layer_touched_reset(cb);
+    cb->device = dev;
+    cb->state = LAYER_CMDBUF_RECORDING;
+}
+
+/* SETS sets of one layout. */
+static void begin_sets(uint32_t binding_count, const VkDescriptorSetLayoutBinding *bindings,
+                       const VkDescriptorBindingFlags *flags, const uint32_t *variable_counts)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
+    dev = calloc(1, sizeof *dev);
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
+        lap_map_init(&dev->own_maps[type]);
+        dev->maps[type] = &dev->own_maps[type];
+    }
+    dev->tables.maps = dev->maps;
+    pthread_mutex_init(&dev->submit_mutex, NULL);
+    pthread_mutex_init(&dev->slots_mutex, NULL);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
+    memset(buffers, 0, sizeof buffers);
+    for (uint32_t i = 0; i < BUFFERS; i++) {
+        add_record(GEN_HANDLE_VkBuffer, 0x100 + i, i + 1, &buffers[i].object);
+        CHECK_EQ_INT(lap_memobj_create(dev->memtrack, &buffers[i], BYTES, true, &buffers[i].memobj), LAP_OK);
+        CHECK(layer_resource_add(dev, layer_resource_of_buffer(&buffers[i]), buffers[i].memobj));
+    }
+    memset(pipelines, 0, sizeof pipelines);
+    for (uint32_t i = 0; i < PIPELINES; i++)
+        add_record(GEN_HANDLE_VkPipeline, 0x300 + i, i + 1, &pipelines[i].object);
+    memset(&primary, 0, sizeof primary);
+    memset(&secondary, 0, sizeof secondary);
+    begin_recording(&primary);
+    begin_recording(&secondary);
+
+    VkDescriptorSetLayoutBindingFlagsCreateInfo binding_flags = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+        .bindingCount = binding_count,
+        .pBindingFlags = flags};
+    VkDescriptorSetLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                            .pNext = flags ? &binding_flags : NULL,
+                                            .bindingCount = binding_count,
+                                            .pBindings = bindings};
+    VkDescriptorSetLayout layout = LAYOUT, layouts[SETS] = {LAYOUT, LAYOUT, LAYOUT};
+    VkDescriptorSet handles[SETS] = {SET(0), SET(1), SET(2)};
+    VkDescriptorSetVariableDescriptorCountAllocateInfo variable = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
+        .descriptorSetCount = SETS,
+        .pDescriptorCounts = variable_counts};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .pNext = variable_counts ? &variable : NULL,
+                                            .descriptorPool = POOL,
+                                            .descriptorSetCount = SETS,
+                                            .pSetLayouts = layouts};
+    memset(&set_layout, 0, sizeof set_layout);
+    memset(&set_pool, 0, sizeof set_pool);
+    memset(sets, 0, sizeof sets);
+    add_record(GEN_HANDLE_VkDescriptorSetLayout, 0x400, 1, &set_layout.object);
+    add_record(GEN_HANDLE_VkDescriptorPool, 0x401, 1, &set_pool.object);
+    for (uint32_t i = 0; i < SETS; i++)
+        add_record(GEN_HANDLE_VkDescriptorSet, 0x200 + i, i + 1, &sets[i].object);
+    hook_after_CreateDescriptorSetLayout(dev, VK_NULL_HANDLE, &info, NULL, &layout, VK_SUCCESS);
+    hook_after_AllocateDescriptorSets(dev, VK_NULL_HANDLE, &allocate, handles, VK_SUCCESS);
+    stops = 0;
+}
+
+/* One binding of storage buffers, number 0. */
+static void begin_array(uint32_t count, VkDescriptorBindingFlags flags, const uint32_t *variable_counts)
+{
+    VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count, VK_SHADER_STAGE_ALL, NULL};
+    begin_sets(1, &binding, &flags, variable_counts);
+}
+
+#define BINDLESS                                                                                                       \
+    (VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT |                         \
+     VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT)
+
+static void end_sets(void)
+{
+    lap_touched_finish(&touched);
+    lap_touched_finish(&unchecked);
+    layer_touched_finish(&primary);
+    layer_touched_finish(&secondary);
+    for (uint32_t i = 0; i < SETS; i++)
+        layer_descriptor_set_finish(&sets[i].object);
+    layer_set_layout_finish(&set_layout.object);
+    for (uint32_t i = 0; i < PIPELINES; i++)
+        layer_pipeline_finish(&pipelines[i].object);
+    lap_map_finish(&dev->resources);
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
+        lap_map_finish(&dev->own_maps[type]);
+    lap_memtrack_destroy(&dev->memtrack);
+    pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->slots_mutex);
+    free(dev);
+    CHECK_EQ_U64(stops, 0);
+}
+
+/* The descriptor number `element` of binding 0 names 16 bytes of a buffer, where `buffer` times 64 is. */
+static void write_buffer(uint32_t set, uint32_t element, uint32_t buffer)
+{
+    VkDescriptorBufferInfo info = {BUFFER(buffer), buffer * 64, 16};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstSet = SET(set),
+                                  .dstArrayElement = element,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = &info};
+    hook_after_UpdateDescriptorSets(dev, VK_NULL_HANDLE, 1, &write, 0, NULL);
+}
+
+static void write_acceleration_structure(uint32_t set, uint32_t element)
+{
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstSet = SET(set),
+                                  .dstArrayElement = element,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR};
+    hook_after_UpdateDescriptorSets(dev, VK_NULL_HANDLE, 1, &write, 0, NULL);
+}
+
+static void bind(struct layer_cmdbuf *cb, uint32_t set)
+{
+    VkDescriptorSet handle = SET(set);
+    layer_touch_sets(cb, VK_PIPELINE_BIND_POINT_COMPUTE, 0, 1, &handle, 0, NULL);
+}
+
+static void submit(void)
+{
+    lap_touched_reset(&touched);
+    lap_touched_reset(&unchecked);
+    CHECK(layer_touched_resolve(dev, &primary, ++dev->submit_serial, &touched, &unchecked));
+    lap_touched_seal(&touched);
+}
+
+/* The submit touches the ranges that write_buffer gives these buffers, in this order, and no more. */
+static void check_submit(uint32_t count, const uint32_t *expected, bool written)
+{
+    submit();
+    CHECK(!touched.everything);
+    CHECK_EQ_U64(touched.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        check_range(&touched, i, buffers[expected[i]].memobj, expected[i] * 64, 16, written);
+}
+
+UNIT_TEST(descriptors_that_are_written_after_the_bind_are_touched)
+{
+    begin_array(100000, BINDLESS, NULL);
+    bind(&primary, 0);
+    check_submit(0, NULL, false);
+    write_buffer(0, 5, 3);
+    write_buffer(0, 99999, 1);
+    write_buffer(1, 7, 4); /* not bound */
+    check_submit(2, (uint32_t[]){1, 3}, false);
+    /* While the first submit is pending. The next one finds it. */
+    write_buffer(0, 5, 0);
+    write_buffer(0, 63, 2);
+    write_buffer(0, 64, 5);
+    check_submit(4, (uint32_t[]){0, 1, 2, 5}, false);
+    end_sets();
+}
+
+UNIT_TEST(a_set_has_as_many_descriptors_as_it_was_given)
+{
+    begin_array(1000, BINDLESS | VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT, (uint32_t[]){10, 0, 1000});
+    for (uint32_t i = 0; i < SETS; i++) {
+        bind(&primary, i);
+        write_buffer(i, 9, i);
+        write_buffer(i, 10, i + 3);
+    }
+    check_submit(3, (uint32_t[]){0, 2, 5}, false);
+    end_sets();
+}
+
+UNIT_TEST(what_a_descriptor_named_may_be_gone)
+{
+    begin_array(4, BINDLESS, NULL);
+    write_buffer(0, 0, 1);
+    write_buffer(0, 1, 2);
+    bind(&primary, 0);
+    layer_resource_remove(dev, layer_resource_of_buffer(&buffers[1]));
+    check_submit(1, (uint32_t[]){2}, false);
+    end_sets();
+}
+
+UNIT_TEST(a_descriptor_that_leads_anywhere_makes_everything_touched_while_it_is_there)
+{
+    VkCopyDescriptorSet copy = {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                .srcSet = SET(0),
+                                .srcArrayElement = 1,
+                                .dstSet = SET(1),
+                                .dstArrayElement = 2,
+                                .descriptorCount = 1};
+    begin_array(4, 0, NULL);
+    write_buffer(0, 0, 3);
+    write_acceleration_structure(0, 1);
+    write_buffer(1, 0, 2);
+    bind(&primary, 1);
+    check_submit(1, (uint32_t[]){2}, false); /* the other set is no matter */
+    hook_after_UpdateDescriptorSets(dev, VK_NULL_HANDLE, 0, NULL, 1, &copy);
+    submit();
+    CHECK(touched.everything);
+    begin_recording(&primary);
+    bind(&primary, 0);
+    submit();
+    CHECK(touched.everything);
+    write_buffer(0, 1, 4);
+    check_submit(2, (uint32_t[]){3, 4}, false);
+    end_sets();
+}
+
+UNIT_TEST(what_is_pushed_may_lead_anywhere)
+{
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR};
+    begin_array(1, 0, NULL);
+    layer_touch_push(&primary, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
+    submit();
+    CHECK(touched.everything);
+    end_sets();
+}
+
+/* ---- pipelines ---- */
+
+static const uint32_t plain_shader[] = {0x07230203, 0x00010300, 0, 10, 0, 2 << 16 | 17, 1};
+static const uint32_t address_shader[] = {0x07230203, 0x00010300, 0, 10, 0, 2 << 16 | 17, 5347};
+/* A store to binding 0 of set 0: variable 2 of pointer type 1. */
+static const uint32_t storing_shader[] = {0x07230203, 0x00010300,   0, 10, 0,  4 << 16 | 71, 2, 34,
+                                          0,          4 << 16 | 71, 2, 33, 0,  4 << 16 | 32, 1, 12,
+                                          3,          4 << 16 | 59, 1, 2,  12, 3 << 16 | 62, 2, 5};
+
+static void make_pipeline(uint32_t number, const uint32_t *words, size_t bytes)
+{
+    VkShaderModuleCreateInfo code = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = words};
+    VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                        .stage = {.pNext = words ? &code : NULL}};
+    VkPipeline pipeline = PIPELINE(number);
+    hook_after_CreateComputePipelines(dev, VK_NULL_HANDLE, VK_NULL_HANDLE, 1, &info, NULL, &pipeline, VK_SUCCESS);
+}
+
+static bool reaches_everything(VkPipelineBindPoint point, uint32_t pipeline)
+{
+    begin_recording(&primary);
+    bind(&primary, 0);
+    hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, point, PIPELINE(pipeline));
+    hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
+    submit();
+    CHECK_EQ_U64(touched.count, 1); /* what is known is told all the same */
+    return touched.everything;
+}
+
+UNIT_TEST(shaders_that_follow_addresses_make_everything_touched_in_their_own_submits)
+{
+    for (int enabled = 0; enabled < 2; enabled++) {
+        begin_array(8, BINDLESS, NULL);
+        write_buffer(0, 0, 1);
+        dev->device_addresses = enabled;
+        make_pipeline(0, plain_shader, sizeof plain_shader);
+        make_pipeline(1, address_shader, sizeof address_shader);
+        make_pipeline(2, NULL, 0); /* code that only the driver has */
+        CHECK(!reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 0));
+        CHECK_EQ_INT(reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 1), enabled);
+        CHECK(!reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 0));
+        CHECK_EQ_INT(reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 2), enabled);
+        CHECK(reaches_everything(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR, 0));
+        end_sets();
+    }
+}
+
+UNIT_TEST(what_executes_a_command_buffer_reaches_as_much)
+{
+    begin_array(8, BINDLESS, NULL);
+    write_buffer(0, 0, 1);
+    bind(&secondary, 0);
+    layer_touch_secondary(&primary, &secondary);
+    check_submit(1, (uint32_t[]){1}, false);
+    layer_touch_unknown(&secondary);
+    submit();
+    CHECK(!touched.everything);
+    layer_touch_secondary(&primary, &secondary);
+    submit();
+    CHECK(touched.everything);
+    begin_recording(&primary);
+    submit();
+    CHECK(!touched.everything);
+    primary.state = LAYER_CMDBUF_INITIAL;
+    layer_touch_unknown(&primary);
+    submit();
+    CHECK(!touched.everything);
+    end_sets();
+}
+
+/* "written" would promise that the host leaves the others alone. */
+UNIT_TEST(stores_to_elements_of_arrays_are_not_announced)
+{
+    for (uint32_t count = 1; count < 3; count++) {
+        begin_array(count, 0, NULL);
+        make_pipeline(0, storing_shader, sizeof storing_shader);
+        write_buffer(0, 0, 2);
+        bind(&primary, 0);
+        hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, VK_PIPELINE_BIND_POINT_COMPUTE, PIPELINE(0));
+        hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
+        check_submit(1, (uint32_t[]){2}, count == 1);
+        end_sets();
+    }
+    /* A set that was given one descriptor of many. */
+    begin_array(100, VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT, (uint32_t[]){1, 2, 1});
+    make_pipeline(0, storing_shader, sizeof storing_shader);
+    for (uint32_t set = 0; set < 2; set++) {
+        write_buffer(set, 0, 2);
+        begin_recording(&primary);
+        bind(&primary, set);
+        hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, VK_PIPELINE_BIND_POINT_COMPUTE, PIPELINE(0));
+        hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
+        check_submit(1, (uint32_t[]){2}, set == 0);
+    }
+    end_sets();
+}
+
+UNIT_TEST(stores_to_pushed_arrays_are_not_announced)
+{
+    VkDescriptorBufferInfo infos[2] = {{BUFFER(0), 0, 16}, {BUFFER(1), 64, 16}};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = infos};
+    begin_array(1, 0, NULL);
+    make_pipeline(0, storing_shader, sizeof storing_shader);
+    for (write.descriptorCount = 2; write.descriptorCount > 0; write.descriptorCount--) {
+        begin_recording(&primary);
+        hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, VK_PIPELINE_BIND_POINT_COMPUTE, PIPELINE(0));
+        layer_touch_push(&primary, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
+        hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
+        submit();
+        CHECK_EQ_U64(touched.count, 2);
+        check_range(&touched, 0, buffers[0].memobj, 0, 16, false);
+        if (write.descriptorCount == 2)
+            check_range(&touched, 1, buffers[1].memobj, 64, 16, false);
+        else
+            check_range(&touched, 1, buffers[0].memobj, 0, 16, true);
+    }
+    end_sets();
+}
+
+/* ---- threads ---- */
+
+static void *keep_writing(void *context)
+{
+    uint32_t element = *(const uint32_t *)context;
+    for (uint32_t i = 0; i < 2000; i++)
+        write_buffer(0, element, i % BUFFERS);
+    write_buffer(0, element, element);
+    return NULL;
+}
+
+UNIT_TEST(threads_may_write_to_a_set_that_is_being_submitted)
+{
+    pthread_t threads[2];
+    uint32_t elements[2] = {1, 3};
+    begin_array(8, BINDLESS, NULL);
+    write_buffer(0, 0, 0);
+    bind(&primary, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_EQ_INT(pthread_create(&threads[i], NULL, keep_writing, &elements[i]), 0);
+    for (uint32_t i = 0; i < 200; i++) {
+        submit();
+        CHECK(touched.count > 0 && touched.ranges[0].object == buffers[0].memobj && touched.ranges[0].offset == 0);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    check_submit(3, (uint32_t[]){0, 1, 3}, false);
+    end_sets();
 }
 
 UNIT_MAIN();
