@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map_random: one persistent coherent map; each frame a few small writes at random places, then a submit that may read
+ * all of it. What a recorder pays here should follow the pages written, not the bytes mapped.
+ */
+#include "common/bench.h"
+
+static uint32_t size_mib = 256, writes = 64;
+
+static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes, uint64_t *seed)
+{
+    static uint64_t data[1024 / 8];
+    uint64_t spent = 0, sum = 0;
+    for (uint32_t i = 0; i < writes; i++) {
+        VkDeviceSize size = 64 + bench_random_below(seed, (1024 - 64) / 8 + 1) * 8;
+        VkDeviceSize offset = bench_random_below(seed, (bytes - size) / 8) * 8;
+        bench_fill_random(data, size, seed);
+        uint64_t start = bench_now();
+        memcpy(mapped + offset, data, size);
+        spent += bench_now() - start;
+        sum += size;
+    }
+    bench_sample(bench, "write", spent);
+    bench_add(bench, "written_bytes", sum);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct app_option options[] = {
+        {"--size-mib", "size of the map", NULL, &size_mib}, {"--writes", "writes a frame", NULL, &writes}, {0}};
+    static const struct app_program program = {
+        .name = "map_random", .what = "Few small writes into a large map.", .frames = 100, .options = options};
+    struct app app;
+    struct app_buffer buffer;
+    struct bench_reader reader;
+    struct bench bench = {.app = &app};
+    uint64_t seed = 88172645463325252u;
+
+    app_init(&app, argc, argv, &program);
+    app_device_create(&app, NULL);
+    app_buffer_create(&app, &buffer, size_mib * MIB, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_UPLOAD);
+    if (!buffer.coherent)
+        app_skip(&app, "no coherent memory");
+    bench_fill_pages(buffer.mapped, buffer.size);
+    bench_reader_create(&app, &reader, buffer.buffer, buffer.size);
+    while (bench.frame < bench_frames(&bench)) {
+        bench_frame_begin(&bench);
+        write_some(&bench, buffer.mapped, buffer.size, &seed);
+        bench_submit_wait(&bench, reader.commands, reader.fence);
+        bench_frame_end(&bench);
+    }
+    bench_print(&bench);
+    bench_reader_destroy(&app, &reader);
+    app_buffer_destroy(&app, &buffer);
+    return app_finish(&app);
+}

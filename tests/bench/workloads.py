@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The workloads and what is reported of each. A figure is a function of one run, the run without a layer of the same round, and
+a short run of the same program; it gives None where it has no meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+from recorders import Run
+
+PAGE = 4096
+WARM_UP = 3  # frames that a workload runs and does not measure
+
+
+@dataclass
+class Sample:
+    """What a figure is computed from."""
+
+    run: Run
+    base: Run | None  # without a layer, same round; None when `run` is that
+    short: Run | None  # same recorder, fewest frames: what is left after subtracting it belongs to the frames
+
+
+@dataclass
+class Figure:
+    name: str
+    unit: str
+    value: Callable[[Sample], float | None]
+    added: bool = False  # what a recorder adds; in the column without a layer: the whole
+
+
+@dataclass
+class Workload:
+    name: str
+    what: str
+    command: list[str]  # the first word is a program of build/tests/bench, or is found in PATH
+    quick: list[str]  # more arguments of --quick; they win
+    figures: list[Figure]
+    kind: str = "memory"  # which driver: "memory" computes, "api" may do nothing
+    frames: int = 60
+    quick_frames: int = 5
+    frames_option: str = "--frames"
+    display: bool = False
+    must_be_zero: list[str] = field(default_factory=list)  # figures that are wrong when they are not 0
+
+
+def series(sample: Run, name: str, statistic: str) -> float | None:
+    found = (sample.program or {}).get("series", {}).get(name)
+    return found[statistic] if found else None
+
+
+def counted(run: Run, name: str) -> int:
+    return (run.program or {}).get("counts", {}).get(name, 0)
+
+
+def time_of(label: str, name: str, statistic: str = "median_ns", divide: Callable[[Run], float] = lambda run: 1.0,
+            unit: str = "µs") -> Figure:
+    """Time, of a recorder what it adds. The median of a run's frames shows what a frame usually costs; CPU time is a mean, so
+    that work which is put off to some later frame, or to another thread, is in it."""
+    scale = {"ns": 1.0, "µs": 1e3, "ms": 1e6}[unit]
+
+    def value(sample: Sample) -> float | None:
+        own = series(sample.run, name, statistic)
+        if own is None:
+            return None
+        if not sample.base:
+            return own / scale / divide(sample.run)
+        base = series(sample.base, name, statistic)
+        return None if base is None else (own - base) / scale / divide(sample.run)
+
+    return Figure(label, unit, value, added=True)
+
+
+def of_frames(sample: Sample, amount: Callable[[Run], float | None]) -> float | None:
+    """An amount of the long run less that of the short one: what belongs to the frames, not to setting up."""
+    if not sample.short or not sample.run.program or not sample.short.program:
+        return None
+    own, short = amount(sample.run), amount(sample.short)
+    return None if own is None or short is None else own - short
+
+
+def frames_between(sample: Sample) -> int:
+    return sample.run.program["frames"] - sample.short.program["frames"]
+
+
+def update_bytes(run: Run) -> float | None:
+    return run.info["updates"]["bytes"] if run.info else None
+
+
+def updates_per_written(sample: Sample) -> float | None:
+    updates = of_frames(sample, update_bytes)
+    written = of_frames(sample, lambda run: counted(run, "written_bytes"))
+    return updates / written if updates is not None and written else None
+
+
+def trace_per_frame(sample: Sample) -> float | None:
+    total = of_frames(sample, lambda run: run.trace_bytes)
+    return total / frames_between(sample) / 1024 if total is not None else None
+
+
+UPDATES = Figure("update bytes / bytes written", "", updates_per_written)
+TRACE = Figure("trace a frame", "KiB", trace_per_frame)
+FRAME = time_of("frame", "frame")
+SUBMIT = time_of("vkQueueSubmit", "submit")
+WRITE = time_of("the program's stores", "write")
+THREAD_CPU = time_of("CPU time of the program's thread, a frame", "frame_thread_cpu", "mean_ns")
+PROCESS_CPU = time_of("CPU time of the process, a frame", "frame_process_cpu", "mean_ns")
+
+
+# ---- stream
+
+def reference_ns(run: Run) -> float:
+    return series(run, "memcpy", "median_ns") + series(run, "lz4", "median_ns")
+
+
+def over_reference(name: str, statistic: str) -> Callable[[Sample], float | None]:
+    def value(sample: Sample) -> float | None:
+        if not sample.base:
+            return None
+        return (series(sample.run, name, statistic) - series(sample.base, name, statistic)) / reference_ns(sample.base)
+    return value
+
+
+# ---- memory of the process
+
+def memory_added(*fields: str) -> Callable[[Sample], float | None]:
+    def value(sample: Sample) -> float | None:
+        own = sum(sample.run.program["memory"].get(name, 0) for name in fields)
+        if not sample.base:
+            return own / 2**20
+        base = sum(sample.base.program["memory"].get(name, 0) for name in fields)
+        return (own - base) / 2**20
+    return value
+
+
+def memory_beyond_written(*fields: str) -> Callable[[Sample], float | None]:
+    added = memory_added(*fields)
+    return lambda sample: added(sample) - counted(sample.run, "written_bytes") / 2**20 if sample.base else None
+
+
+MEMORY = [
+    Figure("memory beyond pages written, RssAnon + RssShmem", "MiB", memory_beyond_written("RssAnon", "RssShmem")),
+    Figure("memory beyond pages written, VmHWM", "MiB", memory_beyond_written("VmHWM")),
+    Figure("RssAnon + RssShmem", "MiB", memory_added("RssAnon", "RssShmem"), added=True),
+    Figure("Pss", "MiB", memory_added("Pss"), added=True),
+    Figure("page tables", "MiB", memory_added("VmPTE"), added=True),
+]
+
+
+def map_random(mib: int, frames: int) -> Workload:
+    return Workload(f"map-random-{mib}", f"a persistent coherent map of {mib} MiB, 64 writes of 64 to 1024 bytes a frame, one submit",
+                    ["map_random", "--size-mib", str(mib)], ["--size-mib", str(min(mib, 64 if mib < 1024 else 128))],
+                    [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=frames)
+
+
+MEMORY_WORKLOADS = [
+    map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40),
+    Workload("stream", "64 MiB rewritten and copied each frame", ["stream"], ["--size-mib", "8"],
+             [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submit", unit="ms"),
+              time_of("the program's stores", "write", unit="ms"),
+              Figure("added to a frame / (memcpy + LZ4)", "", over_reference("frame", "median_ns")),
+              Figure("CPU time of the program's thread / (memcpy + LZ4)", "", over_reference("frame_thread_cpu", "mean_ns")),
+              Figure("CPU time of the process / (memcpy + LZ4)", "", over_reference("frame_process_cpu", "mean_ns")),
+              Figure("memcpy + LZ4 alone", "ms", lambda s: reference_ns(s.run) / 1e6 if not s.base else None), UPDATES, TRACE],
+             frames=12, quick_frames=3),
+    Workload("map-sparse-write", "2 GiB mapped, 1 % of the pages written", ["map_sparse_write"], ["--size-mib", "256"],
+             [*MEMORY, FRAME, WRITE, UPDATES], frames=10 - WARM_UP),
+    Workload("read-back", "the device copies 16 MiB into mapped memory each frame, the host reads them", ["read_back"],
+             ["--size-mib", "4"],
+             [time_of("frame", "frame", unit="ms"), SUBMIT, time_of("the program's loads", "read"), THREAD_CPU, PROCESS_CPU,
+              Figure("update bytes", "", lambda s: update_bytes(s.run)), TRACE],
+             frames=40, must_be_zero=["update bytes"]),
+    Workload("read-back-shader", "the same, a compute shader writes them", ["read_back", "--shader"], ["--size-mib", "4"],
+             [time_of("frame", "frame", unit="ms"), SUBMIT, time_of("the program's loads", "read"), THREAD_CPU, PROCESS_CPU,
+              Figure("update bytes", "", lambda s: update_bytes(s.run)), TRACE],
+             frames=30, must_be_zero=["update bytes"]),
+    Workload("tiny-submits", "2,000 submits a frame that read 64 KiB of a map of 256 MiB to which nobody writes", ["tiny_submits"],
+             ["--size-mib", "16", "--submits", "200"],
+             [time_of("frame", "frame", unit="ms"),
+              time_of("vkQueueSubmit", "submits", divide=lambda r: counted(r, "submits") / r.program["frames_with_warm_up"]),
+              time_of("CPU time of the program's thread, a submit", "frame_thread_cpu", "mean_ns",
+                      divide=lambda r: counted(r, "submits") / r.program["frames_with_warm_up"]),
+              TRACE], frames=10, quick_frames=3),
+    Workload("many-objects", "50,000 buffers in one persistent map, 64 of them written and copied each frame", ["many_objects"],
+             ["--count", "5000"],
+             [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE, time_of("create and bind a buffer", "create", unit="ns")]),
+    Workload("many-objects-all", "the same, and a second submit each frame reads every buffer", ["many_objects", "--all"],
+             ["--count", "5000"], [time_of("frame", "frame", unit="ms"), THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=20),
+]
+
+WORKLOADS = MEMORY_WORKLOADS

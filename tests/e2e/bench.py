@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The benchmarks run, and say what they are meant to say: each workload at its smallest. How long anything takes is not looked at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Callable
+
+from e2e.cases import Case, Context, Skip, check
+
+
+def bench(context: Context, *arguments: str, expect: int = 0) -> dict:
+    context.run([sys.executable, str(context.root / "tests/bench/run.py"), "--build", str(context.build), "--quick",
+                 "--recorders", "none,lapilli", "--folder", ".", "--out", "bench.json", *arguments], expect=expect)
+    return json.loads((context.folder / "bench.json").read_text()) if expect != 2 else {}
+
+
+def workload(name: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        result = bench(context, "--workload", f"^{name}$")
+        found, = result["workloads"]
+        if found["skipped"]:
+            raise Skip(found["skipped"])
+        check(result["problems"] == [] and found["failures"] == {}, f"{result['problems']} {found['failures']}")
+        for key in ("cpu", "kernel", "processors"):
+            check(bool(result["machine"][key]), f"the machine has no {key}")
+        check(bool(found["driver"]), f"{found['driver']}")
+        bare, recorded = found["rounds"][0]["none"], found["rounds"][0]["lapilli"]
+        check(bare["trace_bytes"] is None and recorded["trace_bytes"] > 0, "trace where there should be none, or none")
+        check(recorded["info"]["complete"] is True, "the trace is not complete")
+        for figure in found["figures"]:
+            check("lapilli" in figure["spreads"] or not figure["added"], f"{figure['name']} has no value for lapilli")
+        if not bare["program"]:
+            return
+        for run_of in (bare["program"], recorded["program"]):
+            frame = run_of["series"]["frame"]
+            check(frame["count"] == run_of["frames"] and 0 < frame["min_ns"] <= frame["median_ns"] <= frame["max_ns"], f"{frame}")
+            check(run_of["memory"]["VmHWM"] > 0, f"{run_of['memory']}")
+        # The two did the same: the workloads follow from their seed.
+        check(bare["program"]["counts"] == recorded["program"]["counts"], f"{bare['program']['counts']} {recorded['program']['counts']}")
+        updates = recorded["info"]["updates"]["bytes"] - found["short"]["lapilli"]["info"]["updates"]["bytes"]
+        written = recorded["program"]["counts"].get("written_bytes", 0)
+        check((updates > 0) == (written > 0), f"{written} bytes written and {updates} bytes of updates in the frames")
+    return run
+
+
+def options(context: Context) -> None:
+    bench(context, "--workload", "no-such-workload", expect=2)
+    bench(context, "--recorders", "no-such-recorder", expect=2)
+    found, = bench(context, "--workload", "^tiny-submits$", "--driver", "no-such-driver", expect=1)["workloads"]
+    check("no-such-driver" in found["skipped"], f"{found['skipped']}")
+
+
+def cases(context: Context) -> list[Case]:
+    listed = subprocess.run([sys.executable, str(context.root / "tests/bench/run.py"), "--list"], capture_output=True, text=True, check=True)
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    return [Case(f"bench/{name}", workload(name)) for name in names] + [Case("bench/options", options)]
