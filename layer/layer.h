@@ -60,6 +60,12 @@ struct layer_queue {
     VkQueueFlags flags; /* of its family */
 };
 
+/* Events that are set and queries that are ended: the host may learn from them how far the device is (tell.h). */
+struct layer_tells {
+    struct layer_tell *items;
+    uint32_t count, capacity;
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -83,6 +89,7 @@ struct layer_device {
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
     struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched submitted, batch, batch_unchecked; /* of the submit that is under way: kept for their memory */
+    struct layer_tells batch_tells;                       /* likewise */
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;
@@ -203,6 +210,7 @@ struct layer_cmdbuf {
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
+    struct layer_tells tells;
     struct lap_touched touched;     /* ranges that the commands name directly */
     struct lap_touched unchecked;   /* those of them whose contents differ from run to run (queries, time stamps) */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */

@@ -53,6 +53,7 @@ bool layer_submission_wrote(struct layer_submission *submission, struct layer_wr
 
 static void destroy(struct layer_submission *submission)
 {
+    layer_tells_finish(&submission->tells);
     free(submission->signals);
     free(submission->waits);
     free(submission->written);
@@ -74,9 +75,10 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     }
     submission->queue = queue;
     submission->serial = dev->submit_serial;
-    submission->fence = submission->fence_handle = 0;
+    submission->fence = 0;
     submission->state = LAYER_RUNNING;
     submission->absorbed = false;
+    submission->tells.count = 0;
     submission->signal_count = submission->wait_count = submission->written_count = 0;
     if (dev->last_submission)
         dev->last_submission->next = submission;
@@ -199,6 +201,8 @@ static bool fold(struct layer_device *dev)
         struct layer_submission *next = successor(old);
         if (!next)
             continue;
+        if (!layer_tells_append(&next->tells, &old->tells))
+            return false;
         for (uint32_t i = 0; i < old->written_count; i++)
             if (!layer_submission_wrote(next, old->written[i]))
                 return false;
@@ -231,6 +235,7 @@ void layer_submit_finish(struct layer_device *dev)
     lap_touched_finish(&dev->submitted);
     lap_touched_finish(&dev->batch);
     lap_touched_finish(&dev->batch_unchecked);
+    layer_tells_finish(&dev->batch_tells);
     lap_map_finish(&dev->resources);
     layer_check_finish(dev);
 }
@@ -365,78 +370,14 @@ void layer_learn_device(struct layer_device *dev)
     pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-/* ---- asking the driver ---- */
-
-/* The records' mutex keeps what is asked from being destroyed meanwhile, and the submit mutex a fence from being reset.
- */
-static bool fence_tells(struct layer_device *dev, const struct layer_submission *submission)
-{
-    VkFence fence = gen_VkFence(submission->fence_handle);
-    const struct layer_fence *record;
-    bool finished;
-    if (!submission->fence || !submission->fence_handle)
-        return false;
-    pthread_mutex_lock(&layer.object_mutex[GEN_HANDLE_VkFence]);
-    record = LAYER_GET(dev, VkFence, fence);
-    finished =
-        record && record->object.index == submission->fence && dev->vk.GetFenceStatus(dev->handle, fence) == VK_SUCCESS;
-    pthread_mutex_unlock(&layer.object_mutex[GEN_HANDLE_VkFence]);
-    return finished;
-}
-
-static bool timeline_tells(struct layer_device *dev, const struct layer_point *point)
-{
-    VkSemaphore semaphore = gen_VkSemaphore(point->ask);
-    const struct layer_semaphore *record;
-    uint64_t value = 0;
-    bool reached;
-    if (!point->ask || point->partial)
-        return false;
-    pthread_mutex_lock(&layer.object_mutex[GEN_HANDLE_VkSemaphore]);
-    record = LAYER_GET(dev, VkSemaphore, semaphore);
-    reached = record && record->object.index == point->semaphore &&
-              dev->vk.GetSemaphoreCounterValue(dev->handle, semaphore, &value) == VK_SUCCESS && value >= point->value;
-    pthread_mutex_unlock(&layer.object_mutex[GEN_HANDLE_VkSemaphore]);
-    return reached;
-}
-
-static bool can_be_asked(const struct layer_submission *submission)
-{
-    bool can = submission->fence && submission->fence_handle;
-    for (uint32_t i = 0; i < submission->signal_count && !can; i++)
-        can = submission->signals[i].ask && !submission->signals[i].partial;
-    return can;
-}
-
-static bool driver_tells(struct layer_device *dev, const struct layer_submission *submission)
-{
-    bool finished = fence_tells(dev, submission);
-    for (uint32_t i = 0; i < submission->signal_count && !finished; i++)
-        finished = timeline_tells(dev, &submission->signals[i]);
-    return finished;
-}
-
-/* Nothing later on its queue can be asked either. */
-static bool is_unknowable(const struct layer_submission *submission)
-{
-    for (const struct layer_submission *s = submission; s; s = s->next)
-        if (s->queue == submission->queue && can_be_asked(s))
-            return false;
-    return true;
-}
-
-void layer_learn_indirectly(struct layer_device *dev, bool all)
+void layer_learn_indirectly(struct layer_device *dev, struct layer_tell what)
 {
     if (nothing_to_learn(dev))
         return;
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->state == LAYER_RUNNING && driver_tells(dev, s))
+        if (s->state == LAYER_RUNNING && layer_tells_any(&s->tells, what))
             learn_through(dev, s->queue, s->serial, LAYER_SEEN);
-    /* Whatever is told by what is left, and when, is not known. What the host writes from here on is looked for. */
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->state == LAYER_RUNNING && (all || is_unknowable(s)))
-            s->state = LAYER_SEEN;
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }

@@ -6,6 +6,7 @@
 #define LAP_LAYER_SUBMISSION_H
 
 #include "layer/submit.h"
+#include "layer/tell.h"
 #include "layer/touched.h"
 
 /* A signal of a semaphore. Binary semaphores are counted, so that both kinds are numbers that grow. */
@@ -14,7 +15,6 @@ struct layer_point {
     uint64_t value;
     bool partial; /* signalled when some stages were done, others may go on */
     bool ahead;   /* a wait for a value of a timeline that nothing submitted before signals */
-    uint64_t ask; /* handle of a timeline whose value can be asked for; 0: none */
 };
 
 struct layer_written {
@@ -31,7 +31,7 @@ static inline bool layer_written_overlap(const struct layer_written *a, const st
 /* In ascending order of what the program knows. */
 enum layer_submission_state {
     LAYER_RUNNING,
-    LAYER_SEEN,    /* it may know: some command or stage was reached, or it has seen the result of a query */
+    LAYER_SEEN,    /* it may know of a part: some stages have signalled, or an event or a query tells */
     LAYER_FINISHED /* it has waited for all of it, and so does a replay */
 };
 
@@ -41,9 +41,9 @@ struct layer_submission {
     VkQueue queue;
     uint64_t serial;
     uint64_t fence; /* index of the record; 0: none, or reset since */
-    uint64_t fence_handle;
     enum layer_submission_state state;
     bool absorbed; /* memory tracking knows that the device does not write any more */
+    struct layer_tells tells;
     struct layer_point *signals, *waits;
     struct layer_written *written;
     uint32_t signal_count, wait_count, written_count;

@@ -41,6 +41,7 @@ static void batch_begin(struct gathering *g)
 {
     g->dev->submit_serial++;
     g->submission = NULL;
+    g->dev->batch_tells.count = 0;
     lap_touched_reset(&g->dev->batch);
     lap_touched_reset(&g->dev->batch_unchecked);
 }
@@ -48,7 +49,8 @@ static void batch_begin(struct gathering *g)
 static void batch_commands(struct gathering *g, VkCommandBuffer handle)
 {
     const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
-    if (!cb || !layer_touched_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch, &g->dev->batch_unchecked))
+    if (!cb || !layer_touched_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch, &g->dev->batch_unchecked) ||
+        !layer_tells_append(&g->dev->batch_tells, &cb->tells))
         g->failed = true;
 }
 
@@ -81,6 +83,8 @@ static void batch_written(struct gathering *g)
         needed = dev->batch.ranges[i].written;
     if (needed)
         g->submission = layer_submission_begin(dev, g->queue);
+    if (g->submission && !layer_tells_append(&g->submission->tells, &dev->batch_tells))
+        g->failed = true;
     for (size_t i = 0; g->submission && i < dev->batch.count; i++) {
         const struct lap_touched_range *range = &dev->batch.ranges[i];
         struct layer_written written = {.offset = range->offset, .bytes = range->bytes};
@@ -122,7 +126,6 @@ static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t va
     if (!record->timeline) {
         point.value = ++record->signals;
     } else {
-        point.ask = gen_u64_VkSemaphore(semaphore);
         if (value > record->signals)
             record->signals = value;
         /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
@@ -142,10 +145,8 @@ static void gather_fence(struct gathering *g, VkFence fence)
         g->dev->submit_serial++;
         g->submission = layer_submission_begin(g->dev, g->queue);
     }
-    if (g->submission) {
+    if (g->submission)
         g->submission->fence = record->object.index;
-        g->submission->fence_handle = gen_u64_VkFence(fence);
-    }
 }
 
 /* Everything is known: writes the updates. Then comes the packet, and gather_end. */

@@ -10,7 +10,7 @@
 #ifndef LAP_LAYER_SUBMIT_H
 #define LAP_LAYER_SUBMIT_H
 
-#include "layer/layer.h"
+#include "layer/tell.h"
 
 /* The program has learnt that these are signalled or idle. After the packet of the call; any thread, no packet open. */
 void layer_learn_fence(struct layer_device *dev, VkFence fence);
@@ -18,10 +18,9 @@ void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint
 void layer_learn_queue(struct layer_device *dev, VkQueue queue);
 void layer_learn_device(struct layer_device *dev);
 
-/* The program has learnt that some command was reached, but not which submission that was in: those that are finished
- * in truth count as finished, and those that have nothing to be asked. all: all others too, since the program may have
- * learnt it in the middle of one. */
-void layer_learn_indirectly(struct layer_device *dev, bool all);
+/* The program has found an event set or queries available: it may know that what was submitted before these commands is
+ * done, and that the work they are in goes on. From here on what the host stores is looked for there. */
+void layer_learn_indirectly(struct layer_device *dev, struct layer_tell what);
 
 /* A present that is about to be handed to the driver: learning that its queue is idle tells of what it waited for. */
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info);

@@ -186,7 +186,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetEventStatus(VkDevice device, VkEvent e
     if (enc) {
         gen_encode_vkGetEventStatus(enc, device, event, result);
         layer_packet_end();
-        layer_learn_indirectly(dev, true);
+        layer_learn_indirectly(dev, layer_tell_of_event(dev, event));
     }
     return result;
 }
@@ -206,7 +206,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetQueryPoolResults(VkDevice device, VkQu
         gen_encode_vkGetQueryPoolResults(enc, device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags,
                                          result);
         layer_packet_end();
-        layer_learn_indirectly(dev, false);
+        /* A part of a result says nothing. */
+        if (!(flags & VK_QUERY_RESULT_PARTIAL_BIT) || (flags & VK_QUERY_RESULT_WAIT_BIT))
+            layer_learn_indirectly(dev, layer_tell_of_queries(dev, queryPool, firstQuery, queryCount));
     }
     return result;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/touched.h"
 
+#include "layer/tell.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,6 +341,7 @@ void layer_touched_reset(struct layer_cmdbuf *cb)
     lap_touched_reset(&cb->touched);
     lap_touched_reset(&cb->unchecked);
     cb->sets_count = 0;
+    cb->tells.count = 0;
     memset(cb->bound, 0, sizeof cb->bound);
 }
 
@@ -346,6 +349,7 @@ void layer_touched_finish(struct layer_cmdbuf *cb)
 {
     lap_touched_finish(&cb->touched);
     lap_touched_finish(&cb->unchecked);
+    layer_tells_finish(&cb->tells);
     free(cb->sets);
     cb->sets = NULL;
 }
@@ -354,7 +358,7 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 {
     if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!lap_touched_append(&cb->touched, &secondary->touched) ||
+    if (!layer_tells_append(&cb->tells, &secondary->tells) || !lap_touched_append(&cb->touched, &secondary->touched) ||
         !lap_touched_append(&cb->unchecked, &secondary->unchecked) || !reserve_entries(cb, secondary->sets_count)) {
         out_of_memory(cb);
         return;

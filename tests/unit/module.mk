@@ -15,8 +15,8 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
-$(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c)
-$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/submission.c layer/submit.c layer/touched.c)
+$(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c)
+$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/submission.c layer/submit.c layer/tell.c layer/touched.c)
 $(BUILD)/tests/unit/test_rows: REPLAY_LIBS += $(UTILITY_LIBS)
 
 -include $(UNIT_OBJECTS:.o=.d)

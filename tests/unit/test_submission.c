@@ -86,17 +86,6 @@ struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
     return &cmdbuf;
 }
 
-static VkResult fence_status = VK_NOT_READY;
-static uint64_t timeline_value;
-static VKAPI_ATTR VkResult VKAPI_CALL get_fence_status(VkDevice device, VkFence fence)
-{
-    return fence_status;
-}
-static VKAPI_ATTR VkResult VKAPI_CALL get_value(VkDevice device, VkSemaphore semaphore, uint64_t *value)
-{
-    *value = timeline_value;
-    return VK_SUCCESS;
-}
 static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                                    VkFence fence)
 {
@@ -136,11 +125,7 @@ static void begin(void)
         add_record(GEN_HANDLE_VkFence, 0x200 + i, i + 1, &fences[i].object);
         add_record(GEN_HANDLE_VkSemaphore, 0x300 + i, i + 1, &semaphores[i].object);
     }
-    dev->vk.GetFenceStatus = get_fence_status;
-    dev->vk.GetSemaphoreCounterValue = get_value;
     dev->vk.QueueSubmit = queue_submit;
-    fence_status = VK_NOT_READY;
-    timeline_value = 0;
     memset(&cmdbuf, 0, sizeof cmdbuf);
     cmdbuf.device = dev;
     layer.options.verify = true;
@@ -343,73 +328,98 @@ static struct layer_submission *submit_busy(VkQueue queue, uint64_t offset)
     return submit(queue, offset);
 }
 
-UNIT_TEST(a_query_tells_of_what_is_finished_in_truth)
+static struct lap_object event, pool;
+
+static struct layer_submission *submit_telling(uint64_t offset, struct layer_tell tell)
 {
-    struct layer_submission *s;
-    begin();
-    s = submit_busy(QUEUE(0), 0);
-    s->fence = fences[0].object.index;
-    s->fence_handle = 0x200;
-    CHECK_EQ_U64(sent_after_store(64), 1);
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(outstanding(), 1);
-    fence_status = VK_SUCCESS;
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(checks, 0); /* a replay has not waited for the fence */
-    CHECK_EQ_U64(sent_after_store(0), 1);
-    layer_learn_fence(dev, FENCE(0));
-    CHECK_EQ_U64(outstanding(), 0);
-    CHECK_EQ_U64(checks, 1);
-    CHECK_EQ_U64(checked_from, 1); /* the first byte is the host's by now */
-    CHECK_EQ_U64(checked_bytes, 15);
-    end();
+    struct layer_submission *s = submit_busy(QUEUE(0), offset);
+    CHECK(layer_tells_add(&s->tells, tell));
+    return s;
 }
 
-UNIT_TEST(a_query_tells_of_a_reached_timeline_value)
+static struct layer_tell queries(uint32_t first, uint32_t count)
 {
-    struct layer_point signal = point(semaphores[0].object.index, 5, false);
-    begin();
-    signal.ask = 0x300;
-    CHECK(layer_submission_signal(submit_busy(QUEUE(0), 0), signal));
-    timeline_value = 4;
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(outstanding(), 1);
-    CHECK_EQ_U64(sent_after_store(0), 0);
-    timeline_value = 5;
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(sent_after_store(0), 1);
-    layer_learn_semaphore(dev, SEMAPHORE(0), 5);
-    CHECK_EQ_U64(outstanding(), 0);
-    end();
+    return layer_tell_of_queries(dev, gen_VkQueryPool(0x600), first, count);
 }
 
-UNIT_TEST(work_that_nobody_can_ask_about_is_looked_at_after_a_query)
+static void begin_telling(void)
 {
     begin();
+    add_record(GEN_HANDLE_VkEvent, 0x500, 3, &event);
+    add_record(GEN_HANDLE_VkQueryPool, 0x600, 3, &pool);
+}
+
+UNIT_TEST(a_query_tells_of_the_submission_that_it_is_in)
+{
+    begin_telling();
     submit_busy(QUEUE(0), 0);
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(checks, 0);
-    CHECK_EQ_U64(sent_after_store(0), 1);
-    layer_learn_device(dev);
+    submit_telling(32, queries(4, 2));
+    submit_telling(64, queries(6, 1));
+    layer_learn_indirectly(dev, queries(0, 4));
+    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    CHECK_EQ_U64(sent_after_store(0), 0);
+    store[0] = 0;
+    layer_learn_indirectly(dev, queries(5, 1));
+    CHECK_EQ_U64(sent_after_store(1), 1);
+    CHECK_EQ_U64(sent_after_store(33), 1);
+    CHECK_EQ_U64(sent_after_store(65), 0);
+    CHECK_EQ_U64(checks, 0); /* a replay has not waited for all of it */
+    store[65] = 0;
+    layer_learn_queue(dev, QUEUE(0));
     CHECK_EQ_U64(outstanding(), 0);
-    CHECK_EQ_U64(checked_bytes, 15);
+    CHECK_EQ_U64(checked_bytes, 1 + 14 + 1 + 14 + 16); /* two bytes are the host's by now */
     end();
 }
 
 UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
 {
-    struct layer_submission *s;
-    begin();
-    s = submit_busy(QUEUE(0), 0);
-    s->fence = fences[0].object.index;
-    s->fence_handle = 0x200;
-    layer_learn_indirectly(dev, true);
+    begin_telling();
+    submit_telling(0, layer_tell_of_event(dev, gen_VkEvent(0x500)))->fence = fences[0].object.index;
+    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x501))); /* of the host's own */
+    CHECK_EQ_U64(sent_after_store(0), 0);
+    store[0] = 0;
+    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
-    layer.options.verify = false; /* then nobody keeps what was seen */
-    submit_busy(QUEUE(0), 16);
-    layer_learn_indirectly(dev, true);
+    layer_learn_fence(dev, FENCE(0));
     CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checks, 1);
+    CHECK_EQ_U64(checked_from, 1);
+    CHECK_EQ_U64(checked_bytes, 15);
+    layer.options.verify = false; /* then nobody keeps what was seen */
+    submit_telling(16, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    CHECK_EQ_U64(outstanding(), 0);
+    end();
+}
+
+UNIT_TEST(what_tells_is_kept_when_submissions_are_folded)
+{
+    begin_telling();
+    submit_telling(0, queries(9, 1));
+    for (unsigned i = 0; i < 1000; i++)
+        submit(QUEUE(0), 16);
+    CHECK_EQ_U64(sent_after_store(0), 0);
+    store[0] = 0;
+    layer_learn_indirectly(dev, queries(9, 1));
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    end();
+}
+
+UNIT_TEST(queries_in_a_row_are_one_item)
+{
+    struct layer_tells tells = {0};
+    begin_telling();
+    for (uint32_t i = 0; i < 100; i++)
+        CHECK(layer_tells_add(&tells, queries(i + (i >= 50), 1)));
+    CHECK_EQ_U64(tells.count, 2);
+    CHECK(layer_tells_any(&tells, queries(49, 1)));
+    CHECK(!layer_tells_any(&tells, queries(50, 1)));
+    CHECK(layer_tells_any(&tells, queries(50, UINT32_MAX)));
+    CHECK(!layer_tells_any(&tells, queries(101, 1)));
+    CHECK(layer_tells_add(&tells, layer_tell_of_event(dev, gen_VkEvent(0x7777)))); /* gone */
+    CHECK_EQ_U64(tells.count, 2);
+    layer_tells_finish(&tells);
     end();
 }
 
@@ -485,19 +495,6 @@ UNIT_TEST(without_coherence_an_invalidate_shows_it)
     layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, UINT64_MAX);
     CHECK_EQ_U64(checks, 3);
     CHECK_EQ_U64(checked_bytes, 16);
-    end();
-}
-
-UNIT_TEST(a_fence_that_is_gone_or_reset_is_not_asked)
-{
-    struct layer_submission *s;
-    begin();
-    fence_status = VK_SUCCESS;
-    s = submit_busy(QUEUE(0), 0);
-    s->fence = 77; /* an earlier object with this handle */
-    s->fence_handle = 0x200;
-    layer_learn_indirectly(dev, false);
-    CHECK_EQ_U64(outstanding(), 1);
     end();
 }
 
