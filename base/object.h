@@ -7,6 +7,7 @@
 #ifndef LAP_BASE_OBJECT_H
 #define LAP_BASE_OBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/map.h"
@@ -28,6 +29,7 @@ struct lap_object {
 /* One map per handle type; several tables may share a map (instance-level types are shared by all devices). */
 struct lap_object_tables {
     struct lap_map *const *maps; /* [handle type] */
+    bool inherited;              /* of a parent process: nothing that goes through these tables is recorded */
 };
 
 /* The trace index of a handle; 0 for VK_NULL_HANDLE and for values that are not known. */

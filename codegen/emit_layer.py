@@ -104,7 +104,7 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     handle = dispatch_handle(model, p)
     kind, owner = _owner(model, p)
     c(f"{kind}{owner} = layer_{'instance' if owner == 'instance_record' else 'device'}_of_{handle}({p.fields[0].name});")
-    tables = "&layer.tables" if owner == "instance_record" else f"&{owner}->tables"
+    tables = f"&{owner}->tables"
     device = "NULL" if owner == "instance_record" else owner
     call = f"{owner}->vk.{short}({arguments(p)})"
     entry = p.disposition.when == "entry"

@@ -93,15 +93,18 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
         dev->maps[type] = gen_handle_global[type] ? &layer.maps[type] : &dev->own_maps[type];
     }
     dev->tables.maps = dev->maps;
-    pthread_mutex_init(&dev->submit_mutex, NULL);
-    pthread_mutex_init(&dev->slots_mutex, NULL);
-    pthread_mutex_init(&dev->verify_mutex, NULL);
+    layer_mutex_init(&dev->submit_mutex);
+    layer_mutex_init(&dev->slots_mutex);
+    layer_mutex_init(&dev->verify_mutex);
     dev->device_addresses = enables_addresses(info);
     gen_load_device_dispatch(&dev->vk, next, handle,
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
                                                                                      : gpu->instance->api_version);
     gen_load_missing_device_dispatch(&dev->vk, gpu->instance->next_get_proc_addr, gpu->instance->handle);
-    return lap_memtrack_create(&options, &dev->memtrack) == LAP_OK;
+    if (lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
+        return false;
+    layer_fork_add(dev);
+    return true;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,
@@ -190,6 +193,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
         layer_packet_end();
     }
     destroy = dev->vk.DestroyDevice;
+    layer_fork_remove(dev);
     layer_submit_finish(dev);
     layer_verify_finish(dev);
     remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);

@@ -75,7 +75,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceExternalBufferProperties(
     instance->vk.GetPhysicalDeviceExternalBufferProperties(physicalDevice, pExternalBufferInfo,
                                                            pExternalBufferProperties);
     limit_memory(pExternalBufferInfo->handleType, &pExternalBufferProperties->externalMemoryProperties);
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceExternalBufferProperties, 0);
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkGetPhysicalDeviceExternalBufferProperties, 0);
     if (enc) {
         gen_encode_vkGetPhysicalDeviceExternalBufferProperties(enc, physicalDevice, pExternalBufferInfo,
                                                                pExternalBufferProperties);
@@ -94,7 +94,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceExternalSemaphoreProperties(
     p->compatibleHandleTypes &= ~hidden_types(semaphore_types, p->compatibleHandleTypes);
     if (hidden_types(semaphore_types, pExternalSemaphoreInfo->handleType))
         p->exportFromImportedHandleTypes = p->compatibleHandleTypes = p->externalSemaphoreFeatures = 0;
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceExternalSemaphoreProperties, 0);
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkGetPhysicalDeviceExternalSemaphoreProperties, 0);
     if (enc) {
         gen_encode_vkGetPhysicalDeviceExternalSemaphoreProperties(enc, physicalDevice, pExternalSemaphoreInfo, p);
         layer_packet_end();
@@ -112,7 +112,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceExternalFenceProperties(
     p->compatibleHandleTypes &= ~hidden_types(fence_types, p->compatibleHandleTypes);
     if (hidden_types(fence_types, pExternalFenceInfo->handleType))
         p->exportFromImportedHandleTypes = p->compatibleHandleTypes = p->externalFenceFeatures = 0;
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceExternalFenceProperties, 0);
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkGetPhysicalDeviceExternalFenceProperties, 0);
     if (enc) {
         gen_encode_vkGetPhysicalDeviceExternalFenceProperties(enc, physicalDevice, pExternalFenceInfo, p);
         layer_packet_end();
@@ -147,7 +147,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceImageFormatProperties2(
         memset(&pImageFormatProperties->imageFormatProperties, 0, sizeof pImageFormatProperties->imageFormatProperties);
     if (properties && external)
         limit_memory(external->handleType, &properties->externalMemoryProperties);
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceImageFormatProperties2,
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkGetPhysicalDeviceImageFormatProperties2,
                                              result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkGetPhysicalDeviceImageFormatProperties2(enc, physicalDevice, pImageFormatInfo,

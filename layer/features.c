@@ -7,11 +7,12 @@
 #include "base/version.h"
 #include "gen_layer.h"
 
-#define RECORD(command, ...)                                                                                           \
+#define RECORD(command, gpu, ...)                                                                                      \
     do {                                                                                                               \
-        struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vk##command, 0);                                   \
+        struct lap_enc *enc =                                                                                          \
+            layer_packet_begin(&layer_instance_of_VkPhysicalDevice(gpu)->tables, GEN_vk##command, 0);                  \
         if (enc) {                                                                                                     \
-            gen_encode_vk##command(enc, __VA_ARGS__);                                                                  \
+            gen_encode_vk##command(enc, gpu, __VA_ARGS__);                                                             \
             layer_packet_end();                                                                                        \
         }                                                                                                              \
     } while (0)
@@ -104,8 +105,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysica
 {
     struct layer_instance *instance_record = layer_instance_of_VkPhysicalDevice(physicalDevice);
     VkResult result = tools_with_us(instance_record, physicalDevice, pToolCount, pToolProperties);
-    struct lap_enc *enc =
-        layer_packet_begin(&layer.tables, GEN_vkGetPhysicalDeviceToolProperties, result < 0 ? LAP_PACKET_FAILED : 0);
+    struct lap_enc *enc = layer_packet_begin(&instance_record->tables, GEN_vkGetPhysicalDeviceToolProperties,
+                                             result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkGetPhysicalDeviceToolProperties(enc, physicalDevice, pToolCount, pToolProperties, result);
         layer_packet_end();

@@ -64,12 +64,13 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     instance->next_get_proc_addr = next;
     instance->next_get_physical_device_proc_addr = next_physical_device;
     instance->dispatch_table = table;
+    instance->tables.maps = layer.map_pointers;
     instance->api_version = pCreateInfo->pApplicationInfo && pCreateInfo->pApplicationInfo->apiVersion
                                 ? pCreateInfo->pApplicationInfo->apiVersion
                                 : VK_API_VERSION_1_0;
     gen_load_instance_dispatch(&instance->vk, next, *pInstance, instance->api_version);
 
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkCreateInstance, 0);
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkCreateInstance, 0);
     if (enc) {
         gen_encode_vkCreateInstance(enc, pCreateInfo, pAllocator, pInstance, result);
         layer_packet_end();
@@ -98,7 +99,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, c
 
     if (!instance_handle || !(instance = layer_instance_of_VkInstance(instance_handle)))
         return;
-    struct lap_enc *enc = layer_packet_begin(&layer.tables, GEN_vkDestroyInstance, 0);
+    struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkDestroyInstance, 0);
     if (enc) {
         gen_encode_vkDestroyInstance(enc, instance_handle, pAllocator);
         layer_packet_end();
@@ -150,7 +151,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance insta
     for (uint32_t i = 0; result >= 0 && pPhysicalDevices && i < *pPhysicalDeviceCount; i++)
         layer_physical_device_add(instance, pPhysicalDevices[i]);
     struct lap_enc *enc =
-        layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
+        layer_packet_begin(&instance->tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkEnumeratePhysicalDevices(enc, instance_handle, pPhysicalDeviceCount, pPhysicalDevices, result);
         layer_packet_end();
@@ -170,7 +171,7 @@ capture_EnumeratePhysicalDeviceGroups(VkInstance instance_handle, uint32_t *pPhy
         for (uint32_t j = 0; j < pPhysicalDeviceGroupProperties[i].physicalDeviceCount; j++)
             layer_physical_device_add(instance, pPhysicalDeviceGroupProperties[i].physicalDevices[j]);
     struct lap_enc *enc =
-        layer_packet_begin(&layer.tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
+        layer_packet_begin(&instance->tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkEnumeratePhysicalDeviceGroups(enc, instance_handle, pPhysicalDeviceGroupCount,
                                                    pPhysicalDeviceGroupProperties, result);

@@ -50,6 +50,7 @@ struct layer_instance {
     struct gen_instance_dispatch vk;
     uint32_t api_version;
     void *dispatch_table; /* the key in layer.instances_by_table */
+    struct lap_object_tables tables;
 };
 
 struct layer_queue {
@@ -69,6 +70,7 @@ struct layer_tells {
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
+    struct layer_device *next, **previous; /* in layer.devices */
     struct layer_instance *instance;
     struct layer_physical_device *physical_device;
     PFN_vkGetDeviceProcAddr next_get_proc_addr;
@@ -96,6 +98,7 @@ struct layer_device {
     } unseen; /* check.c: what finished work wrote where the program could not see it; under submit_mutex */
     struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
+    bool torn; /* fork.c: in a child; some of the above was being changed when the process was copied */
 };
 
 struct layer_memory {
@@ -266,10 +269,13 @@ struct layer_state {
     atomic_uint_fast64_t next_index[GEN_HANDLE_COUNT];
     pthread_mutex_t object_mutex[GEN_HANDLE_COUNT]; /* creation and destruction of records of one type */
     pthread_mutex_t recording_mutex;                /* opening and closing of the file */
+    pthread_mutex_t devices_mutex;                  /* the list of devices; held from one end of a fork to the other */
+    struct layer_device *devices;                   /* all that exist */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;
     bool resolved;               /* options are */
+    bool forked;                 /* this process began as a copy of one that had resolved them, and has no file yet */
     atomic_uint_fast64_t frames; /* presented */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
     pthread_key_t thread_key;
@@ -336,6 +342,19 @@ void layer_stop(const char *reason);
 /* At vkCreateInstance: resolves the options once and opens the file unless it is open. named: the program itself
  * enabled the layer. At process exit the file is closed. */
 void layer_recording_start(bool named);
+
+/* In the child of a fork: gives the parent's file up. The next vkCreateInstance opens one of the child's own. */
+void layer_recording_forked(void);
+
+/* ---- fork.c ---- */
+
+/* Makes a mutex that tells its owner instead of waiting for itself; all of the layer's own are. */
+void layer_mutex_init(pthread_mutex_t *mutex);
+/* From the first vkCreateInstance on, a child of fork() gets consistent tables and free locks. False: out of memory. */
+bool layer_fork_watch(void);
+/* While a device is in the list, its locks are taken around a fork: from when they are made to before they go. */
+void layer_fork_add(struct layer_device *dev);
+void layer_fork_remove(struct layer_device *dev);
 
 /* ---- command_buffer.c ---- */
 

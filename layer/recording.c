@@ -16,10 +16,10 @@
 #include "base/version.h"
 #include "layer/layer.h"
 
-struct layer_state layer = {.recording_mutex = PTHREAD_MUTEX_INITIALIZER,
-                            .log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
+struct layer_state layer = {.log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
 
 struct layer_thread {
+    struct lap_writer *writer; /* of the stream; a parent's in a child that has not recorded yet */
     struct lap_stream *stream;
     uint64_t ticket; /* of the last packet */
     bool refused;    /* no stream could be had: this thread records nothing */
@@ -30,7 +30,7 @@ static __thread struct layer_thread *current_thread;
 static void thread_ended(void *value)
 {
     struct layer_thread *thread = value;
-    if (thread->stream && atomic_load(&layer.writer))
+    if (thread->stream && atomic_load(&layer.writer) == thread->writer)
         lap_stream_release(thread->stream);
     current_thread = NULL;
     free(thread);
@@ -39,15 +39,18 @@ static void thread_ended(void *value)
 static struct layer_thread *thread_of(struct lap_writer *writer)
 {
     struct layer_thread *thread = current_thread;
-    if (thread)
+    if (thread && thread->writer == writer)
         return thread->refused ? NULL : thread;
-    thread = calloc(1, sizeof *thread);
-    if (!thread || pthread_setspecific(layer.thread_key, thread) != 0) {
-        free(thread);
-        layer_stop("out of memory");
-        return NULL;
+    if (!thread) {
+        thread = calloc(1, sizeof *thread);
+        if (!thread || pthread_setspecific(layer.thread_key, thread) != 0) {
+            free(thread);
+            layer_stop("out of memory");
+            return NULL;
+        }
+        current_thread = thread;
     }
-    current_thread = thread;
+    thread->writer = writer;
     thread->stream = lap_writer_stream(writer, (uint64_t)syscall(SYS_gettid));
     thread->refused = !thread->stream;
     return thread->refused ? NULL : thread;
@@ -58,7 +61,7 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     struct layer_thread *thread;
 
-    if (!writer || lap_writer_stopped(writer) || !(thread = thread_of(writer)))
+    if (!writer || tables->inherited || lap_writer_stopped(writer) || !(thread = thread_of(writer)))
         return NULL;
     if (gen_command_providers[command])
         lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
@@ -111,12 +114,16 @@ void layer_recording_info(const char *json)
         lap_writer_info(writer, json);
 }
 
-/* fork() without exec: the child goes on unrecorded and never touches its parent's file. */
-static void forked_child(void)
+void layer_recording_forked(void)
 {
     struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
     if (writer)
-        lap_writer_abandon(writer);
+        lap_writer_abandon(writer); /* and its memory stays: this thread may be in the middle of a packet */
+    layer.forked = layer.resolved;
+    atomic_store(&layer.frames, 0);
+    atomic_store(&layer.has_surface, false);
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
+        atomic_store(&layer.next_index[type], 0);
 }
 
 static void describe_process(void)
@@ -195,8 +202,10 @@ __attribute__((constructor)) static void layer_loaded(void)
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         lap_map_init(&layer.maps[type]);
         layer.map_pointers[type] = &layer.maps[type];
-        pthread_mutex_init(&layer.object_mutex[type], NULL);
+        layer_mutex_init(&layer.object_mutex[type]);
     }
+    layer_mutex_init(&layer.recording_mutex);
+    layer_mutex_init(&layer.devices_mutex);
     lap_map_init(&layer.instances_by_table);
     layer.tables.maps = layer.map_pointers;
 }
@@ -209,13 +218,18 @@ void layer_recording_start(bool named)
         layer_options_resolve(&layer.options, named, &layer.log);
         layer.log.level = layer.options.log_level;
         layer.pass_through = !layer.options.armed;
+        /* An unarmed layer has locks that a child could find taken, too. */
+        bool watched = layer_fork_watch();
         if (layer.options.armed) {
-            if (pthread_key_create(&layer.thread_key, thread_ended) == 0 &&
-                pthread_atfork(NULL, NULL, forked_child) == 0)
+            if (watched && pthread_key_create(&layer.thread_key, thread_ended) == 0)
                 open_file();
             else
                 lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: out of memory");
         }
+    } else if (layer.forked) {
+        layer.forked = false;
+        if (layer.options.armed)
+            open_file();
     }
     pthread_mutex_unlock(&layer.recording_mutex);
 }

@@ -190,7 +190,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
     uint64_t ticket = 0;
     VkResult result;
 
-    if (!layer_is_recording())
+    if (!layer_is_recording() || dev->tables.inherited)
         return dev->vk.QueuePresentKHR(queue, pPresentInfo);
     if (layer_verify_wants_presents())
         layer_verify_present(dev, queue, pPresentInfo, atomic_load_explicit(&layer.frames, memory_order_relaxed) + 1);

@@ -13,6 +13,7 @@
 #ifndef LAP_MEMTRACK_MEMTRACK_H
 #define LAP_MEMTRACK_MEMTRACK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,9 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker); /* frees what is still
 /* "compare", "mprotect" or "pagemap", and why it was picked (both static or owned by the tracker). */
 const char *lap_memtrack_watch_name(const struct lap_memtrack *tracker);
 const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker);
+
+/* The lock of all that a tracker has, for whoever holds it around a fork() and makes it anew in the child. */
+pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker);
 
 /* ---- memory ---- */
 

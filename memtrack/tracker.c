@@ -71,6 +71,11 @@ const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker)
     return tracker->watch_reason;
 }
 
+pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker)
+{
+    return &tracker->mutex;
+}
+
 void lap_memtrack_break(struct lap_memtrack *tracker)
 {
     if (tracker->failed == LAP_OK)

@@ -13,6 +13,7 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
+$(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c)

@@ -346,7 +346,7 @@ UNIT_TEST(handles)
 {
     struct lap_map map, none;
     struct lap_map *maps[] = {&none, &map};
-    struct lap_object_tables tables = {maps};
+    struct lap_object_tables tables = {.maps = maps};
     struct lap_object object = {.index = 42, .handle = 0x1234};
     lap_map_init(&map);
     lap_map_init(&none);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""Processes that copy themselves, and processes that end in awkward places: they go on as without the layer."""
+
+from __future__ import annotations
+
+import json
+from typing import Callable
+
+from e2e.cases import Context, check, check_verified
+
+CASES: dict[str, Callable[[Context], None]] = {}
+
+
+def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
+    CASES[run.__name__.replace("_", "-")] = run
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return CASES
+
+
+def app(context: Context, name: str) -> str:
+    return str(context.build / "tests/apps" / name)
+
+
+def children(context: Context) -> list[str]:
+    return sorted(p.name for p in context.folder.glob("*.lapilli") if p.name != "out.lapilli")
+
+
+@case
+def forks_while_threads_record(context: Context) -> None:
+    done = context.capture([app(context, "forks")])
+    check("ok forks" in done.out, done.text)
+    check(context.info()["complete"] is True, "the parent's trace is not complete")
+    check(check_verified(context.replay()) == context.info()["frames"], "not every frame was checked")
+    traces = children(context)
+    check(len(traces) == 25, f"{len(traces)} traces of children, not 25")
+    for trace in traces:
+        # Such a child leaves by _exit: its trace has no end, but its frame.
+        info = context.info(trace)
+        check(info["frames"] == 1 and info["pid"] != context.info()["pid"], f"{trace}: {info}")
+    out = context.run([context.program("lapilli"), "print", "--json", traces[0]], expect=None).out
+    names = [json.loads(line)["name"] for line in out.splitlines()]
+    check(names.count("vkCreateInstance") == 1 and names.count("vkCreateDevice") == 1, f"{traces[0]}: {names}")
+
+
+@case
+def forks_of_a_launcher(context: Context) -> None:
+    done = context.capture([app(context, "forks"), "--bare", "--frames", "16"])
+    check("ok forks" in done.out, done.text)
+    traces = children(context)
+    check(len(traces) == 2, f"{len(traces)} traces of children, not 2")
+    for trace in ["out.lapilli", *traces]:
+        info = context.info(trace)
+        check(info["complete"] is True and info["frames"] == 1, f"{trace}: {info}")
+        check_verified(context.replay(trace))
