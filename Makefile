@@ -131,6 +131,17 @@ check-asan: ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitiz
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit $(TEST_ARGUMENTS)
 
+# All platforms at once are linked too: a command that is to be written by hand for one of them must be there.
+PLATFORM_CHECK = $(PYTHON) tests/platform/check.py --gen $(GEN)
+PLATFORM_ARGUMENTS ?=
+.PHONY: check-platforms check-platforms-compile
+check-platforms-compile: $(GEN_STAMP)
+	$(Q)$(PLATFORM_CHECK) $(PLATFORM_ARGUMENTS) $(CC) $(filter-out $(PLATFORMS),$(ALL_CFLAGS)) -Werror
+
+check-platforms: check-platforms-compile ## compile and link what is generated for every platform, with stand-ins for their headers
+	+$(Q)$(MAKE) BUILD=$(BUILD)/platforms WERROR=1 CFLAGS=-O0 \
+		PLATFORMS="$$($(PLATFORM_CHECK) --list)" all
+
 demo: ## record vkcube, replay it, compare every image
 	scripts/install-deps.sh build demo
 	+$(MAKE) all
@@ -141,7 +152,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
 	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] \
-	tests/bench/*.[ch] tests/bench/common/*.[ch])
+	tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h)
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	scripts/lint.sh $(C_SOURCES)
