@@ -108,6 +108,7 @@ class Run:
     """What one run gave. `program` is the workload's own JSON line, or None for a program that is no workload."""
 
     recorder: str
+    frames: int  # that the program was told to run
     program: dict | None
     seconds: float
     trace_bytes: int | None
@@ -120,7 +121,7 @@ class Runner:
     folder: Path  # takes traces; each is removed after it was looked at
     timeout: float
 
-    def run(self, recorder: Recorder, driver: Driver, command: list[str], with_info: bool) -> Run:
+    def run(self, recorder: Recorder, driver: Driver, command: list[str], frames: int, with_info: bool) -> Run:
         """Runs a command under a recorder. Raises RunFailed with a sentence when there is no figure to believe."""
         place = self.folder / "trace"
         shutil.rmtree(place, ignore_errors=True)
@@ -146,7 +147,7 @@ class Runner:
             lines = [line for line in done.stdout.splitlines() if line.startswith('{"workload"')]
             program = json.loads(lines[-1]) if lines else None
             trace_bytes, info = self.look_at_trace(recorder, place, with_info)
-            return Run(recorder.name, program, seconds, trace_bytes, info)
+            return Run(recorder.name, frames, program, seconds, trace_bytes, info)
         finally:
             shutil.rmtree(place, ignore_errors=True)
 

@@ -84,7 +84,7 @@ def measure(workload: Workload, recorders: list[Recorder], runner: Runner, optio
         frames = workload.quick_frames if options.quick else workload.frames
         command = command_of(workload, options.build, driver, frames, options.quick)
         short = command_of(workload, options.build, driver, SHORT_FRAMES, options.quick)
-        for number in range(options.runs):
+        for number in range(1 if workload.once else options.runs):
             runs: dict[str, Run] = {}
             # Each begins a round in turn.
             for recorder in recorders[number % len(recorders):] + recorders[:number % len(recorders)]:
@@ -92,8 +92,8 @@ def measure(workload: Workload, recorders: list[Recorder], runner: Runner, optio
                     continue
                 try:
                     if number == 0:
-                        measured.short[recorder.name] = runner.run(recorder, driver, short, True)
-                    runs[recorder.name] = runner.run(recorder, driver, command, number == 0)
+                        measured.short[recorder.name] = runner.run(recorder, driver, short, SHORT_FRAMES, True)
+                    runs[recorder.name] = runner.run(recorder, driver, command, frames, number == 0)
                 except RunFailed as failed:
                     measured.failures[recorder.name] = str(failed)
             measured.rounds.append(runs)

@@ -42,6 +42,7 @@ class Workload:
     quick_frames: int = 5
     frames_option: str = "--frames"
     display: bool = False
+    once: bool = False  # one round is enough: nothing in it depends on time
     must_be_zero: list[str] = field(default_factory=list)  # figures that are wrong when they are not 0
 
 
@@ -74,14 +75,14 @@ def time_of(label: str, name: str, statistic: str = "median_ns", divide: Callabl
 
 def of_frames(sample: Sample, amount: Callable[[Run], float | None]) -> float | None:
     """An amount of the long run less that of the short one: what belongs to the frames, not to setting up."""
-    if not sample.short or not sample.run.program or not sample.short.program:
+    if not sample.short:
         return None
     own, short = amount(sample.run), amount(sample.short)
     return None if own is None or short is None else own - short
 
 
 def frames_between(sample: Sample) -> int:
-    return sample.run.program["frames"] - sample.short.program["frames"]
+    return sample.run.frames - sample.short.frames
 
 
 def update_bytes(run: Run) -> float | None:
@@ -189,4 +190,39 @@ MEMORY_WORKLOADS = [
              ["--count", "5000"], [time_of("frame", "frame", unit="ms"), THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=20),
 ]
 
-WORKLOADS = MEMORY_WORKLOADS
+
+# ---- the cost of calls
+
+def calls_a_frame(run: Run) -> float:
+    return counted(run, "calls") / run.program["frames_with_warm_up"]
+
+
+def trace_per_call(sample: Sample) -> float | None:
+    total, calls = of_frames(sample, lambda run: run.trace_bytes), of_frames(sample, lambda run: counted(run, "calls"))
+    return total / calls if total is not None and calls else None
+
+
+def cost_of_calls(call: str) -> list[Figure]:
+    return [time_of(f"{call}, wall clock", "record", divide=calls_a_frame, unit="ns"),
+            time_of(f"{call}, CPU time", "record_cpu", "mean_ns", divide=calls_a_frame, unit="ns"),
+            time_of("frame", "frame"), PROCESS_CPU, Figure(f"trace, {call}", "bytes", trace_per_call)]
+
+
+CALL_WORKLOADS = [
+    Workload("draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer", ["draws"],
+             ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
+    Workload("draws-threads", "the same, recorded by 4 threads into secondary command buffers", ["draws", "--threads", "4"],
+             ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
+    Workload("descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame, one uniform buffer each", ["descriptor_updates"],
+             ["--updates", "1000"], cost_of_calls("an update"), kind="api"),
+    Workload("object-churn", "2,000 buffers, image views, samplers and semaphores created and destroyed each frame", ["object_churn"],
+             ["--objects", "200"], cost_of_calls("a create or destroy"), kind="api"),
+]
+
+PROGRAM_WORKLOADS = [
+    Workload("vkcube", "vkcube in a window, 2,000 frames", ["vkcube"], [],
+             [Figure("trace", "KiB", lambda s: s.run.trace_bytes / 1024 if s.run.trace_bytes else None), TRACE],
+             frames=2000, quick_frames=20, frames_option="--c", display=True, once=True),
+]
+
+WORKLOADS = MEMORY_WORKLOADS + CALL_WORKLOADS + PROGRAM_WORKLOADS

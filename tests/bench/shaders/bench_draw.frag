@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+#version 450
+layout(location = 0) in vec4 color;
+layout(location = 0) out vec4 result;
+
+void main()
+{
+    result = color;
+}
