@@ -53,6 +53,8 @@ static struct layer_set_layout_data *layout_data(const VkDescriptorSetLayoutCrea
     const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = NULL;
     const VkDescriptorBindingFlags late =
         VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT;
+    const VkDescriptorBindingFlags table =
+        late | VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT | VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
     struct layer_set_layout_data *data = calloc(1, sizeof *data + info->bindingCount * sizeof data->bindings[0]);
 
     if (!data)
@@ -68,6 +70,7 @@ static struct layer_set_layout_data *layout_data(const VkDescriptorSetLayoutCrea
             .binding = from->binding, .count = from->descriptorCount, .type = from->descriptorType};
         if (!flags || i >= flags->bindingCount)
             continue;
+        data->bindings[i].table = flags->pBindingFlags[i] & table;
         if (flags->pBindingFlags[i] & late)
             data->updated_in_use = true;
         if (flags->pBindingFlags[i] & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)

@@ -141,6 +141,7 @@ struct layer_image_view {
 struct layer_descriptor_binding {
     uint32_t binding, count, first; /* first: place of element 0 in layer_descriptor_set.slots */
     VkDescriptorType type;
+    bool table; /* work may use some of the elements only: partially bound, updated in use, of variable count */
 };
 
 /* What sets and pipeline layouts keep of a set layout that the program may have destroyed. */

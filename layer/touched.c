@@ -308,29 +308,17 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
 
 /* ---- stores ---- */
 
-/* Of an array the shader stores to some elements only, and which ones is seldom in its code. "written" would promise
- * that the host leaves the others alone, so nothing is said of arrays. */
-static bool pushed_alone(const struct layer_cmdbuf *cb, uint32_t pushed, uint32_t binding)
-{
-    uint32_t count = 0;
-    for (; pushed; pushed = cb->sets[pushed - 1].previous)
-        count += cb->sets[pushed - 1].binding == binding;
-    return count == 1;
-}
-
 void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 {
     bound->stale = false;
     if (!bound->reach)
         return;
     for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++) {
-        uint64_t stores = bound->reach->stores[i];
-        uint32_t first = pushed_at(cb, bound, i);
-        if (stores && bound->sets[i] && !first)
-            cb->sets[bound->sets[i] - 1].written |= stores;
-        for (uint32_t pushed = stores ? first : 0; pushed; pushed = cb->sets[pushed - 1].previous)
-            if (pushed_alone(cb, first, cb->sets[pushed - 1].binding))
-                cb->sets[pushed - 1].written |= stores & lap_spirv_bit(cb->sets[pushed - 1].binding);
+        uint32_t pushed = pushed_at(cb, bound, i);
+        if (bound->reach->stores[i] && bound->sets[i] && !pushed)
+            cb->sets[bound->sets[i] - 1].written |= bound->reach->stores[i];
+        for (; pushed; pushed = cb->sets[pushed - 1].previous)
+            cb->sets[pushed - 1].written |= bound->reach->stores[i] & lap_spirv_bit(cb->sets[pushed - 1].binding);
     }
 }
 
@@ -423,8 +411,9 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
     for (uint32_t i = 0; set->slots && i < set->layout->binding_count; i++) {
         const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
         bool is_dynamic = layer_descriptor_is_dynamic(binding->type);
-        bool written = entry->written & lap_spirv_bit(binding->binding) && /* arrays: see pushed_alone */
-                       (binding->count == 1 || set->slot_count - binding->first == 1);
+        bool alone = binding->count == 1 || set->slot_count - binding->first == 1;
+        /* Of a table, shaders store to some element. "written" would promise that the host leaves all others alone. */
+        bool written = entry->written & lap_spirv_bit(binding->binding) && (alone || !binding->table);
         if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, touched))
             return false;
         dynamic += is_dynamic ? binding->count : 0;

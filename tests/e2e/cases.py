@@ -192,9 +192,23 @@ def record_and_replay(program: Program, driver: Path | None = None) -> Callable[
     return run
 
 
+def prepare_anywhere(context: Context, program: Program) -> Context:
+    """With the loader's driver, or the first other one that can run the program."""
+    try:
+        prepare(context, program)
+        return context
+    except Skip:
+        for driver in OTHER_DRIVERS.values():
+            other = replace(context, driver=driver)
+            if driver.exists() and context.driver is None:
+                prepare(other, program)
+                return other
+        raise
+
+
 def validate(program: Program) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        prepare(context, program)
+        context = prepare_anywhere(context, program)
         validation_layer(context)
         native = context.run(program.command, context.layer_env(VALIDATION))
         check_no_validation_message(native, "of the program itself, without Lapilli")
