@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/folder.h"
 #include "base/png.h"
 #include "codegen/support/pixels.h"
 #include "codegen/support/readback.h"
@@ -75,8 +76,8 @@ static void write_screenshot(const struct picture *picture, uint64_t frame, uint
 
     if (length < 0 || (size_t)length >= sizeof path)
         return;
-    if (lap_png_write(path, lap_pixels_layout(info->imageFormat), picture->pixels, info->imageExtent.width,
-                      info->imageExtent.height) != LAP_OK)
+    if (lap_folder_make(folder) != LAP_OK || lap_png_write(path, lap_pixels_layout(info->imageFormat), picture->pixels,
+                                                           info->imageExtent.width, info->imageExtent.height) != LAP_OK)
         lap_log(&layer.log, LAP_LOG_WARNING, "no screenshot: %s", lap_error_message());
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/version.h"
 #include "replayer/match.h"
 #include "replayer/options.h"
@@ -59,6 +60,17 @@ static int play(struct replay *r, const struct lap_log *log)
     return code;
 }
 
+/* Before anything is played: a long replay must not end with pictures that have no place. */
+static enum lap_status make_folders(const struct replay_options *options)
+{
+    enum lap_status status = LAP_OK;
+    if (options->screenshot_count && options->screenshot_dir)
+        status = lap_folder_make(options->screenshot_dir);
+    if (status == LAP_OK && options->mismatch_dir)
+        status = lap_folder_make(options->mismatch_dir);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
@@ -83,6 +95,10 @@ int main(int argc, char **argv)
         return replay_list_gpus() == LAP_OK ? EXIT_GOOD : say(&log, EXIT_UNSUPPORTED);
     case REPLAY_ACTION_PLAY:
         break;
+    }
+    if (make_folders(&options) != LAP_OK) {
+        replay_options_finish(&options);
+        return say(&log, EXIT_USAGE);
     }
     status = replay_open(&replay, &options, &log);
     if (status == LAP_OK)

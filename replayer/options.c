@@ -27,9 +27,11 @@ static const struct {
     const char *name, *value, *help;
 } options_table[OPTION_COUNT] = {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
-    [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR", "with --verify: write the first image that differs as PNG"},
+    [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
+                             "with --verify: write the first image that differs as PNG; made if it is not there"},
     [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
-    [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR", "where screenshots go (default: the current folder)"},
+    [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR",
+                               "where screenshots go; made if it is not there (default: the current folder)"},
     [OPTION_PRESENT] = {"--present", "HOW",
                         "window, headless (draw, show nothing) or off; default: a window if there is a display"},
     [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number or a part of its name"},

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/version.h"
 #include "tools/launch.h"
 #include "tools/tool.h"
@@ -31,7 +32,7 @@ static const char help[] =
     "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
     "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
-    "      --screenshot-dir DIR into this folder (default: the current one)\n"
+    "      --screenshot-dir DIR into this folder, made if it is not there (default: the current one)\n"
     "      --compression HOW    lz4 (default) or none\n"
     "      --memory-types HOW   virtual (default) or real: show the program the device's own memory types\n"
     "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how host writes are found\n"
@@ -372,6 +373,10 @@ int main(int argc, char **argv)
     if (!find_manifests(manifests) || !check_output(pattern))
         goto out;
     if (options.screenshot_dir) {
+        if (lap_folder_make(options.screenshot_dir) != LAP_OK) {
+            fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+            goto out;
+        }
         if (!realpath(options.screenshot_dir, screenshots)) {
             fprintf(stderr, PROGRAM ": %s: %s\n", options.screenshot_dir, strerror(errno));
             goto out;

@@ -241,15 +241,29 @@ def layers_are_in_the_order_asked_for(context: Context) -> None:
 @case
 def screenshots(context: Context) -> None:
     display()
-    (context.folder / "recorded").mkdir()
-    context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "5", "--screenshot-dir", "recorded",
+    folders = ("recorded/here", "by/layer", "replayed/there")
+    context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "5", "--screenshot-dir", folders[0],
                  "-o", "out.lapilli", "--", "vkcube", "--c", "10"])
-    (context.folder / "replayed").mkdir()
-    check_verified(context.replay("out.lapilli", "--screenshot", "5", "--screenshot-dir", "replayed"))
-    pictures = [list(context.folder.glob(f"{where}/*.png")) for where in ("recorded", "replayed")]
-    check([len(p) for p in pictures] == [1, 1], f"{pictures}")
-    recorded, replayed = (p[0].read_bytes() for p in pictures)
-    check(recorded.startswith(b"\x89PNG") and recorded == replayed, "the two pictures differ")
+    context.run(["vkcube", "--c", "10"], context.layer_env(LAPILLI_FILE="layer.lapilli", LAPILLI_SCREENSHOT="5",
+                                                           LAPILLI_SCREENSHOT_DIR=folders[1]))
+    check_verified(context.replay("out.lapilli", "--screenshot", "5", "--screenshot-dir", folders[2]))
+    pictures = [list(context.folder.glob(f"{where}/*.png")) for where in folders]
+    check([len(p) for p in pictures] == [1, 1, 1], f"{pictures}")
+    recorded, by_layer, replayed = (p[0].read_bytes() for p in pictures)
+    check(recorded.startswith(b"\x89PNG") and recorded == replayed == by_layer, "the pictures differ")
+
+
+@case
+def screenshots_without_a_place(context: Context) -> None:
+    context.capture([app(context, "triangle"), "--offscreen"])
+    (context.folder / "file").write_text("no folder")
+    for arguments in (["--screenshot", "1", "--screenshot-dir", "file/under"], ["--mismatch-dir", "file"]):
+        done = context.replay("out.lapilli", *arguments, expect=2)
+        check("the folder file can't be made: " in done.err, done.text)
+        check("verify:" not in done.out, "it was played all the same")
+    done = context.run([context.program("lapilli"), "capture", "--screenshot", "1", "--screenshot-dir", "file/under", "-o",
+                        "other.lapilli", "--", app(context, "triangle"), "--offscreen"], expect=2)
+    check("the folder file can't be made: " in done.err, done.text)
 
 
 @case
