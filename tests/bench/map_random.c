@@ -6,6 +6,7 @@
 #include "common/bench.h"
 
 static uint32_t size_mib = 256, writes = 64;
+static bool check;
 
 static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes, uint64_t *seed)
 {
@@ -24,10 +25,28 @@ static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes,
     bench_add(bench, "written_bytes", sum);
 }
 
+/* What the device sees in the end is what the host wrote; a recording with --verify has a check to make then. */
+static void check_content(const struct app *app, const struct app_buffer *buffer)
+{
+    struct app_buffer seen;
+    app_buffer_create(app, &seen, buffer->size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    VkCommandBuffer commands = app_begin(app);
+    const VkBufferCopy region = {0, 0, buffer->size};
+    vkCmdCopyBuffer(commands, buffer->buffer, seen.buffer, 1, &region);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    app_run(app, commands);
+    app_buffer_invalidate(app, &seen, 0, seen.size);
+    EXPECT_EQ(app, memcmp(seen.mapped, buffer->mapped, buffer->size), 0);
+    app_buffer_destroy(app, &seen);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct app_option options[] = {
-        {"--size-mib", "size of the map", NULL, &size_mib}, {"--writes", "writes a frame", NULL, &writes}, {0}};
+    static const struct app_option options[] = {{"--size-mib", "size of the map", NULL, &size_mib},
+                                                {"--writes", "writes a frame", NULL, &writes},
+                                                {"--check", "look at the whole map in the end", &check, NULL},
+                                                {0}};
     static const struct app_program program = {
         .name = "map_random", .what = "Few small writes into a large map.", .frames = 100, .options = options};
     struct app app;
@@ -38,7 +57,8 @@ int main(int argc, char **argv)
 
     app_init(&app, argc, argv, &program);
     app_device_create(&app, NULL);
-    app_buffer_create(&app, &buffer, size_mib * MIB, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_UPLOAD);
+    app_buffer_create(&app, &buffer, size_mib * MIB,
+                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
     if (!buffer.coherent)
         app_skip(&app, "no coherent memory");
     bench_fill_pages(buffer.mapped, buffer.size);
@@ -50,6 +70,8 @@ int main(int argc, char **argv)
         bench_frame_end(&bench);
     }
     bench_print(&bench);
+    if (check)
+        check_content(&app, &buffer);
     bench_reader_destroy(&app, &reader);
     app_buffer_destroy(&app, &buffer);
     return app_finish(&app);

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Callable
 
-from e2e.cases import Case, Context, Skip, check
+from e2e.cases import Case, Context, Skip, check, check_verified
 
 
 def bench(context: Context, *arguments: str, expect: int = 0) -> dict:
@@ -46,6 +46,12 @@ def workload(name: str) -> Callable[[Context], None]:
     return run
 
 
+def random_writes_replay(context: Context) -> None:
+    """What is measured is also right: in the end the replay's map has every byte that was written at random."""
+    context.capture([str(context.build / "tests/bench/map_random"), "--size-mib", "32", "--frames", "30", "--check"])
+    check_verified(context.replay())
+
+
 def options(context: Context) -> None:
     bench(context, "--workload", "no-such-workload", expect=2)
     bench(context, "--recorders", "no-such-recorder", expect=2)
@@ -56,4 +62,5 @@ def options(context: Context) -> None:
 def cases(context: Context) -> list[Case]:
     listed = subprocess.run([sys.executable, str(context.root / "tests/bench/run.py"), "--list"], capture_output=True, text=True, check=True)
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    return [Case(f"bench/{name}", workload(name)) for name in names] + [Case("bench/options", options)]
+    return [Case(f"bench/{name}", workload(name)) for name in names] + [
+        Case("bench/random-writes-replay", random_writes_replay), Case("bench/options", options)]
