@@ -149,6 +149,14 @@ MEMORY = [
 ]
 
 
+def submits_a_frame(run: Run) -> float:
+    return counted(run, "submits") / run.program["frames_with_warm_up"]
+
+
+SUBMITS = [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submits", divide=submits_a_frame),
+           time_of("CPU time of the program's thread, a submit", "frame_thread_cpu", "mean_ns", divide=submits_a_frame), TRACE]
+
+
 def map_random(mib: int, frames: int) -> Workload:
     return Workload(f"map-random-{mib}", f"a persistent coherent map of {mib} MiB, 64 writes of 64 to 1024 bytes a frame, one submit",
                     ["map_random", "--size-mib", str(mib)], ["--size-mib", str(min(mib, 64 if mib < 1024 else 128))],
@@ -177,12 +185,9 @@ MEMORY_WORKLOADS = [
               Figure("update bytes", "", lambda s: update_bytes(s.run)), TRACE],
              frames=30, must_be_zero=["update bytes"]),
     Workload("tiny-submits", "2,000 submits a frame that read 64 KiB of a map of 256 MiB to which nobody writes", ["tiny_submits"],
-             ["--size-mib", "16", "--submits", "200"],
-             [time_of("frame", "frame", unit="ms"),
-              time_of("vkQueueSubmit", "submits", divide=lambda r: counted(r, "submits") / r.program["frames_with_warm_up"]),
-              time_of("CPU time of the program's thread, a submit", "frame_thread_cpu", "mean_ns",
-                      divide=lambda r: counted(r, "submits") / r.program["frames_with_warm_up"]),
-              TRACE], frames=10, quick_frames=3),
+             ["--size-mib", "16", "--submits", "200"], SUBMITS, frames=10, quick_frames=3),
+    Workload("tiny-submits-present", "the same, with a present into a window at each frame's end", ["tiny_submits", "--present"],
+             ["--size-mib", "16", "--submits", "200"], SUBMITS, frames=10, quick_frames=3, display=True),
     Workload("many-objects", "50,000 buffers in one persistent map, 64 of them written and copied each frame", ["many_objects"],
              ["--count", "5000"],
              [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE, time_of("create and bind a buffer", "create", unit="ns")]),
