@@ -14,10 +14,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "base/tree.h"
 #include "memtrack/interval.h"
 #include "memtrack/memtrack.h"
 #include "memtrack/shadow.h"
-#include "memtrack/tree.h"
 #include "memtrack/watch.h"
 
 #define LAP_EMIT_BYTES (1u << 20) /* the most that one call of lap_emit_fn gets */

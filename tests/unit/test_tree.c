@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "memtrack/tree.h"
+#include "base/tree.h"
 #include "tests/unit/unit.h"
 
 enum { COUNT = 400, SPACE = 3000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "memtrack/tree.h"
+#include "base/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>

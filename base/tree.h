@@ -3,8 +3,8 @@
  * tree: an ordered tree of ranges that may overlap, linked through nodes inside the caller's structs. A treap by
  * (begin, order), with the largest end of each subtree. One thread at a time. It never allocates.
  */
-#ifndef LAP_MEMTRACK_TREE_H
-#define LAP_MEMTRACK_TREE_H
+#ifndef LAP_BASE_TREE_H
+#define LAP_BASE_TREE_H
 
 #include <stdint.h>
 
