@@ -5,6 +5,7 @@
  *
  * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
  */
+#include "codegen/support/layout.h"
 #include "gen_layer.h"
 #include "layer/check.h"
 #include "layer/resource.h"
@@ -287,6 +288,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     struct layer_image *image = LAYER_GET(dev, VkImage, handle);
     const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, memory_handle);
     VkDeviceSize object_offset = 0, bytes;
+    uint64_t layout = 0;
     struct lap_enc *enc;
 
     if (!image || !memory)
@@ -305,9 +307,12 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
             bytes = planes.bytes[number];
         }
     }
+    /* A replay wants to know whether its rows lie as these do, when the bytes are also another object's. */
+    if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
+        layout = lap_layout_hash(dev->handle, dev->vk.GetImageSubresourceLayout, handle, &image->info, plane);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
     if (enc) {
-        gen_encode_lapilliBindImage(enc, handle, plane, memory_handle, offset, bytes, memory->shown_flags,
+        gen_encode_lapilliBindImage(enc, handle, plane, memory_handle, offset, bytes, memory->shown_flags, layout,
                                     VK_NULL_HANDLE, 0);
         layer_packet_end();
     }
@@ -327,7 +332,7 @@ static void bind_image_to_swapchain(struct layer_device *dev, VkImage handle,
     image->swapchain = info->swapchain;
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
     if (enc) {
-        gen_encode_lapilliBindImage(enc, handle, 0, VK_NULL_HANDLE, 0, 0, 0, info->swapchain, info->imageIndex);
+        gen_encode_lapilliBindImage(enc, handle, 0, VK_NULL_HANDLE, 0, 0, 0, 0, info->swapchain, info->imageIndex);
         layer_packet_end();
     }
 }

@@ -17,78 +17,37 @@ static const VkStructureType dropped[] = {
     VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT,
 };
 
-struct replay_buffer *replay_buffer_of(struct replay *r, VkBuffer buffer, uint64_t *out_index)
+VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
 {
-    uint64_t index = replay_object_index(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer));
-    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkBuffer, index);
-
-    if (out_index)
-        *out_index = index;
-    return object ? object->record : NULL;
-}
-
-void replay_chain_drop(const void **head, const VkStructureType *types, size_t count)
-{
-    VkBaseInStructure first = {.pNext = *head}, *last = &first;
-
-    while (last->pNext) {
-        VkBaseInStructure *s = (VkBaseInStructure *)(uintptr_t)last->pNext;
-        bool drop = false;
-        for (size_t i = 0; i < count; i++)
-            drop |= s->sType == types[i];
-        if (drop)
-            last->pNext = s->pNext;
-        else
-            last = s;
-    }
-    *head = first.pNext;
-}
-
-const void *replay_chain_find(const void *chain, VkStructureType type)
-{
-    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
-        if (s->sType == type)
-            return s;
-    return NULL;
+    replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
+    info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
+    info->usage |= ADDED_USAGE;
+#ifdef VK_KHR_maintenance5
+    VkBufferUsageFlags2CreateInfoKHR *usage2 = (VkBufferUsageFlags2CreateInfoKHR *)(uintptr_t)replay_chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
+    if (usage2) /* it takes the place of VkBufferCreateInfo::usage */
+        usage2->usage |= ADDED_USAGE;
+#endif
+    return dev->vk.CreateBuffer(dev->live, info, NULL, out_buffer);
 }
 
 enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateBuffer *args)
 {
     VkBufferCreateInfo info = *args->pCreateInfo;
-    struct replay_buffer *record;
-    struct replay_object *object;
+    struct replay_buffer record = {.bytes = info.size};
     enum lap_status status;
     VkBuffer buffer;
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    replay_chain_drop(&info.pNext, dropped, sizeof dropped / sizeof *dropped);
-    info.flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    info.usage |= ADDED_USAGE;
-#ifdef VK_KHR_maintenance5
-    VkBufferUsageFlags2CreateInfoKHR *usage2 = (VkBufferUsageFlags2CreateInfoKHR *)(uintptr_t)replay_chain_find(
-        info.pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-    if (usage2) /* it takes the place of VkBufferCreateInfo::usage */
-        usage2->usage |= ADDED_USAGE;
-#endif
-    record = calloc(1, sizeof *record);
-    if (!record)
-        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    record->bytes = info.size;
-    status = replay_result(r, dev->vk.CreateBuffer(dev->live, &info, NULL, &buffer));
-    if (status != LAP_OK) {
-        free(record);
+    status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
+    if (status != LAP_OK)
         return status;
-    }
-    status = replay_object_add(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(*args->pBuffer), gen_u64_VkBuffer(buffer), dev,
-                               &object);
-    if (status != LAP_OK) {
+    status = replay_record_add(r, dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(*args->pBuffer), gen_u64_VkBuffer(buffer),
+                               &record, sizeof record);
+    if (status != LAP_OK)
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
-        free(record);
-        return status;
-    }
-    object->record = record;
-    return LAP_OK;
+    return status;
 }
 
 enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyBuffer *args)
@@ -129,14 +88,14 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
         return replay_fail(r, "VkBuffer:%" PRIu64 " is bound twice", index);
     replay_buffer_needs(dev, args->buffer, &needs);
     needs.wanted = args->propertyFlags;
-    status = replay_place_alloc(r, dev, &needs, &record->place);
+    status = replay_place_object(r, dev, GEN_HANDLE_VkBuffer, index, &needs, &record->place);
     if (status != LAP_OK)
         return status;
     status =
         replay_result(r, dev->vk.BindBufferMemory(dev->live, args->buffer, record->place.memory, record->place.offset));
     if (status != LAP_OK)
         replay_place_free(dev, &record->place);
-    else if (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+    else if (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT && !record->place.shared)
         status = begin_as_zeroes(r, dev, args->buffer, record);
     return status;
 }

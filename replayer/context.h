@@ -24,6 +24,7 @@
 struct replay_planner; /* memory.h: where objects lie */
 struct replay_swapchain;
 struct replay_check;
+struct replay_aliases; /* alias.h: which objects share memory */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -120,10 +121,11 @@ struct replay {
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     struct replay_instance *instances;
     struct replay_device *devices;
-    struct replay_check *check; /* verify.h; NULL without --verify */
-    uint64_t frames;            /* presented so far */
-    bool gave_up_waiting;       /* said once: a recorded wait can't be satisfied here */
-    uint64_t skipped_structs;   /* pNext structures that this build does not know */
+    struct replay_aliases *aliases; /* NULL: none are known */
+    struct replay_check *check;     /* verify.h; NULL without --verify */
+    uint64_t frames;                /* presented so far */
+    bool gave_up_waiting;           /* said once: a recorded wait can't be satisfied here */
+    uint64_t skipped_structs;       /* pNext structures that this build does not know */
 };
 
 /* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage): TEXT". Returns LAP_ERROR_REPLAY. */

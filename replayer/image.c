@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "codegen/support/layout.h"
 #include "gen_replay.h"
+#include "replayer/alias.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/swapchain.h"
@@ -16,47 +18,31 @@ static const VkStructureType dropped[] = {
     VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR,
 };
 
-struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *out_index)
+VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info, VkImage *out_image)
 {
-    uint64_t index = replay_object_index(r, GEN_HANDLE_VkImage, gen_u64_VkImage(image));
-    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, index);
-
-    if (out_index)
-        *out_index = index;
-    return object ? object->record : NULL;
+    replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
+    return dev->vk.CreateImage(dev->live, info, NULL, out_image);
 }
 
 enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateImage *args)
 {
     VkImageCreateInfo info = *args->pCreateInfo;
-    struct replay_image *record;
-    struct replay_object *object;
+    struct replay_image record = {.info = info};
     enum lap_status status;
     VkImage image;
 
     if (*args->pImage == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    replay_chain_drop(&info.pNext, dropped, sizeof dropped / sizeof *dropped);
-    record = calloc(1, sizeof *record);
-    if (!record)
-        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    record->info = info;
-    record->info.pNext = NULL;
-    record->info.pQueueFamilyIndices = NULL;
-    status = replay_result(r, dev->vk.CreateImage(dev->live, &info, NULL, &image));
-    if (status != LAP_OK) {
-        free(record);
+    record.info.pNext = NULL;
+    record.info.pQueueFamilyIndices = NULL;
+    status = replay_result(r, replay_image_create(dev, &info, &image));
+    if (status != LAP_OK)
         return status;
-    }
-    status =
-        replay_object_add(r, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image), dev, &object);
-    if (status != LAP_OK) {
+    status = replay_record_add(r, dev, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image),
+                               &record, sizeof record);
+    if (status != LAP_OK)
         dev->vk.DestroyImage(dev->live, image, NULL);
-        free(record);
-        return status;
-    }
-    object->record = record;
-    return LAP_OK;
+    return status;
 }
 
 static void free_places(struct replay_device *dev, struct replay_image *record)
@@ -83,41 +69,16 @@ enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev,
 
 /* ---- binding ---- */
 
-static uint32_t plane_count(VkFormat format)
+bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane)
 {
-    switch ((int)format) {
-    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM:
-    case VK_FORMAT_G8_B8_R8_3PLANE_422_UNORM:
-    case VK_FORMAT_G8_B8_R8_3PLANE_444_UNORM:
-    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_420_UNORM_3PACK16:
-    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_422_UNORM_3PACK16:
-    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_444_UNORM_3PACK16:
-    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16:
-    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_422_UNORM_3PACK16:
-    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_444_UNORM_3PACK16:
-    case VK_FORMAT_G16_B16_R16_3PLANE_420_UNORM:
-    case VK_FORMAT_G16_B16_R16_3PLANE_422_UNORM:
-    case VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM:
-        return 3;
-    default:
-        return 2; /* of those that have several */
-    }
-}
+    uint32_t count = lap_format_planes(info->format);
 
-/* The index of VK_IMAGE_ASPECT_PLANE_n; 0 for none, UINT32_MAX for what is no plane. */
-static uint32_t plane_index(VkImageAspectFlags plane)
-{
-    switch (plane) {
-    case 0:
-    case VK_IMAGE_ASPECT_PLANE_0_BIT:
-        return 0;
-    case VK_IMAGE_ASPECT_PLANE_1_BIT:
-        return 1;
-    case VK_IMAGE_ASPECT_PLANE_2_BIT:
-        return 2;
-    default:
-        return UINT32_MAX;
-    }
+    if (!plane)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (plane == (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << i)
+            return info->flags & VK_IMAGE_CREATE_DISJOINT_BIT && dev->vk.BindImageMemory2;
+    return false;
 }
 
 /* The planes of a disjoint image are bound in one call (VUID-vkBindImageMemory2-pBindInfos-02858): with the last one.
@@ -127,7 +88,7 @@ static enum lap_status bind_planes(struct replay *r, struct replay_device *dev, 
 {
     VkBindImagePlaneMemoryInfo planes[REPLAY_MAX_PLANES];
     VkBindImageMemoryInfo binds[REPLAY_MAX_PLANES];
-    uint32_t count = plane_count(record->info.format);
+    uint32_t count = lap_format_planes(record->info.format);
     enum lap_status status;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -173,7 +134,7 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
 enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *dev,
                                         struct gen_args_lapilliBindImage *args)
 {
-    uint32_t plane = plane_index(args->planeAspect);
+    uint32_t plane = replay_alias_plane(args->planeAspect);
     struct replay_needs needs;
     enum lap_status status;
     uint64_t index;
@@ -181,8 +142,7 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
 
     if (!record)
         return replay_fail(r, "memory is bound to an image that is not alive");
-    if (plane == UINT32_MAX || (args->planeAspect && !(record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)) ||
-        (args->planeAspect && (plane >= plane_count(record->info.format) || !dev->vk.BindImageMemory2)))
+    if (!replay_plane_is_valid(dev, &record->info, args->planeAspect))
         return replay_fail(r, "VkImage:%" PRIu64 " has no plane %#x of its own", index, args->planeAspect);
     if (record->bound || record->places[plane].memory)
         return replay_fail(r, "VkImage:%" PRIu64 " is bound twice", index);
@@ -190,11 +150,12 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
         return bind_to_swapchain(r, dev, index, args->image, record, args);
     replay_image_needs(dev, args->image, record->info.tiling == VK_IMAGE_TILING_LINEAR, args->planeAspect, &needs);
     needs.wanted = args->propertyFlags;
-    status = replay_place_alloc(r, dev, &needs, &record->places[plane]);
+    status = replay_place_object(r, dev, GEN_HANDLE_VkImage, index, &needs, &record->places[plane]);
     if (status != LAP_OK)
         return status;
     /* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
-    if (needs.linear && record->places[plane].host && (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+    if (needs.linear && record->places[plane].host && !record->places[plane].shared &&
+        (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
         status = replay_place_write(r, dev, &record->places[plane], 0, NULL, record->places[plane].bytes);
     if (status != LAP_OK)
         return status;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * match: which GPU the trace is played on (match.c), what the recorded device needs of it (requirements.c), and which
- * extensions the trace really uses (used.c).
+ * match: which GPU the trace is played on (match.c), what the recorded device needs of it (requirements.c), and what
+ * can only be known by looking through the trace before it is played (used.c).
  */
 #ifndef LAP_REPLAYER_MATCH_H
 #define LAP_REPLAYER_MATCH_H
 
+#include "replayer/alias.h"
 #include "replayer/context.h"
 
 /* What information packets say about a physical device of the recorded machine; the record of a VkPhysicalDevice
@@ -43,5 +44,10 @@ struct replay_used {
 };
 /* Reads the whole trace once, on a reader of its own. */
 enum lap_status replay_find_used(const char *file, struct replay_used *out) LAP_MUST_CHECK;
+
+/* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
+ * which leaves command buffers and large data unread. What is damaged ends the pass and is no error: playing will tell.
+ */
+enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out) LAP_MUST_CHECK;
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/group.h"
+
 #define MIB               ((VkDeviceSize)1 << 20)
 #define MAX_BLOCK_BYTES   (64 * MIB)
 #define FIRST_BLOCK_BYTES (4 * MIB)
@@ -193,7 +195,8 @@ static enum lap_status find_pool(struct replay_device *dev, uint32_t type, bool 
 
 static void take_dedicated(const VkMemoryDedicatedRequirements *dedicated, struct replay_needs *needs)
 {
-    needs->dedicated = dedicated->prefersDedicatedAllocation || dedicated->requiresDedicatedAllocation;
+    needs->alone = dedicated->requiresDedicatedAllocation;
+    needs->dedicated = dedicated->prefersDedicatedAllocation || needs->alone;
 }
 
 void replay_buffer_needs(const struct replay_device *dev, VkBuffer buffer, struct replay_needs *out_needs)
@@ -224,7 +227,7 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
     VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
 
-    *out_needs = (struct replay_needs){.linear = linear, .image = image};
+    *out_needs = (struct replay_needs){.linear = linear, .plane = plane, .image = image};
     if (!dev->planner->has_requirements2) {
         dev->vk.GetImageMemoryRequirements(dev->live, image, &out_needs->requirements);
         return;
@@ -359,9 +362,18 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
     return replay_fail(r, "%s", lap_error_message());
 }
 
+enum lap_status replay_place_object(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
+                                    uint64_t index, const struct replay_needs *needs, struct replay_place *out_place)
+{
+    enum lap_status status = replay_group_place(r, dev, type, index, needs, out_place);
+    return status == LAP_END ? replay_place_alloc(r, dev, needs, out_place) : status;
+}
+
 void replay_place_free(struct replay_device *dev, struct replay_place *place)
 {
-    if (place->memory) {
+    if (place->shared) {
+        replay_group_leave(dev, place->shared);
+    } else if (place->memory) {
         dev->planner->stats.used_bytes -= place->bytes;
         if (place->pool)
             replay_pool_free(place->pool, &place->range);

@@ -27,6 +27,7 @@ struct replay_place {
     VkDeviceSize memory_bytes; /* of the whole allocation */
     struct replay_pool *pool;  /* NULL: an allocation of its own */
     struct replay_pool_range range;
+    struct replay_shared *shared; /* NULL unless it is a part of what an alias group has (group.h) */
 };
 
 struct replay_needs {
@@ -34,6 +35,8 @@ struct replay_needs {
     VkMemoryPropertyFlags wanted; /* what the program chose */
     bool linear;                  /* a buffer or a linear image */
     bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
+    bool alone;                   /* and insists on it */
+    VkImageAspectFlags plane;     /* of a disjoint image, or 0 */
     VkBuffer buffer;
     VkImage image;
 };
@@ -46,6 +49,10 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
 /* On failure *out_place is zeroed. */
 enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, const struct replay_needs *needs,
                                    struct replay_place *out_place) LAP_MUST_CHECK;
+/* The same for an object of the trace, which may share memory with others (group.h). */
+enum lap_status replay_place_object(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
+                                    uint64_t index, const struct replay_needs *needs,
+                                    struct replay_place *out_place) LAP_MUST_CHECK;
 void replay_place_free(struct replay_device *dev, struct replay_place *place); /* zeroes it; also for a zeroed one */
 
 /* Copies to host-visible memory (data NULL: writes zeroes), and makes the bytes visible to the device; offset and bytes

@@ -82,7 +82,9 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     status = lap_dictionary_init(r->dictionary, r->reader);
     if (status != LAP_OK)
         return status;
-    status = open_loader(r);
+    status = replay_find_aliases(options->file, options->last_frame, &r->aliases);
+    if (status == LAP_OK)
+        status = open_loader(r);
     return status == LAP_OK && options->verify ? replay_check_create(r) : status;
 }
 
@@ -96,6 +98,7 @@ bool replay_close(struct replay *r)
         replay_instance_destroy(r, r->instances);
     replay_check_destroy(r);
     replay_tables_finish(r);
+    replay_aliases_destroy(&r->aliases);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resource: what a replay knows about its buffers and images (replay_object.record). buffer.c and image.c make the
- * records, update.c, swapchain.c and verify.c use them.
+ * records, group.c, update.c, swapchain.c and verify.c use them.
  */
 #ifndef LAP_REPLAYER_RESOURCE_H
 #define LAP_REPLAYER_RESOURCE_H
@@ -25,6 +25,18 @@ struct replay_image {
 /* The record of a live buffer or image; NULL when there is none. *out_index (may be NULL): its index in the trace. */
 struct replay_buffer *replay_buffer_of(struct replay *r, VkBuffer buffer, uint64_t *out_index);
 struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *out_index);
+
+/* Makes the object known with a copy of its record. On failure nothing is; the driver's object is the caller's. */
+enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
+                                  uint64_t index, uint64_t live, const void *record,
+                                  size_t record_bytes) LAP_MUST_CHECK;
+
+/* The driver's object for a decoded create info, which becomes what this host is given: without what only the recorded
+ * machine had, with the usage that the replay's own copies need. */
+VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer);
+VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info, VkImage *out_image);
+/* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
+bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
 
 /* Takes the structures of these types out of a pNext chain; head is where the chain hangs (the decoder's own memory).
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What is looked up in a trace before it is played, in passes of their own: the replay has not begun to read then. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct scan {
     struct lap_arena arena;
     struct lap_dec_source source;
     struct replay_used *used;
+    struct replay_aliases *aliases;
     bool *blocks; /* [blob]: read already; blobs are shared by command buffers that are the same */
     uint64_t block_count;
 };
@@ -79,26 +81,155 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
                                        : LAP_OK;
 }
 
+static enum lap_status scan_begin(struct scan *scan, const char *file)
+{
+    enum lap_status status = lap_reader_open(file, NULL, &scan->reader);
+
+    if (status != LAP_OK)
+        return status;
+    lap_arena_init(&scan->arena, (size_t)1 << 30);
+    return lap_dictionary_init(&scan->dictionary, scan->reader);
+}
+
+static void scan_end(struct scan *scan)
+{
+    lap_dictionary_release(&scan->dictionary);
+    lap_arena_finish(&scan->arena);
+    free(scan->blocks);
+    lap_reader_close(&scan->reader);
+}
+
 enum lap_status replay_find_used(const char *file, struct replay_used *out)
 {
     struct scan scan = {.used = out};
     struct lap_packet packet;
-    enum lap_status status = lap_reader_open(file, NULL, &scan.reader);
+    enum lap_status status = scan_begin(&scan, file);
 
     memset(out, 0, sizeof *out);
-    if (status != LAP_OK)
-        return status;
-    lap_arena_init(&scan.arena, (size_t)1 << 30);
-    scan.source = (struct lap_dec_source){scan_blob, NULL, scan_struct, &scan};
-    scan.block_count = lap_reader_summary(scan.reader)->blobs + 1;
-    scan.blocks = calloc(scan.block_count, sizeof *scan.blocks);
-    status =
-        scan.blocks ? lap_dictionary_init(&scan.dictionary, scan.reader) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    if (status == LAP_OK) {
+        scan.source = (struct lap_dec_source){scan_blob, NULL, scan_struct, &scan};
+        scan.block_count = lap_reader_summary(scan.reader)->blobs + 1;
+        scan.blocks = calloc(scan.block_count, sizeof *scan.blocks);
+        if (!scan.blocks)
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
     while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK)
         status = scan_packet(&scan, &packet);
-    lap_dictionary_release(&scan.dictionary);
-    lap_arena_finish(&scan.arena);
-    free(scan.blocks);
-    lap_reader_close(&scan.reader);
+    scan_end(&scan);
     return status == LAP_END ? LAP_OK : status;
+}
+
+/* ---- what shares memory ---- */
+
+/* Where an encoded create info is, so that it can be decoded again without its call. */
+static enum lap_status scan_creation(struct scan *scan, enum gen_handle_type type, struct lap_dec *dec)
+{
+    VkBufferCreateInfo buffer;
+    VkImageCreateInfo image;
+    bool opaque = false;
+    const uint8_t *begin;
+    size_t bytes;
+
+    lap_get_handle(dec, GEN_HANDLE_VkDevice);
+    if (!lap_get_u8(dec))
+        return LAP_OK;
+    begin = dec->p;
+    if (type == GEN_HANDLE_VkBuffer) {
+        gen_decode_VkBufferCreateInfo(dec, &buffer);
+    } else {
+        gen_decode_VkImageCreateInfo(dec, &image);
+        opaque = image.tiling == VK_IMAGE_TILING_OPTIMAL;
+        if (image.tiling != VK_IMAGE_TILING_LINEAR && !(opaque && image.flags & VK_IMAGE_CREATE_ALIAS_BIT))
+            return LAP_OK; /* nobody sees its contents through another object */
+    }
+    bytes = (size_t)(dec->p - begin);
+    if (dec->status != LAP_OK || !lap_get_u8(dec))
+        return LAP_OK;
+    return replay_aliases_add(scan->aliases, type, lap_get_u64(dec), opaque, begin, bytes);
+}
+
+static enum lap_status scan_buffer_bind(struct scan *scan, const struct gen_args_lapilliBindBuffer *args)
+{
+    struct replay_alias_bind bind = {.type = GEN_HANDLE_VkBuffer,
+                                     .index = gen_u64_VkBuffer(args->buffer),
+                                     .memory = gen_u64_VkDeviceMemory(args->memory),
+                                     .offset = args->memoryOffset,
+                                     .bytes = args->size};
+    return replay_aliases_bind(scan->aliases, &bind);
+}
+
+static enum lap_status scan_image_bind(struct scan *scan, const struct gen_args_lapilliBindImage *args)
+{
+    struct replay_alias_bind bind = {.type = GEN_HANDLE_VkImage,
+                                     .index = gen_u64_VkImage(args->image),
+                                     .plane = args->planeAspect,
+                                     .memory = gen_u64_VkDeviceMemory(args->memory),
+                                     .offset = args->memoryOffset,
+                                     .bytes = args->size,
+                                     .layout = args->layoutHash};
+    return args->swapchain ? LAP_OK : replay_aliases_bind(scan->aliases, &bind);
+}
+
+static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_packet *packet)
+{
+    uint32_t command = lap_dictionary_command(&scan->dictionary, packet->command);
+    struct lap_args args;
+    struct lap_dec dec;
+
+    switch (command) {
+    case GEN_vkCreateBuffer:
+    case GEN_vkCreateImage:
+    case GEN_vkDestroyBuffer:
+    case GEN_vkDestroyImage:
+    case GEN_lapilliBindBuffer:
+    case GEN_lapilliBindImage:
+        break;
+    default:
+        return LAP_OK;
+    }
+    if (packet->flags & LAP_PACKET_FAILED)
+        return LAP_OK;
+    lap_arena_reset(&scan->arena);
+    lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
+    if (command == GEN_vkCreateBuffer || command == GEN_vkCreateImage)
+        return scan_creation(scan, command == GEN_vkCreateBuffer ? GEN_HANDLE_VkBuffer : GEN_HANDLE_VkImage, &dec);
+    gen_decode_table[command](&dec, args.bytes);
+    if (dec.status != LAP_OK)
+        return LAP_OK;
+    if (command == GEN_lapilliBindBuffer)
+        return scan_buffer_bind(scan, (void *)args.bytes);
+    if (command == GEN_lapilliBindImage)
+        return scan_image_bind(scan, (void *)args.bytes);
+    if (command == GEN_vkDestroyBuffer)
+        replay_aliases_remove(scan->aliases, GEN_HANDLE_VkBuffer,
+                              gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer));
+    else
+        replay_aliases_remove(scan->aliases, GEN_HANDLE_VkImage,
+                              gen_u64_VkImage(((struct gen_args_vkDestroyImage *)(void *)args.bytes)->image));
+    return LAP_OK;
+}
+
+enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out)
+{
+    struct scan scan = {0};
+    struct lap_packet packet;
+    enum lap_status status;
+
+    *out = NULL;
+    status = scan_begin(&scan, file);
+    if (status == LAP_OK)
+        status = replay_aliases_create(&scan.aliases);
+    if (status == LAP_OK) {
+        scan.source = lap_dictionary_source(&scan.dictionary);
+        while (status == LAP_OK && lap_reader_next(scan.reader, &packet) == LAP_OK &&
+               !(last_frame && packet.frame >= last_frame))
+            status = scan_for_aliases(&scan, &packet);
+    }
+    if (status == LAP_OK)
+        status = replay_aliases_seal(scan.aliases);
+    if (status != LAP_OK)
+        replay_aliases_destroy(&scan.aliases);
+    *out = scan.aliases;
+    scan_end(&scan);
+    return status;
 }

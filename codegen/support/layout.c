@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "codegen/support/layout.h"
+
+#include <xxhash.h>
+
+#define MAX_ASPECTS 3
+
+uint32_t lap_format_planes(VkFormat format)
+{
+    switch ((int)format) {
+    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM:
+    case VK_FORMAT_G8_B8_R8_3PLANE_422_UNORM:
+    case VK_FORMAT_G8_B8_R8_3PLANE_444_UNORM:
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G16_B16_R16_3PLANE_420_UNORM:
+    case VK_FORMAT_G16_B16_R16_3PLANE_422_UNORM:
+    case VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM:
+        return 3;
+    case VK_FORMAT_G8_B8R8_2PLANE_420_UNORM:
+    case VK_FORMAT_G8_B8R8_2PLANE_422_UNORM:
+    case VK_FORMAT_G8_B8R8_2PLANE_444_UNORM:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G16_B16R16_2PLANE_420_UNORM:
+    case VK_FORMAT_G16_B16R16_2PLANE_422_UNORM:
+    case VK_FORMAT_G16_B16R16_2PLANE_444_UNORM:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+/* The aspects that vkGetImageSubresourceLayout takes one at a time. */
+static uint32_t aspects_of(VkFormat format, VkImageAspectFlags plane, VkImageAspectFlags out_aspects[MAX_ASPECTS])
+{
+    uint32_t planes = lap_format_planes(format);
+
+    out_aspects[0] = plane ? plane : VK_IMAGE_ASPECT_COLOR_BIT;
+    if (plane)
+        return 1;
+    if (planes > 1) {
+        for (uint32_t i = 0; i < planes; i++)
+            out_aspects[i] = (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << i;
+        return planes;
+    }
+    if (format < VK_FORMAT_D16_UNORM || format > VK_FORMAT_D32_SFLOAT_S8_UINT)
+        return 1;
+    out_aspects[0] = format == VK_FORMAT_S8_UINT ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT;
+    out_aspects[1] = VK_IMAGE_ASPECT_STENCIL_BIT;
+    return format > VK_FORMAT_S8_UINT ? 2 : 1;
+}
+
+uint64_t lap_layout_hash(VkDevice device, PFN_vkGetImageSubresourceLayout get, VkImage image,
+                         const VkImageCreateInfo *info, VkImageAspectFlags plane)
+{
+    VkImageAspectFlags aspects[MAX_ASPECTS];
+    uint32_t count = aspects_of(info->format, plane, aspects);
+    uint64_t hash = 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t level = 0; level < info->mipLevels; level++) {
+            VkImageSubresource which = {aspects[i], level, 0};
+            VkSubresourceLayout layout = {0};
+            uint64_t key[4];
+            get(device, image, &which, &layout);
+            /* Where there is one layer, or no depth, the pitch between them may be anything. */
+            key[0] = layout.offset;
+            key[1] = layout.rowPitch;
+            key[2] = info->arrayLayers > 1 ? layout.arrayPitch : 0;
+            key[3] = info->imageType == VK_IMAGE_TYPE_3D ? layout.depthPitch : 0;
+            hash = XXH3_64bits_withSeed(key, sizeof key, hash);
+        }
+    }
+    return hash ? hash : 1;
+}

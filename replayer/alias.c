@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/alias.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vulkan.h>
+#include <xxhash.h>
+
+#include "base/map.h"
+
+#define MAX_PLANES REPLAY_ALIAS_PLANES
+#define MAX_BYTES  ((uint64_t)1 << 62)
+
+struct object {
+    struct replay_creation *creation;
+    bool opaque;
+    struct replay_alias_member *members[MAX_PLANES];
+};
+
+/* One memory of the program: the groups that are alive in it, each of one member or more. */
+struct replay_alias_space {
+    uint64_t memory;                /* its index in the trace */
+    struct lap_tree_node *trees[2]; /* [opaque] */
+    uint64_t groups;
+};
+
+struct replay_aliases {
+    struct lap_map objects[2]; /* struct object, by index: [0] buffers, [1] images; those that are alive */
+    struct lap_map spaces;     /* struct replay_alias_space, by index of the memory */
+    struct lap_map creations;  /* struct replay_creation, by hash */
+    struct replay_alias_group *groups;
+    uint64_t group_count, next_order;
+    struct lap_map found[2][MAX_PLANES]; /* struct replay_alias_member, by index; when sealed */
+};
+
+static unsigned kind_of(enum gen_handle_type type)
+{
+    return type == GEN_HANDLE_VkImage;
+}
+
+unsigned replay_alias_plane(uint32_t plane)
+{
+    return plane == VK_IMAGE_ASPECT_PLANE_1_BIT ? 1 : plane == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : 0;
+}
+
+enum lap_status replay_aliases_create(struct replay_aliases **out_aliases)
+{
+    struct replay_aliases *aliases = calloc(1, sizeof *aliases);
+
+    *out_aliases = aliases;
+    if (!aliases)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    for (unsigned kind = 0; kind < 2; kind++) {
+        lap_map_init(&aliases->objects[kind]);
+        for (unsigned plane = 0; plane < MAX_PLANES; plane++)
+            lap_map_init(&aliases->found[kind][plane]);
+    }
+    lap_map_init(&aliases->spaces);
+    lap_map_init(&aliases->creations);
+    return LAP_OK;
+}
+
+/* ---- create infos ---- */
+
+static struct replay_creation *take_creation(struct replay_aliases *aliases, const void *data, size_t bytes)
+{
+    uint64_t hash = XXH3_64bits(data, bytes);
+    struct replay_creation *creation = lap_map_get(&aliases->creations, hash);
+    bool same = creation && creation->bytes == bytes && memcmp(creation->data, data, bytes) == 0;
+    bool named = !creation; /* of several with one hash only the first is found again */
+
+    if (same) {
+        creation->users++;
+        return creation;
+    }
+    creation = malloc(sizeof *creation + bytes);
+    if (!creation)
+        return NULL;
+    *creation = (struct replay_creation){.hash = hash, .users = 1, .bytes = bytes};
+    memcpy(creation->data, data, bytes);
+    if (named && lap_map_put(&aliases->creations, hash, creation, NULL) == LAP_ERROR_MEMORY) {
+        free(creation);
+        return NULL;
+    }
+    return creation;
+}
+
+static void drop_creation(struct replay_aliases *aliases, struct replay_creation *creation)
+{
+    if (--creation->users)
+        return;
+    if (lap_map_get(&aliases->creations, creation->hash) == creation)
+        lap_map_remove(&aliases->creations, creation->hash);
+    free(creation);
+}
+
+/* ---- groups ---- */
+
+static void link_group(struct replay_aliases *aliases, struct replay_alias_group *group)
+{
+    group->next = aliases->groups;
+    if (group->next)
+        group->next->previous = group;
+    aliases->groups = group;
+    aliases->group_count++;
+}
+
+static void unlink_group(struct replay_aliases *aliases, struct replay_alias_group *group)
+{
+    if (group->next)
+        group->next->previous = group->previous;
+    if (group->previous)
+        group->previous->next = group->next;
+    else
+        aliases->groups = group->next;
+    aliases->group_count--;
+}
+
+static void free_group(struct replay_aliases *aliases, struct replay_alias_group *group)
+{
+    struct replay_alias_member *member = group->first;
+
+    unlink_group(aliases, group);
+    while (member) {
+        struct replay_alias_member *next = member->next;
+        drop_creation(aliases, member->creation);
+        free(member);
+        member = next;
+    }
+    free(group);
+}
+
+static struct lap_tree_node **tree_of(struct replay_alias_space *space, bool opaque)
+{
+    return &space->trees[opaque];
+}
+
+static void enter_tree(struct replay_aliases *aliases, struct replay_alias_group *group)
+{
+    group->node.order = ++aliases->next_order;
+    lap_tree_insert(tree_of(group->space, group->opaque), &group->node);
+    group->space->groups++;
+}
+
+static void leave_tree(struct replay_alias_group *group)
+{
+    lap_tree_remove(tree_of(group->space, group->opaque), &group->node);
+    group->space->groups--;
+}
+
+/* The bytes that a member shares. Images of optimal tiling meet only where they begin together. */
+static void member_range(const struct replay_alias_member *member, bool opaque, uint64_t *out_begin, uint64_t *out_end)
+{
+    *out_begin = member->offset;
+    *out_end = opaque ? member->offset + 1 : member->offset + member->bytes;
+}
+
+/* Both are in no tree. The smaller one's members move, so that each moves O(log n) times. */
+static struct replay_alias_group *join(struct replay_aliases *aliases, struct replay_alias_group *a,
+                                       struct replay_alias_group *b)
+{
+    struct replay_alias_group *into = a->count >= b->count ? a : b, *from = into == a ? b : a;
+
+    for (struct replay_alias_member *member = from->first; member; member = member->next)
+        member->group = into;
+    into->last->next = from->first;
+    into->last = from->last;
+    into->count += from->count;
+    into->alive += from->alive;
+    into->alive_xor ^= from->alive_xor;
+    if (from->node.begin < into->node.begin)
+        into->node.begin = from->node.begin;
+    if (from->node.end > into->node.end)
+        into->node.end = from->node.end;
+    from->first = NULL;
+    free_group(aliases, from);
+    return into;
+}
+
+static struct replay_alias_space *space_of(struct replay_aliases *aliases, uint64_t memory)
+{
+    struct replay_alias_space *space = lap_map_get(&aliases->spaces, memory);
+
+    if (space)
+        return space;
+    space = calloc(1, sizeof *space);
+    if (!space || lap_map_put(&aliases->spaces, memory, space, NULL) != LAP_OK) {
+        free(space);
+        return NULL;
+    }
+    space->memory = memory;
+    return space;
+}
+
+static void leave_space(struct replay_aliases *aliases, struct replay_alias_space *space)
+{
+    if (space->groups)
+        return;
+    lap_map_remove(&aliases->spaces, space->memory);
+    free(space);
+}
+
+/* ---- objects ---- */
+
+enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_handle_type type, uint64_t index,
+                                   bool opaque, const void *creation, size_t bytes)
+{
+    struct lap_map *objects = &aliases->objects[kind_of(type)];
+    struct object *object;
+
+    if (lap_map_get(objects, index))
+        return LAP_OK; /* a wrong trace: playing it will say so */
+    object = calloc(1, sizeof *object);
+    if (object) {
+        object->opaque = opaque;
+        object->creation = take_creation(aliases, creation, bytes);
+    }
+    if (!object || !object->creation || lap_map_put(objects, index, object, NULL) == LAP_ERROR_MEMORY) {
+        if (object && object->creation)
+            drop_creation(aliases, object->creation);
+        free(object);
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    return LAP_OK;
+}
+
+static struct replay_alias_member *create_member(struct replay_aliases *aliases, const struct replay_alias_bind *bind,
+                                                 struct object *object, struct replay_alias_space *space)
+{
+    struct replay_alias_member *member = calloc(1, sizeof *member);
+    struct replay_alias_group *group = calloc(1, sizeof *group);
+
+    if (!member || !group) {
+        free(member);
+        free(group);
+        return NULL;
+    }
+    *member = (struct replay_alias_member){.type = bind->type,
+                                           .index = bind->index,
+                                           .plane = bind->plane,
+                                           .offset = bind->offset,
+                                           .bytes = bind->bytes,
+                                           .layout = bind->layout,
+                                           .creation = object->creation,
+                                           .group = group};
+    object->creation->users++;
+    *group = (struct replay_alias_group){.first = member,
+                                         .last = member,
+                                         .count = 1,
+                                         .opaque = object->opaque,
+                                         .space = space,
+                                         .alive = 1,
+                                         .alive_xor = (uintptr_t)member};
+    member_range(member, group->opaque, &group->node.begin, &group->node.end);
+    link_group(aliases, group);
+    return member;
+}
+
+enum lap_status replay_aliases_bind(struct replay_aliases *aliases, const struct replay_alias_bind *bind)
+{
+    struct object *object = lap_map_get(&aliases->objects[kind_of(bind->type)], bind->index);
+    struct replay_alias_member **member;
+    struct replay_alias_group *group;
+    struct lap_tree_node *node;
+    struct replay_alias_space *space;
+
+    if (!object || bind->bytes == 0 || bind->bytes > MAX_BYTES || bind->offset > MAX_BYTES)
+        return LAP_OK;
+    member = &object->members[replay_alias_plane(bind->plane)];
+    if (*member)
+        return LAP_OK;
+    space = space_of(aliases, bind->memory);
+    if (!space)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    *member = create_member(aliases, bind, object, space);
+    if (!*member) {
+        leave_space(aliases, space);
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    group = (*member)->group;
+    while ((node = lap_tree_first(*tree_of(space, group->opaque), group->node.begin, group->node.end)) != NULL) {
+        struct replay_alias_group *other =
+            (struct replay_alias_group *)((char *)node - offsetof(struct replay_alias_group, node));
+        leave_tree(other);
+        group = join(aliases, group, other);
+    }
+    enter_tree(aliases, group);
+    return LAP_OK;
+}
+
+/* What is left of a group begins and ends with the last member that is alive; as long as there are several, the bytes
+ * of those that are gone stay. */
+static void member_ends(struct replay_aliases *aliases, struct replay_alias_member *member)
+{
+    struct replay_alias_group *group = member->group;
+    struct replay_alias_space *space = group->space;
+
+    leave_tree(group);
+    group->alive--;
+    group->alive_xor ^= (uintptr_t)member;
+    if (group->alive == 1)
+        member_range((const struct replay_alias_member *)group->alive_xor, group->opaque, &group->node.begin,
+                     &group->node.end);
+    if (group->alive)
+        enter_tree(aliases, group);
+    else if (group->count == 1)
+        free_group(aliases, group);
+    leave_space(aliases, space);
+}
+
+static void end_object(struct replay_aliases *aliases, struct object *object)
+{
+    for (unsigned i = 0; i < MAX_PLANES; i++)
+        if (object->members[i])
+            member_ends(aliases, object->members[i]);
+    drop_creation(aliases, object->creation);
+    free(object);
+}
+
+void replay_aliases_remove(struct replay_aliases *aliases, enum gen_handle_type type, uint64_t index)
+{
+    struct object *object = lap_map_remove(&aliases->objects[kind_of(type)], index);
+
+    if (object)
+        end_object(aliases, object);
+}
+
+/* ---- the end ---- */
+
+static void visit_object(void *user, uint64_t key, void *value)
+{
+    end_object(user, value);
+}
+
+static void end_objects(struct replay_aliases *aliases)
+{
+    for (unsigned kind = 0; kind < 2; kind++) {
+        lap_map_each(&aliases->objects[kind], visit_object, aliases);
+        lap_map_finish(&aliases->objects[kind]);
+        lap_map_init(&aliases->objects[kind]);
+    }
+}
+
+enum lap_status replay_aliases_seal(struct replay_aliases *aliases)
+{
+    end_objects(aliases);
+    for (struct replay_alias_group *group = aliases->groups; group; group = group->next)
+        for (struct replay_alias_member *member = group->first; member; member = member->next)
+            if (lap_map_put(&aliases->found[kind_of(member->type)][replay_alias_plane(member->plane)], member->index,
+                            member, NULL) == LAP_ERROR_MEMORY)
+                return LAP_ERROR_MEMORY;
+    return LAP_OK;
+}
+
+void replay_aliases_destroy(struct replay_aliases **aliases)
+{
+    if (!*aliases)
+        return;
+    end_objects(*aliases);
+    while ((*aliases)->groups)
+        free_group(*aliases, (*aliases)->groups);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        lap_map_finish(&(*aliases)->objects[kind]);
+        for (unsigned plane = 0; plane < MAX_PLANES; plane++)
+            lap_map_finish(&(*aliases)->found[kind][plane]);
+    }
+    lap_map_finish(&(*aliases)->spaces);
+    lap_map_finish(&(*aliases)->creations);
+    free(*aliases);
+    *aliases = NULL;
+}
+
+struct replay_alias_member *replay_aliases_find(const struct replay_aliases *aliases, enum gen_handle_type type,
+                                                uint64_t index, uint32_t plane)
+{
+    return aliases ? lap_map_get(&aliases->found[kind_of(type)][replay_alias_plane(plane)], index) : NULL;
+}
+
+uint64_t replay_aliases_group_count(const struct replay_aliases *aliases)
+{
+    return aliases->group_count;
+}
+
+/* ---- the plan of one group ---- */
+
+/* Leaves out what no memory type of the others suits. */
+static uint32_t common_types(struct replay_alias_need *needs, size_t count, uint32_t types)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (needs[i].apart != REPLAY_TOGETHER)
+            continue;
+        if (needs[i].type_bits & types)
+            types &= needs[i].type_bits;
+        else
+            needs[i].apart = REPLAY_APART_TYPE;
+    }
+    return types;
+}
+
+/* The one that all others are measured by; NULL when none is left. */
+static const struct replay_alias_need *most_aligned(const struct replay_alias_need *needs, size_t count)
+{
+    const struct replay_alias_need *most = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (needs[i].apart == REPLAY_TOGETHER && (!most || needs[i].alignment > most->alignment))
+            most = &needs[i];
+    return most;
+}
+
+void replay_alias_plan(struct replay_alias_need *needs, size_t count, uint32_t types,
+                       struct replay_alias_plan *out_plan)
+{
+    struct replay_alias_plan plan = {.type_bits = common_types(needs, count, types)};
+    const struct replay_alias_need *most = most_aligned(needs, count);
+    uint64_t begin = UINT64_MAX, lead;
+
+    *out_plan = plan;
+    if (!most)
+        return;
+    plan.alignment = most->alignment ? most->alignment : 1;
+    for (size_t i = 0; i < count; i++) {
+        if (needs[i].apart != REPLAY_TOGETHER)
+            continue;
+        /* Alignments are powers of two, and this one divides the largest. */
+        if (needs[i].alignment && (needs[i].offset - most->offset) & (needs[i].alignment - 1))
+            needs[i].apart = REPLAY_APART_ALIGNMENT;
+        else if (needs[i].offset < begin)
+            begin = needs[i].offset;
+    }
+    /* The allocation is aligned, and begins so far before the first member that the most aligned one is aligned too. */
+    lead = (begin - most->offset) & (plan.alignment - 1);
+    for (size_t i = 0; i < count; i++) {
+        if (needs[i].apart != REPLAY_TOGETHER)
+            continue;
+        needs[i].place = lead + (needs[i].offset - begin);
+        if (needs[i].place + needs[i].bytes > plan.bytes)
+            plan.bytes = needs[i].place + needs[i].bytes;
+        plan.together++;
+    }
+    *out_plan = plan;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/group.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codegen/support/dictionary.h"
+#include "codegen/support/layout.h"
+#include "replayer/alias.h"
+#include "replayer/player.h"
+#include "replayer/resource.h"
+
+#define MAX_NAMED 4u /* objects in a sentence */
+
+struct replay_shared {
+    struct replay_place whole;
+    const struct replay_device *dev;
+    struct replay_alias_group *group;
+    uint64_t users;
+};
+
+/* ---- what the members will need ---- */
+
+struct question {
+    struct replay *r;
+    struct replay_device *dev;
+    struct lap_arena arena;
+};
+
+static void ask_buffer(struct question *q, struct lap_dec *dec, struct replay_alias_answer *answer)
+{
+    struct replay_needs needs;
+    VkBufferCreateInfo info;
+    VkBuffer buffer;
+
+    gen_decode_VkBufferCreateInfo(dec, &info);
+    if (dec->status != LAP_OK)
+        return;
+    if (q->dev->families_differ && info.pQueueFamilyIndices)
+        info.queueFamilyIndexCount =
+            replay_map_families(q->dev, (uint32_t *)(uintptr_t)info.pQueueFamilyIndices, info.queueFamilyIndexCount);
+    if (replay_buffer_create(q->dev, &info, &buffer) < 0)
+        return;
+    replay_buffer_needs(q->dev, buffer, &needs);
+    q->dev->vk.DestroyBuffer(q->dev->live, buffer, NULL);
+    *answer = (struct replay_alias_answer){q->dev, needs.requirements.size,           needs.requirements.alignment,
+                                           0,      needs.requirements.memoryTypeBits, needs.alone};
+}
+
+static void ask_image(struct question *q, struct lap_dec *dec, uint32_t plane, struct replay_alias_answer *answer)
+{
+    bool linear;
+    struct replay_needs needs;
+    VkImageCreateInfo info;
+    VkImage image;
+
+    gen_decode_VkImageCreateInfo(dec, &info);
+    if (dec->status != LAP_OK)
+        return;
+    if (q->dev->families_differ && info.pQueueFamilyIndices)
+        info.queueFamilyIndexCount =
+            replay_map_families(q->dev, (uint32_t *)(uintptr_t)info.pQueueFamilyIndices, info.queueFamilyIndexCount);
+    if (!replay_plane_is_valid(q->dev, &info, plane) || replay_image_create(q->dev, &info, &image) < 0)
+        return;
+    linear = info.tiling == VK_IMAGE_TILING_LINEAR;
+    replay_image_needs(q->dev, image, linear, plane, &needs);
+    *answer = (struct replay_alias_answer){
+        .device = q->dev,
+        .bytes = needs.requirements.size,
+        .alignment = needs.requirements.alignment,
+        .layout = linear ? lap_layout_hash(q->dev->live, q->dev->vk.GetImageSubresourceLayout, image, &info, plane) : 0,
+        .type_bits = needs.requirements.memoryTypeBits,
+        .alone = needs.alone,
+    };
+    q->dev->vk.DestroyImage(q->dev->live, image, NULL);
+}
+
+/* Objects that were created alike are asked once. An answer of no device: there is no such object here. */
+static const struct replay_alias_answer *ask(struct question *q, const struct replay_alias_member *member)
+{
+    struct replay_alias_answer *answer = &member->creation->answers[replay_alias_plane(member->plane)];
+    struct lap_dec_source source = lap_dictionary_source(q->r->dictionary);
+    struct lap_dec dec;
+
+    if (answer->device == q->dev)
+        return answer;
+    *answer = (struct replay_alias_answer){0};
+    lap_arena_reset(&q->arena);
+    lap_dec_init(&dec, member->creation->data, member->creation->bytes, &q->arena, &source);
+    if (member->type == GEN_HANDLE_VkBuffer)
+        ask_buffer(q, &dec, answer);
+    else
+        ask_image(q, &dec, member->plane, answer);
+    return answer;
+}
+
+/* Images that are alike and begin together share whatever the layout is. */
+static bool all_alike(const struct replay_alias_group *group)
+{
+    const struct replay_alias_member *first = group->first;
+
+    for (const struct replay_alias_member *member = first->next; member; member = member->next)
+        if (member->creation != first->creation || member->offset != first->offset || member->plane != first->plane)
+            return false;
+    return true;
+}
+
+static void ask_all(struct question *q, const struct replay_alias_group *group, struct replay_alias_need *needs)
+{
+    bool alike = all_alike(group);
+
+    for (struct replay_alias_member *member = group->first; member; member = member->next, needs++) {
+        const struct replay_alias_answer *answer = ask(q, member);
+        *needs = (struct replay_alias_need){.offset = member->offset,
+                                            .bytes = answer->bytes,
+                                            .alignment = answer->alignment,
+                                            .type_bits = answer->type_bits};
+        if (answer->alone)
+            needs->apart = REPLAY_APART_DEDICATED;
+        else if (!alike && answer->device && member->layout && member->layout != answer->layout)
+            needs->apart = REPLAY_APART_LAYOUT;
+    }
+}
+
+/* ---- saying what does not work ---- */
+
+/* Whether contents pass between a member and some other one. */
+static bool shares_contents(const struct replay_alias_member *member)
+{
+    const struct replay_alias_member *other = member->group->first;
+
+    if (!member->group->opaque || member->plane)
+        return true;
+    while (other && (other == member || (other->creation != member->creation && !other->plane)))
+        other = other->next;
+    return other != NULL;
+}
+
+static const struct replay_alias_member *partner(const struct replay_alias_member *member)
+{
+    const struct replay_alias_member *other = member->group->first, *any = other == member ? other->next : other;
+
+    while (other && (other == member || other->apart != REPLAY_TOGETHER))
+        other = other->next;
+    return other ? other : any;
+}
+
+static void say_apart(const struct replay *r, const struct replay_alias_group *group, enum replay_apart reason)
+{
+    static const char *const reasons[REPLAY_APART_COUNT] = {
+        [REPLAY_APART_DEDICATED] = "the driver wants memory for it alone",
+        [REPLAY_APART_LAYOUT] = "its rows lie differently",
+        [REPLAY_APART_TYPE] = "no memory type is good for both",
+        [REPLAY_APART_ALIGNMENT] = "it is aligned differently",
+    };
+    const struct replay_alias_member *first = NULL, *other;
+    char names[256] = "";
+    size_t length = 0;
+    uint64_t count = 0;
+
+    for (const struct replay_alias_member *member = group->first; member; member = member->next) {
+        if (member->apart != reason || !shares_contents(member))
+            continue;
+        if (!first)
+            first = member;
+        if (count++ < MAX_NAMED)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s:%" PRIu64, count > 1 ? ", " : "",
+                                       gen_handle_names[member->type], member->index);
+    }
+    if (!first)
+        return;
+    if (count > MAX_NAMED)
+        snprintf(names + length, sizeof names - length, " (%" PRIu64 " objects)", count);
+    other = partner(first);
+    lap_log(r->log, LAP_LOG_WARNING,
+            "%s can't lie in one memory with %s:%" PRIu64
+            " here (%s): what the device writes through one is not seen through the other",
+            names, gen_handle_names[other->type], other->index, reasons[reason]);
+}
+
+/* ---- the allocation ---- */
+
+static uint32_t usable_types(const struct replay_device *dev, const struct replay_alias_group *group,
+                             VkMemoryPropertyFlags wanted)
+{
+    const VkPhysicalDeviceMemoryProperties *memory = &dev->instance->memory;
+    uint32_t types = 0;
+
+    /* Updates of buffers and linear images are written straight; every device has such a type for them. */
+    for (uint32_t i = 0; i < memory->memoryTypeCount; i++)
+        if (group->opaque || !(wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
+            memory->memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+            types |= 1u << i;
+    return types;
+}
+
+static enum lap_status plan(struct replay *r, struct replay_device *dev, struct replay_alias_group *group,
+                            VkMemoryPropertyFlags wanted)
+{
+    struct replay_alias_need *needs = calloc(group->count, sizeof *needs), *need = needs;
+    struct question q = {.r = r, .dev = dev};
+
+    if (!needs)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    lap_arena_init(&q.arena, (size_t)1 << 24);
+    ask_all(&q, group, needs);
+    lap_arena_finish(&q.arena);
+    replay_alias_plan(needs, group->count, usable_types(dev, group, wanted), &group->plan);
+    for (struct replay_alias_member *member = group->first; member; member = member->next, need++) {
+        member->apart = need->apart;
+        member->place = need->place;
+    }
+    free(needs);
+    group->device = dev;
+    for (enum replay_apart reason = REPLAY_TOGETHER + 1; reason < REPLAY_APART_COUNT; reason++)
+        say_apart(r, group, reason);
+    return LAP_OK;
+}
+
+static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct replay_alias_group *group,
+                                VkMemoryPropertyFlags wanted)
+{
+    struct replay_needs needs = {.requirements = {group->plan.bytes, group->plan.alignment, group->plan.type_bits},
+                                 .wanted = wanted,
+                                 .linear = !group->opaque};
+    struct replay_shared *shared = calloc(1, sizeof *shared);
+    enum lap_status status;
+
+    if (!shared)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    status = replay_place_alloc(r, dev, &needs, &shared->whole);
+    /* Once for all members: who comes later finds what the others wrote. */
+    if (status == LAP_OK && needs.linear && shared->whole.host && (wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        status = replay_place_write(r, dev, &shared->whole, 0, NULL, shared->whole.bytes);
+    if (status != LAP_OK) {
+        replay_place_free(dev, &shared->whole);
+        free(shared);
+        return status;
+    }
+    shared->dev = dev;
+    shared->group = group;
+    group->shared = shared;
+    return LAP_OK;
+}
+
+/* What was asked for beforehand holds for the object itself, too; but a trace may say anything. */
+static bool fits(const struct replay_shared *shared, const struct replay_alias_member *member,
+                 const struct replay_needs *needs)
+{
+    const VkMemoryRequirements *req = &needs->requirements;
+
+    return !needs->alone && req->memoryTypeBits >> shared->whole.type & 1 &&
+           ((shared->whole.offset + member->place) & (req->alignment - 1)) == 0 &&
+           member->place <= shared->whole.bytes && req->size <= shared->whole.bytes - member->place;
+}
+
+enum lap_status replay_group_place(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
+                                   uint64_t index, const struct replay_needs *needs, struct replay_place *out_place)
+{
+    struct replay_alias_member *member = replay_aliases_find(r->aliases, type, index, needs->plane);
+    struct replay_alias_group *group = member ? member->group : NULL;
+    enum lap_status status = LAP_OK;
+
+    *out_place = (struct replay_place){0};
+    if (!group)
+        return LAP_END;
+    if (!group->device)
+        status = plan(r, dev, group, needs->wanted);
+    if (status != LAP_OK)
+        return status;
+    if (group->device != dev || group->plan.together < 2 || member->apart != REPLAY_TOGETHER)
+        return LAP_END;
+    if (!group->shared)
+        status = allocate(r, dev, group, needs->wanted);
+    if (status != LAP_OK)
+        return status;
+    if (!fits(group->shared, member, needs)) {
+        if (group->shared->users == 0) {
+            group->shared->users = 1;
+            replay_group_leave(dev, group->shared);
+        }
+        return LAP_END;
+    }
+    *out_place = group->shared->whole;
+    out_place->pool = NULL;
+    out_place->shared = group->shared;
+    out_place->offset += member->place;
+    out_place->bytes = needs->requirements.size;
+    if (out_place->host)
+        out_place->host += member->place;
+    group->shared->users++;
+    return LAP_OK;
+}
+
+void replay_group_leave(struct replay_device *dev, struct replay_shared *shared)
+{
+    if (--shared->users)
+        return;
+    shared->group->shared = NULL;
+    replay_place_free(dev, &shared->whole);
+    free(shared);
+}
