@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 LAYER_FOLDERS = [Path("/usr/share/vulkan/explicit_layer.d"), Path("/usr/local/share/vulkan/explicit_layer.d"),
@@ -74,23 +74,24 @@ class Recorder:
     layer: str | None = None
     manifests: Path | None = None
     extension: str = ""
+    settings: dict[str, str] = field(default_factory=dict)  # more environment
 
     def environment(self, trace: Path) -> dict[str, str]:
         if not self.layer:
             return {}
         environment = {"VK_INSTANCE_LAYERS": self.layer, "VK_LAYER_PATH": str(self.manifests)}
         if self.name == "lapilli":
-            return {**environment, "LAPILLI_FILE": str(trace)}
-        return {**environment, "GFXRECON_CAPTURE_FILE": str(trace), "GFXRECON_CAPTURE_FILE_TIMESTAMP": "false",
+            return {**environment, **self.settings, "LAPILLI_FILE": str(trace)}
+        return {**environment, **self.settings, "GFXRECON_CAPTURE_FILE": str(trace), "GFXRECON_CAPTURE_FILE_TIMESTAMP": "false",
                 "GFXRECON_LOG_LEVEL": "error"}
 
 
-def lapilli(build: Path) -> Recorder:
+def lapilli(build: Path, settings: dict[str, str]) -> Recorder:
     version = subprocess.run([build / "bin/lapilli", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return Recorder("lapilli", version, "VK_LAYER_LAPILLI_capture", build / "share/vulkan/explicit_layer.d", "lapilli")
+    return Recorder("lapilli", version, "VK_LAYER_LAPILLI_capture", build / "share/vulkan/explicit_layer.d", "lapilli", settings)
 
 
-def gfxreconstruct() -> Recorder:
+def gfxreconstruct(settings: dict[str, str]) -> Recorder:
     name = "VK_LAYER_LUNARG_gfxreconstruct"
     for folder in LAYER_FOLDERS:
         for manifest in sorted(folder.glob("*.json")):
@@ -99,7 +100,7 @@ def gfxreconstruct() -> Recorder:
             except (OSError, ValueError, KeyError):
                 continue
             if isinstance(layer, dict) and layer.get("name") == name:
-                return Recorder("gfxreconstruct", layer["description"].split("Version ")[-1], name, folder, "gfxr")
+                return Recorder("gfxreconstruct", layer["description"].split("Version ")[-1], name, folder, "gfxr", settings)
     raise Unavailable("gfxreconstruct is not installed (Debian package gfxreconstruct)")
 
 

@@ -94,7 +94,9 @@ def text(measured: Measured, lines: list[Line], recorders: list[str]) -> str:
     head = f"{workload.name}: {workload.what}"
     if measured.skipped:
         return f"{head}\n  skipped: {measured.skipped}\n"
-    where = " on " + ", ".join(part for part in (measured.driver, measured.device) if part)
+    short = measured.short.get("lapilli")
+    watch = f"write watch {short.info['write_watch']}" if short and short.info and workload.kind == "memory" else ""
+    where = f"\n  {', '.join(part for part in (measured.driver, measured.device, watch) if part)}"
     rows = [["", *["no layer" if r == BASE else r for r in recorders], "lapilli / gfxr."]]
     for line in lines:
         name = f"{line.name}, {line.unit}" if line.unit else line.name

@@ -115,6 +115,8 @@ def parse() -> argparse.Namespace:
                         help="lavapipe, swiftshader, mock, system (what the loader finds), or the path of a driver's manifest; by default "
                              "lavapipe for memory and, where it is installed, the mock driver for the cost of calls")
     parser.add_argument("--recorders", default=",".join(RECORDERS), metavar="LIST", help="by default %(default)s")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
+                        help="an option of a recorder, as its environment variable: LAPILLI_WRITE_WATCH=compare; no others are passed on")
     parser.add_argument("--quick", action="store_true", help="small sizes, few frames, one round: shows that everything works, no more")
     parser.add_argument("--timeout", type=float, default=180, metavar="SECONDS", help="of one run of a program (%(default)s)")
     parser.add_argument("--folder", type=Path, help="where traces are written and removed again (a new one under TMPDIR)")
@@ -124,19 +126,23 @@ def parse() -> argparse.Namespace:
     options.runs = options.runs or (1 if options.quick else 5)
     options.out = options.out or options.build / "bench.json"
     unknown = set(options.recorders.split(",")) - set(RECORDERS)
+    for setting in options.settings:
+        if not re.fullmatch(r"(LAPILLI|GFXRECON)_\w+=.*", setting):
+            parser.error(f"--set takes LAPILLI_NAME=VALUE or GFXRECON_NAME=VALUE, not {setting}")
     if unknown or options.runs < 1:
         parser.error(f"there is no recorder {', '.join(sorted(unknown))}" if unknown else "--runs needs a number above 0")
     return options
 
 
-def find_recorders(wanted: list[str], build: Path) -> tuple[list[Recorder], list[str]]:
+def find_recorders(wanted: list[str], build: Path, settings: dict[str, str]) -> tuple[list[Recorder], list[str]]:
     found, missing = [], []
     for name in RECORDERS:
         if name == BASE:  # everything is compared with it
             found.append(Recorder(BASE, ""))
         elif name in wanted:
             try:
-                found.append(lapilli(build) if name == "lapilli" else gfxreconstruct())
+                own = {key: value for key, value in settings.items() if key.startswith("LAPILLI_") == (name == "lapilli")}
+                found.append(lapilli(build, own) if name == "lapilli" else gfxreconstruct(own))
             except Unavailable as why:
                 missing.append(str(why))
     return found, missing
@@ -153,14 +159,15 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="lapilli-bench-", dir=options.folder) as folder:
         options.folder = Path(folder).resolve()
-        recorders, missing = find_recorders(options.recorders.split(","), options.build)
+        recorders, missing = find_recorders(options.recorders.split(","), options.build, dict(s.split("=", 1) for s in options.settings))
         about = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "machine": machine(options.folder),
                  "recorders": {r.name: r.version for r in recorders if r.name != BASE}, "missing": missing,
-                 "options": {"runs": options.runs, "quick": options.quick, "workload": options.workload, "driver": options.driver}}
+                 "options": {"runs": options.runs, "quick": options.quick, "workload": options.workload, "driver": options.driver,
+                             "set": options.settings}}
         host = about["machine"]
         print(f"{about['when']}, {host['cpu']}, {host['processors']} processors, Linux {host['kernel']}, load {host['load_at_start']:.1f}, "
               f"traces on {host['traces_on']}")
-        print(", ".join(f"{name} {version}" for name, version in about["recorders"].items()) + f"; {options.runs} rounds"
+        print(", ".join(f"{name} {version}" for name, version in about["recorders"].items()) + f"; {options.runs} rounds" + "".join(f", {setting}" for setting in options.settings)
               + ("; --quick: sizes and frames are smaller than said below, and the figures mean nothing" if options.quick else ""))
         print("".join(f"{line}\n" for line in missing))
         runner = Runner(options.build, options.folder, options.timeout)

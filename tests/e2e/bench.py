@@ -55,6 +55,11 @@ def random_writes_replay(context: Context) -> None:
 def options(context: Context) -> None:
     bench(context, "--workload", "no-such-workload", expect=2)
     bench(context, "--recorders", "no-such-recorder", expect=2)
+    bench(context, "--set", "NO_SUCH_THING=1", expect=2)
+    found, = bench(context, "--workload", "^tiny-submits$", "--set", "LAPILLI_COMPRESSION=none")["workloads"]
+    plain, = bench(context, "--workload", "^tiny-submits$")["workloads"]
+    sizes = [workload["rounds"][0]["lapilli"]["trace_bytes"] for workload in (found, plain)]
+    check(sizes[0] > sizes[1], f"--set changes nothing: {sizes}")
     found, = bench(context, "--workload", "^tiny-submits$", "--driver", "no-such-driver", expect=1)["workloads"]
     check("no-such-driver" in found["skipped"], f"{found['skipped']}")
 
