@@ -159,7 +159,7 @@ SUBMITS = [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submi
 
 def map_random(mib: int, frames: int) -> Workload:
     return Workload(f"map-random-{mib}", f"a persistent coherent map of {mib} MiB, 64 writes of 64 to 1024 bytes a frame, one submit",
-                    ["map_random", "--size-mib", str(mib)], ["--size-mib", str(min(mib, 64 if mib < 1024 else 128))],
+                    ["map_random", "--size-mib", str(mib)], ["--size-mib", str(max(16, mib // 32))],
                     [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=frames)
 
 
