@@ -74,6 +74,25 @@ static void describe_device(const struct layer_device *dev)
     cJSON_Delete(info);
 }
 
+/* How many mappings could not be watched is known at the end. */
+static void describe_mappings(const struct layer_device *dev)
+{
+    const char *reason;
+    struct lap_watch_counts counts = lap_memtrack_watch_counts(dev->memtrack, &reason);
+    cJSON *info = cJSON_CreateObject();
+    char *text;
+
+    cJSON_AddNumberToObject(info, "mappings", (double)counts.mappings);
+    cJSON_AddNumberToObject(info, "mappings_compared", (double)counts.compared);
+    if (reason)
+        cJSON_AddStringToObject(info, "mappings_compared_reason", reason);
+    text = cJSON_PrintUnformatted(info);
+    if (text)
+        layer_recording_info(text);
+    cJSON_free(text);
+    cJSON_Delete(info);
+}
+
 static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_physical_device *gpu,
                         PFN_vkGetDeviceProcAddr next, const VkDeviceCreateInfo *info)
 {
@@ -199,6 +218,8 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
     remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);
     remove_dispatchable(dev, GEN_HANDLE_VkQueue);
     layer_objects_finish(dev);
+    if (dev->memtrack)
+        describe_mappings(dev);
     lap_memtrack_destroy(&dev->memtrack);
     pthread_mutex_destroy(&dev->submit_mutex);
     pthread_mutex_destroy(&dev->slots_mutex);

@@ -74,41 +74,32 @@ static struct lap_mem *touched_to_scan(const struct lap_touched *touched)
     return to_scan.first;
 }
 
-struct merge_pieces {
-    struct lap_mem *mem;
-    uint64_t begin, end;
-    struct lap_collect_stats *stats;
-};
-
-static void scan_merged(struct merge_pieces *merge)
+static void add_piece_todo(void *context, struct lap_tree_node *node)
 {
-    const struct lap_mem *mem = merge->mem;
-    uint64_t begin = merge->begin > mem->map_begin ? merge->begin : mem->map_begin;
-    uint64_t end = merge->end < mem->map_end ? merge->end : mem->map_end;
-    lap_mem_scan(merge->mem, begin, end, merge->stats);
-}
-
-/* Pieces come by ascending begin. */
-static void merge_piece(void *context, struct lap_tree_node *node)
-{
-    struct merge_pieces *merge = context;
-    if (!LAP_PIECE_OF_MEM(node)->object->readable)
-        return;
-    if (node->begin > merge->end) {
-        scan_merged(merge);
-        merge->begin = node->begin;
-        merge->end = node->end;
-    } else if (node->end > merge->end) {
-        merge->end = node->end;
-    }
+    struct to_scan *to_scan = context;
+    uint64_t begin = to_scan->begin > node->begin ? to_scan->begin : node->begin;
+    uint64_t end = to_scan->end < node->end ? to_scan->end : node->end;
+    if (LAP_PIECE_OF_MEM(node)->object->readable && !lap_interval_add(&to_scan->mem->todo, begin, end))
+        lap_memtrack_break(to_scan->mem->tracker);
 }
 
 /* Only where objects are: the rest is found when an object is bound there, or at unmap. */
 static void scan_objects(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
-    struct merge_pieces merge = {.mem = mem, .stats = stats};
-    lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, merge_piece, &merge);
-    scan_merged(&merge);
+    struct to_scan to_scan = {.mem = mem, .begin = mem->map_begin, .end = mem->map_end};
+    if (!mem->pieces)
+        return;
+    if (mem->watch->exact) { /* by what was written, not by what is bound */
+        uint64_t end = mem->pieces->max_end < mem->map_end ? mem->pieces->max_end : mem->map_end;
+        lap_mem_take(mem, mem->map_begin, end);
+        while (lap_interval_first_in(&mem->candidates, to_scan.begin, end, &to_scan.begin, &to_scan.end)) {
+            lap_tree_visit(mem->pieces, to_scan.begin, to_scan.end, add_piece_todo, &to_scan);
+            to_scan.begin = to_scan.end;
+        }
+    } else {
+        lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, add_piece_todo, &to_scan);
+    }
+    lap_mem_scan_todo(mem, false, stats);
 }
 
 static void scan(struct collect *collect, const struct lap_touched *touched)
@@ -116,19 +107,16 @@ static void scan(struct collect *collect, const struct lap_touched *touched)
     struct lap_memtrack *tracker = collect->tracker;
     struct lap_mem *mem;
     if (!touched || touched->everything) {
-        for (mem = tracker->mems; mem; mem = mem->next)
+        for (mem = tracker->mems; mem; mem = mem->next) {
+            if (touched && mem->pieces)
+                mem->device_anywhere = true;
             if (exposed(mem))
                 scan_objects(mem, collect->stats);
+        }
         return;
     }
-    for (mem = touched_to_scan(touched); mem; mem = mem->next_todo) {
-        uint64_t begin, end, from = 0;
-        while (lap_interval_next(&mem->todo, from, &begin, &end)) {
-            lap_mem_scan(mem, begin, end, collect->stats);
-            from = end;
-        }
-        lap_interval_clear(&mem->todo);
-    }
+    for (mem = touched_to_scan(touched); mem; mem = mem->next_todo)
+        lap_mem_scan_todo(mem, true, collect->stats);
 }
 
 /* ---- emitting ---- */
@@ -249,13 +237,6 @@ static void each_written_range(const struct lap_touched *touched,
     }
 }
 
-/* From now on the device may have written here, though the program does not know yet. */
-static void expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
-{
-    if (!lap_interval_add(&mem->device, begin, end))
-        lap_memtrack_break(mem->tracker);
-}
-
 /* ---- */
 
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
@@ -276,7 +257,7 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
             emit_touched(&collect, touched);
     }
     if (touched && tracker->failed == LAP_OK && collect.status == LAP_OK)
-        each_written_range(touched, expect_device);
+        each_written_range(touched, lap_mem_expect_device);
     if (tracker->failed != LAP_OK)
         collect.status = lap_fail(tracker->failed, "out of memory while tracking what the program writes");
     lap_memtrack_unlock(tracker);

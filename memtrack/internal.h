@@ -26,7 +26,10 @@ struct lap_memtrack {
     pthread_mutex_t mutex;
     const struct lap_watch_ops *watch;
     void *watch_context;
-    const char *watch_reason;
+    int process; /* that made it */
+    char watch_reason[256];
+    struct lap_watch_counts watch_counts;
+    char compared_reason[160]; /* of the first mapping that could not be watched */
     const struct lap_log *log;
     uint64_t atom_bytes;
     uint32_t gap_bytes;
@@ -48,12 +51,15 @@ struct lap_mem {
     struct lap_shadow shadow;
     struct lap_interval written;    /* W: bytes that the host wrote last */
     struct lap_interval device;     /* D: bytes that the device wrote, or was told to write, after the host did */
-    struct lap_interval seen;       /* bytes that were mapped at some time (LAP_MEM_FRESH only) */
+    struct lap_interval unread;     /* U: bytes of D that are newer than the shadow */
+    struct lap_interval seen;       /* bytes that were read when they were mapped */
     struct lap_interval busy;       /* bytes that submitted work may be writing now: not to be compared */
     struct lap_interval candidates; /* reported by the watch and not compared yet */
     struct lap_interval todo;       /* to scan in the collect that is under way */
     struct lap_mem *next_todo;
     struct lap_tree_node *pieces; /* lap_piece.in_mem */
+    bool
+        device_anywhere; /* work that may have written it in places that nobody named was submitted since it was read */
     bool mapped;
     unsigned char *pointer; /* of map_begin */
     uint64_t map_begin, map_end;
@@ -82,7 +88,7 @@ struct lap_piece {
 #define LAP_PIECE_OF_MEM(node)    ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_mem)))
 #define LAP_PIECE_OF_OBJECT(node) ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_object)))
 
-/* tracker.c. No lock is held. `ops` NULL: compare. */
+/* tracker.c. No lock is held. `ops` has begun, and ends with the tracker. */
 enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,
                                             void *context, const char *reason,
                                             struct lap_memtrack **out) LAP_MUST_CHECK;
@@ -101,12 +107,21 @@ static inline void lap_memtrack_unlock(const struct lap_memtrack *tracker)
 
 /* scan.c. All ranges lie inside the mapping. */
 void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
+/* The same for all of mem->todo, which is empty afterwards. take: the watch has not been asked yet. */
+void lap_mem_scan_todo(struct lap_mem *mem, bool take, struct lap_collect_stats *stats);
+/* Asks the watch: what it reports of [begin, end) becomes candidates. Only where the watch is exact. */
+void lap_mem_take(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* What is there now is no host write; bytes that are as the host wrote them stay the host's. */
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The same for what the watch reports of the range; what it doesn't has not changed. */
+void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* Reads what the device wrote while it was not mapped. */
+void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* Submitted work will write the range, sometime before it is known to have finished. The range may pass the mapping. */
+void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* What is there now came from the device, all of it. The range may pass the mapping. */
 void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* What is there counts as written by host, whatever the watch says; the shadow is taken to be zero where it is not
- * known. */
+/* What differs from the shadow counts as written by the host, whatever the watch says. */
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 
 /* object.c */

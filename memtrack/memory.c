@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ void lap_mem_destroy(struct lap_mem **mem)
     lap_shadow_finish(&old->shadow);
     lap_interval_finish(&old->written);
     lap_interval_finish(&old->device);
+    lap_interval_finish(&old->unread);
     lap_interval_finish(&old->seen);
     lap_interval_finish(&old->busy);
     lap_interval_finish(&old->candidates);
@@ -71,19 +73,74 @@ static void first_sight(struct lap_mem *mem, uint64_t begin, uint64_t end)
     lap_mem_baseline(mem, begin, end);
 }
 
+/* Reads all that is mapped. */
 static void take_baseline(struct lap_mem *mem)
 {
     uint64_t begin = mem->map_begin, from, to;
-    if (mem->flags & LAP_MEM_FRESH) {
-        while (lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
-            lap_mem_baseline(mem, begin, from);
+    while (lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
+        lap_mem_baseline(mem, begin, from);
+        if (mem->flags & LAP_MEM_FRESH)
             first_sight(mem, from, to);
-            begin = to;
-        }
-        if (!lap_interval_add(&mem->seen, mem->map_begin, mem->map_end))
-            lap_memtrack_break(mem->tracker);
+        else
+            lap_mem_baseline(mem, from, to);
+        begin = to;
     }
     lap_mem_baseline(mem, begin, mem->map_end);
+    if (!lap_interval_add(&mem->seen, mem->map_begin, mem->map_end))
+        lap_memtrack_break(mem->tracker);
+}
+
+static void read_piece(void *context, struct lap_tree_node *node)
+{
+    struct lap_mem *mem = context;
+    uint64_t begin = node->begin > mem->map_begin ? node->begin : mem->map_begin;
+    uint64_t end = node->end < mem->map_end ? node->end : mem->map_end;
+    if (!LAP_PIECE_OF_MEM(node)->object->readable)
+        return;
+    if (mem->device_anywhere)
+        lap_mem_baseline(mem, begin, end);
+    else
+        lap_mem_read_device(mem, begin, end);
+}
+
+/* With a watch that reports all that is written from now on, only what the shadow can't know is read: imported memory
+ * at its first map, and what the device wrote meanwhile. See "What a map reads" in docs/memory.md. */
+static void take_least_baseline(struct lap_mem *mem)
+{
+    uint64_t begin = mem->map_begin, from, to;
+    while (!(mem->flags & LAP_MEM_FRESH) && lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
+        lap_mem_baseline(mem, from, to);
+        begin = to;
+        if (!lap_interval_add(&mem->seen, from, to))
+            lap_memtrack_break(mem->tracker);
+    }
+    if (mem->device_anywhere || !lap_interval_empty(&mem->unread))
+        lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, read_piece, mem);
+}
+
+/* Watched first, read second: a write in between is in the baseline and reported. The program has not got its pointer
+ * yet, but memory that was imported has other users. */
+static void watch_mapping(struct lap_mem *mem)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    mem->watch = tracker->watch;
+    mem->region = NULL;
+    tracker->watch_counts.mappings++;
+    if (mem->watch->arm(tracker->watch_context, mem->pointer, (size_t)(mem->map_end - mem->map_begin), &mem->region) <
+        0) {
+        if (tracker->watch_counts.compared++ == 0) {
+            snprintf(tracker->compared_reason, sizeof(tracker->compared_reason), "%s", lap_error_message());
+            lap_log(tracker->log, LAP_LOG_INFO, "a mapping is compared: %s", tracker->compared_reason);
+        }
+        mem->watch = &lap_watch_compare;
+        mem->region = NULL;
+    }
+    if (mem->watch->exact)
+        take_least_baseline(mem);
+    else
+        take_baseline(mem);
+    if (mem->map_begin == 0 && mem->map_end == mem->bytes)
+        mem->device_anywhere = false;
 }
 
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes)
@@ -103,15 +160,7 @@ enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset,
     mem->pointer = pointer;
     mem->map_begin = offset;
     mem->map_end = offset + bytes;
-    mem->watch = tracker->watch;
-    mem->region = NULL;
-    /* Watched first, read second: a write in between is in the baseline and reported. The program has not got its
-     * pointer yet, but memory that was imported has other users. */
-    if (mem->watch->arm(tracker->watch_context, pointer, (size_t)bytes, &mem->region) < 0) {
-        mem->watch = &lap_watch_compare;
-        mem->region = NULL;
-    }
-    take_baseline(mem);
+    watch_mapping(mem);
     if (tracker->failed != LAP_OK) {
         mem->watch->disarm(mem->region);
         mem->mapped = false;
@@ -122,21 +171,27 @@ out:
     return status;
 }
 
-/* Between maps only what the host wrote has to be known: everything else is compared with nothing but the next
- * baseline, for which any old value does. */
+/* Between maps only what the host wrote has to be known, and, if the next map is not to read it again, what the device
+ * wrote. Everything else is compared with nothing but the next baseline, for which any old value does. */
 static void forget_unwritten(struct lap_mem *mem)
 {
-    uint64_t begin = mem->map_begin, from, to;
-    while (lap_interval_first_hole(&mem->written, begin, mem->map_end, &from, &to)) {
+    uint64_t first = mem->map_begin / LAP_SHADOW_PAGE, end = (mem->map_end + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
+    bool keep_device = mem->watch->exact;
+    while (lap_shadow_next_owned(&mem->shadow, &first, end)) {
         /* A page may also hold bytes outside the mapping that the host wrote through an earlier one. */
-        uint64_t first = from / LAP_SHADOW_PAGE, end = (to + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
-        if (first < end &&
-            lap_interval_intersects(&mem->written, first * LAP_SHADOW_PAGE, (first + 1) * LAP_SHADOW_PAGE))
-            first++;
-        if (first < end && lap_interval_intersects(&mem->written, (end - 1) * LAP_SHADOW_PAGE, end * LAP_SHADOW_PAGE))
-            end--;
-        lap_shadow_drop(&mem->shadow, first, end);
-        begin = to;
+        uint64_t begin = first * LAP_SHADOW_PAGE, page_end = begin + LAP_SHADOW_PAGE, from, to;
+        first++;
+        if (lap_interval_intersects(&mem->written, begin, page_end) ||
+            (keep_device && lap_interval_intersects(&mem->device, begin, page_end)))
+            continue;
+        lap_shadow_drop(&mem->shadow, begin / LAP_SHADOW_PAGE, first);
+        if (!(mem->flags & LAP_MEM_FRESH) && !lap_interval_remove(&mem->seen, begin, page_end))
+            lap_memtrack_break(mem->tracker);
+        while (lap_interval_first_in(&mem->device, begin, page_end, &from, &to)) {
+            if (!lap_interval_add(&mem->unread, from, to))
+                lap_memtrack_break(mem->tracker);
+            begin = to;
+        }
     }
 }
 
@@ -147,6 +202,8 @@ void lap_mem_unmap(struct lap_mem *mem)
     if (mem->mapped) {
         if (mem->flags & LAP_MEM_HOST_COHERENT)
             lap_mem_scan(mem, mem->map_begin, mem->map_end, &tracker->since);
+        else if (mem->watch->exact) /* stored and never flushed: the next map does not look for it */
+            lap_mem_baseline_written(mem, mem->map_begin, mem->map_end);
         mem->watch->disarm(mem->region);
         mem->mapped = false;
         lap_interval_clear(&mem->candidates);
@@ -199,7 +256,11 @@ void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
     if (mem->flags & LAP_MEM_HOST_COHERENT)
         return;
     lap_memtrack_lock(mem->tracker);
-    if (clip_to_mapping(mem, offset, bytes, &offset, &end))
+    if (!clip_to_mapping(mem, offset, bytes, &offset, &end))
+        ;
+    else if (mem->watch->exact && !mem->device_anywhere)
+        lap_mem_baseline_written(mem, offset, end);
+    else
         lap_mem_baseline(mem, offset, end);
     lap_memtrack_unlock(mem->tracker);
 }

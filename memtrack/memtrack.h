@@ -45,6 +45,13 @@ const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker);
 /* The lock of all that a tracker has, for whoever holds it around a fork() and makes it anew in the child. */
 pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker);
 
+/* How many mappings there were so far, and how many of them could not be watched and were compared instead. The reason
+ * is the first one's, or NULL; owned by the tracker. */
+struct lap_watch_counts {
+    uint64_t mappings, compared;
+};
+struct lap_watch_counts lap_memtrack_watch_counts(const struct lap_memtrack *tracker, const char **out_reason);
+
 /* ---- memory ---- */
 
 enum lap_mem_flags {

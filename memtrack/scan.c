@@ -32,7 +32,8 @@ static void piece_drop(void *context, struct lap_tree_node *node)
 static void host_wrote(struct lap_mem *mem, struct span span)
 {
     if (!lap_interval_add(&mem->written, span.begin, span.end) ||
-        !lap_interval_remove(&mem->device, span.begin, span.end))
+        !lap_interval_remove(&mem->device, span.begin, span.end) ||
+        !lap_interval_remove(&mem->unread, span.begin, span.end))
         lap_memtrack_break(mem->tracker);
     lap_tree_visit(mem->pieces, span.begin, span.end, piece_add, &span);
 }
@@ -96,11 +97,33 @@ static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
     *span = (struct span){begin, end};
 }
 
+/* Bytes that the device wrote, that nobody has read since, in a page that the host wrote: any of them may be the
+ * host's, so all count as such. It happens only where no readable object lay when the memory was mapped. */
+static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    uint64_t from, to;
+    while (lap_interval_first_in(&mem->unread, begin, end, &from, &to)) {
+        for (begin = from; begin < to; begin += part_of_page(begin, to)) {
+            unsigned char *known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
+            if (!known) {
+                lap_memtrack_break(mem->tracker);
+                return;
+            }
+            memcpy(known + begin % LAP_SHADOW_PAGE, live_bytes(mem, begin), part_of_page(begin, to));
+        }
+        stats->changed_bytes += to - from;
+        host_wrote(mem, (struct span){from, to});
+        if (mem->tracker->failed != LAP_OK)
+            return;
+    }
+}
+
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     struct lap_memtrack *tracker = mem->tracker;
     struct joiner joiner = {.mem = mem, .stats = stats};
     stats->scanned_bytes += end - begin;
+    take_unread(mem, begin, end, stats);
     while (begin < end && tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;
         if (!is_known(mem, begin, bytes)) {
@@ -138,43 +161,95 @@ static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, stru
         lap_mem_compare(mem, begin, end, stats);
 }
 
-struct scan {
-    struct lap_mem *mem;
-    uint64_t begin, end;
-    struct lap_collect_stats *stats;
-};
+/* ---- what the watch says ---- */
 
-static void scan_report(void *context, const void *reported, size_t bytes)
+static void add_candidate(void *context, const void *reported, size_t bytes)
 {
-    struct scan *scan = context;
-    struct lap_mem *mem = scan->mem;
-    uint64_t begin = mem->map_begin + (uint64_t)((const unsigned char *)reported - mem->pointer), end = begin + bytes;
-    uint64_t inner_begin = begin > scan->begin ? begin : scan->begin, inner_end = end < scan->end ? end : scan->end;
-    if (inner_begin >= inner_end)
-        inner_begin = inner_end = end;
-    /* Pages are taken whole: what they hold besides the range that is scanned now must not be forgotten. */
-    if (!lap_interval_add(&mem->candidates, begin, inner_begin) || !lap_interval_add(&mem->candidates, inner_end, end))
+    struct lap_mem *mem = context;
+    uint64_t begin = mem->map_begin + (uint64_t)((const unsigned char *)reported - mem->pointer);
+    if (!lap_interval_add(&mem->candidates, begin, begin + bytes))
         lap_memtrack_break(mem->tracker);
-    if (inner_begin < inner_end)
-        compare_idle(mem, inner_begin, inner_end, scan->stats);
+}
+
+void lap_mem_take(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (begin < end &&
+        mem->watch->take(mem->region, live_bytes(mem, begin), (size_t)(end - begin), add_candidate, mem) < 0)
+        add_candidate(mem, live_bytes(mem, begin), (size_t)(end - begin));
+}
+
+/* Takes the next candidates in [*begin, end) out of the set. */
+static bool next_candidate(struct lap_mem *mem, uint64_t *begin, uint64_t end, uint64_t *out_begin, uint64_t *out_end)
+{
+    if (!lap_interval_first_in(&mem->candidates, *begin, end, out_begin, out_end))
+        return false;
+    *begin = *out_end;
+    if (lap_interval_remove(&mem->candidates, *out_begin, *out_end))
+        return true;
+    lap_memtrack_break(mem->tracker);
+    return false;
+}
+
+static void compare_candidates(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    uint64_t from, to;
+    while (next_candidate(mem, &begin, end, &from, &to))
+        compare_idle(mem, from, to, stats);
 }
 
 void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
-    struct scan scan = {mem, begin, end, stats};
-    uint64_t from, to, at = begin;
     if (begin >= end)
         return;
-    while (lap_interval_first_in(&mem->candidates, at, end, &from, &to)) {
-        if (!lap_interval_remove(&mem->candidates, from, to)) {
-            lap_memtrack_break(mem->tracker);
-            return;
-        }
-        compare_idle(mem, from, to, stats);
-        at = to;
+    if (mem->watch->exact) {
+        lap_mem_take(mem, begin, end);
+        compare_candidates(mem, begin, end, stats);
+        return;
     }
-    if (mem->watch->take(mem->region, live_bytes(mem, begin), (size_t)(end - begin), scan_report, &scan) < 0)
-        compare_idle(mem, begin, end, stats);
+    /* Candidates are what was busy last time; all of it is looked at now. */
+    if (!lap_interval_remove(&mem->candidates, begin, end))
+        lap_memtrack_break(mem->tracker);
+    compare_idle(mem, begin, end, stats);
+}
+
+/* To ask for two ranges costs a system call more than to ask for one; to ask for what lies between costs a nanosecond
+ * or two a page. */
+#define TAKE_GAP_BYTES (UINT64_C(1) << 20)
+
+static void take_todo(struct lap_mem *mem)
+{
+    uint64_t begin = 0, end = 0, from, to, at = 0;
+    while (lap_interval_next(&mem->todo, at, &from, &to)) {
+        if (begin == end || from - end > TAKE_GAP_BYTES) {
+            lap_mem_take(mem, begin, end);
+            begin = from;
+        }
+        at = end = to;
+    }
+    lap_mem_take(mem, begin, end);
+}
+
+void lap_mem_scan_todo(struct lap_mem *mem, bool take, struct lap_collect_stats *stats)
+{
+    uint64_t begin, end, from = 0;
+    if (mem->watch->exact && take)
+        take_todo(mem);
+    while (lap_interval_next(&mem->todo, from, &begin, &end)) {
+        if (mem->watch->exact)
+            compare_candidates(mem, begin, end, stats);
+        else
+            lap_mem_scan(mem, begin, end, stats);
+        from = end;
+    }
+    lap_interval_clear(&mem->todo);
+}
+
+/* ---- what is no host write ---- */
+
+static void was_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (!lap_interval_remove(&mem->unread, begin, end))
+        lap_memtrack_break(mem->tracker);
 }
 
 /* Makes the shadow what the mapping holds. */
@@ -195,6 +270,7 @@ static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     struct lap_memtrack *tracker = mem->tracker;
+    was_read(mem, begin, end);
     while (begin < end && tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;
         if (is_known(mem, begin, bytes)) {
@@ -218,21 +294,57 @@ void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
     }
 }
 
-void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    if (begin >= end)
-        return;
-    device_wrote(mem, (struct span){begin, end});
-    if (!mem->mapped) /* the shadow is behind, and is never sent: nothing in it is pending. The next map replaces it. */
-        return;
-    if (begin < mem->map_begin)
-        begin = mem->map_begin;
-    if (end > mem->map_end)
-        end = mem->map_end;
+    uint64_t from, to;
+    lap_mem_take(mem, begin, end);
+    while (next_candidate(mem, &begin, end, &from, &to))
+        lap_mem_baseline(mem, from, to);
+}
+
+static void make_known(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
     while (begin < end && mem->tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end);
         if (!is_known(mem, begin, bytes))
             copy_to_shadow(mem, begin, bytes);
         begin += bytes;
     }
+}
+
+void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    uint64_t from, to;
+    while (lap_interval_first_in(&mem->unread, begin, end, &from, &to)) {
+        make_known(mem, from, to);
+        was_read(mem, from, to);
+        begin = to;
+        if (mem->tracker->failed != LAP_OK)
+            return;
+    }
+}
+
+void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    uint64_t before = mem->mapped && mem->map_begin < end ? mem->map_begin : end;
+    uint64_t after = mem->mapped && mem->map_end > begin ? mem->map_end : begin;
+    if (!lap_interval_add(&mem->device, begin, end) || !lap_interval_add(&mem->unread, begin, before) ||
+        !lap_interval_add(&mem->unread, after, end))
+        lap_memtrack_break(mem->tracker);
+}
+
+void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (begin >= end)
+        return;
+    device_wrote(mem, (struct span){begin, end});
+    lap_mem_expect_device(mem, begin, end);
+    if (!mem->mapped) /* the shadow is behind, and is never sent: nothing in it is pending. The next map reads it. */
+        return;
+    if (begin < mem->map_begin)
+        begin = mem->map_begin;
+    if (end > mem->map_end)
+        end = mem->map_end;
+    was_read(mem, begin, end);
+    make_known(mem, begin, end);
 }

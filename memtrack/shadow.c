@@ -91,6 +91,21 @@ void lap_shadow_drop(struct lap_shadow *shadow, uint64_t first, uint64_t end)
     }
 }
 
+bool lap_shadow_next_owned(const struct lap_shadow *shadow, uint64_t *page, uint64_t end)
+{
+    uint64_t leaves = shadow->leaves ? leaf_count(shadow) : 0;
+    while (*page < end && *page / LEAF_PAGES < leaves) {
+        const struct lap_shadow_leaf *leaf = shadow->leaves[*page / LEAF_PAGES];
+        if (!leaf)
+            *page = (*page / LEAF_PAGES + 1) * LEAF_PAGES;
+        else if (leaf->pages[*page % LEAF_PAGES])
+            return true;
+        else
+            ++*page;
+    }
+    return false;
+}
+
 void lap_shadow_read(const struct lap_shadow *shadow, uint64_t offset, void *to, size_t bytes)
 {
     unsigned char *at = to;

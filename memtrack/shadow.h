@@ -6,6 +6,7 @@
 #ifndef LAP_MEMTRACK_SHADOW_H
 #define LAP_MEMTRACK_SHADOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,9 @@ unsigned char *lap_shadow_own(struct lap_shadow *shadow, uint64_t page);
 
 /* Makes pages [first, end) zero again and gives their storage back. */
 void lap_shadow_drop(struct lap_shadow *shadow, uint64_t first, uint64_t end);
+
+/* Moves *page to the first page in [*page, end) that takes storage. False: there is none. */
+bool lap_shadow_next_owned(const struct lap_shadow *shadow, uint64_t *page, uint64_t end);
 
 void lap_shadow_read(const struct lap_shadow *shadow, uint64_t offset, void *to, size_t bytes);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "memtrack/internal.h"
 
@@ -13,9 +15,10 @@ enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *o
     *out = NULL;
     if (!tracker)
         return lap_fail(LAP_ERROR_MEMORY, "no memory for a memory tracker");
-    tracker->watch = ops ? ops : &lap_watch_compare;
+    tracker->watch = ops;
     tracker->watch_context = context;
-    tracker->watch_reason = reason;
+    tracker->process = getpid();
+    snprintf(tracker->watch_reason, sizeof(tracker->watch_reason), "%s", reason);
     tracker->log = options->log;
     tracker->atom_bytes = options->non_coherent_atom_bytes ? options->non_coherent_atom_bytes : 1;
     tracker->gap_bytes = options->coalesce_gap_bytes ? options->coalesce_gap_bytes : DEFAULT_GAP_BYTES;
@@ -27,19 +30,19 @@ enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *o
     return LAP_OK;
 }
 
-static const char *const reasons[] = {
-    [LAP_WATCH_AUTO] = "the only write watch of this build",
-    [LAP_WATCH_PAGEMAP] = "pagemap was asked for, but this build has no pagemap watch: mapped memory is compared",
-    [LAP_WATCH_MPROTECT] = "mprotect was asked for, but this build has no mprotect watch: mapped memory is compared",
-    [LAP_WATCH_COMPARE] = "asked for",
-};
-
 enum lap_status lap_memtrack_create(const struct lap_memtrack_options *options, struct lap_memtrack **out)
 {
+    char reason[sizeof((*out)->watch_reason)];
+    const struct lap_watch_ops *ops;
+    enum lap_status status;
     *out = NULL;
-    if ((unsigned)options->watch >= sizeof(reasons) / sizeof(reasons[0]))
+    if ((unsigned)options->watch > LAP_WATCH_COMPARE)
         return lap_fail(LAP_ERROR_ARGUMENT, "no write watch has the number %u", (unsigned)options->watch);
-    return lap_memtrack_create_watched(options, NULL, NULL, reasons[options->watch], out);
+    ops = lap_watch_choose(options->watch, reason, sizeof(reason));
+    status = lap_memtrack_create_watched(options, ops, NULL, reason, out);
+    if (status != LAP_OK && ops->end)
+        ops->end();
+    return status;
 }
 
 void lap_memtrack_destroy(struct lap_memtrack **tracker)
@@ -55,6 +58,8 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
         struct lap_mem *mem = old->mems;
         lap_mem_destroy(&mem);
     }
+    if (old->watch->end && old->process == getpid()) /* a child's copy has begun nothing */
+        old->watch->end();
     pthread_mutex_destroy(&old->mutex);
     free(old->chunk);
     free(old);
@@ -74,6 +79,17 @@ const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker)
 pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker)
 {
     return &tracker->mutex;
+}
+
+struct lap_watch_counts lap_memtrack_watch_counts(const struct lap_memtrack *tracker, const char **out_reason)
+{
+    struct lap_watch_counts counts;
+    lap_memtrack_lock(tracker);
+    counts = tracker->watch_counts;
+    if (out_reason)
+        *out_reason = counts.compared ? tracker->compared_reason : NULL;
+    lap_memtrack_unlock(tracker);
+    return counts;
 }
 
 void lap_memtrack_break(struct lap_memtrack *tracker)

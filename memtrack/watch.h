@@ -3,28 +3,36 @@
  * watch: which pages of a mapping may have been written since they were last asked for. A back end narrows down what
  * has to be compared; it never decides that something changed, so reporting too much costs time and nothing else.
  *
- * Every call is made under the tracker's mutex. The program's threads may write to the range at any time, also during
- * a call; the rule that makes this safe: take() rearms a page before it reports it, and the caller reads a page only
+ * Every call is made under the tracker's mutex. pagemap and mprotect have one object a process, because pages are the
+ * process's and several memories, of several trackers, may lie in one: it has a mutex of its own, taken inside the
+ * tracker's and never the other way round. The program's threads may write to the range at any time, also during a
+ * call; the rule that makes this safe: take() rearms a page before it reports it, and the caller reads a page only
  * after it was reported. So a write lands in the bytes that are read now or in the next report, or in both.
  */
 #ifndef LAP_MEMTRACK_WATCH_H
 #define LAP_MEMTRACK_WATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "memtrack/memtrack.h"
 
 /* One run of bytes that may have been written. Inside the armed range; may pass the range that was asked for, because a
- * back end takes and rearms whole pages. */
+ * back end takes and rearms whole pages. Must not call the watch. */
 typedef void (*lap_watch_report_fn)(void *context, const void *begin, size_t bytes);
 
 struct lap_watch_ops {
     const char *name;
 
+    /* take() reports only pages that were written, so what it doesn't report need not be read. Without it take()
+     * reports exactly what was asked for. */
+    bool exact;
+
     /* Starts to watch [begin, begin + bytes); neither need be page-aligned. Until it returns, nothing is known; from
-     * then on every write is reported. *out_region is handed to the other calls. An error leaves nothing behind; the
-     * tracker then compares this mapping. `context` is what came with the ops. */
+     * then on every write is reported. *out_region is handed to the other calls. An error leaves nothing behind but a
+     * sentence (lap_error_message); the tracker then compares this mapping. `context` is what came with the ops. */
     enum lap_status (*arm)(void *context, void *begin, size_t bytes, void **out_region);
 
     /* Reports what may have been written in [begin, begin + bytes) since it was armed or last reported, in any order,
@@ -34,9 +42,25 @@ struct lap_watch_ops {
 
     /* Stops watching; the range is still mapped. */
     void (*disarm)(void *region);
+
+    /* A tracker begins to use the back end, or no longer does: probes, and opens or installs what it needs. On an error
+     * (with a sentence) nothing was begun. NULL: nothing to do. */
+    enum lap_status (*begin)(void);
+    void (*end)(void);
 };
 
 /* Says "all of it" every time. Works anywhere, and costs a read of every byte that is asked for. */
 extern const struct lap_watch_ops lap_watch_compare;
+
+/* userfaultfd in WP_ASYNC mode and the PAGEMAP_SCAN ioctl (Linux 6.7): no signal, no thread; writes by system calls are
+ * seen as well. */
+extern const struct lap_watch_ops lap_watch_pagemap;
+
+/* Read-only pages and a SIGSEGV handler. System calls that write into watched memory fail with EFAULT, so it is used
+ * only when it is asked for. */
+extern const struct lap_watch_ops lap_watch_mprotect;
+
+/* Picks a back end, which has begun: end() it. reason gets a sentence. Never fails: there is always compare. */
+const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *reason, size_t reason_bytes);
 
 #endif

@@ -105,7 +105,9 @@ static void put_uses(cJSON *object, const struct lap_uses *uses)
 
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
 {
-    static const char *const texts[] = {"write_watch", "write_watch_reason", "layer_version", "registry"};
+    static const char *const texts[] = {"write_watch", "write_watch_reason", "mappings_compared_reason",
+                                        "layer_version", "registry"};
+    static const char *const numbers[] = {"mappings", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
     const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");
@@ -138,6 +140,11 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
         put_text(where, machine[i], info_text(recorded_on, machine[i]));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         put_text(object, texts[i], info_text(info, texts[i]));
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, numbers[i]);
+        cJSON_AddItemToObjectCS(object, numbers[i],
+                                cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
+    }
     put_uses(object, &pass->uses);
     return object;
 }
@@ -182,6 +189,7 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
+    const cJSON *compared = cJSON_GetObjectItemCaseSensitive(json, "mappings_compared");
 
     printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version,
            summary->complete ? "complete" : "incomplete");
@@ -194,6 +202,11 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     show_text("write watch", info_text(json, "write_watch"));
     if (watch_reason && *watch_reason)
         show_text("", watch_reason);
+    if (cJSON_IsNumber(compared) && compared->valuedouble > 0) {
+        printf("%-14s%.0f of %.0f mappings were compared instead\n", "", compared->valuedouble,
+               cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mappings")));
+        show_text("", info_text(json, "mappings_compared_reason"));
+    }
     printf("%-14s%" PRIu64 "\n", "frames", summary->frames);
     printf("%-14s%zu\n", "threads", threads);
     printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "memtrack/watch.h"
+
+#include <stdio.h>
+
+static enum lap_status begin(const struct lap_watch_ops *ops)
+{
+    return ops->begin ? ops->begin() : LAP_OK;
+}
+
+const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *reason, size_t reason_bytes)
+{
+    switch (kind) {
+    case LAP_WATCH_AUTO:
+    case LAP_WATCH_PAGEMAP:
+        if (begin(&lap_watch_pagemap) == LAP_OK) {
+            snprintf(reason, reason_bytes, "%s",
+                     kind == LAP_WATCH_AUTO ? "the kernel tells which pages were written" : "asked for");
+            return &lap_watch_pagemap;
+        }
+        snprintf(reason, reason_bytes, "%spagemap does not work here: %s",
+                 kind == LAP_WATCH_AUTO ? "" : "pagemap was asked for, but ", lap_error_message());
+        return &lap_watch_compare;
+    case LAP_WATCH_MPROTECT:
+        if (begin(&lap_watch_mprotect) == LAP_OK) {
+            snprintf(reason, reason_bytes,
+                     "asked for; system calls that write into mapped memory (read, recv, ...) fail with EFAULT, and a "
+                     "program that replaces the SIGSEGV handler may crash");
+            return &lap_watch_mprotect;
+        }
+        snprintf(reason, reason_bytes, "mprotect was asked for, but does not work here: %s", lap_error_message());
+        return &lap_watch_compare;
+    case LAP_WATCH_COMPARE:
+        break;
+    }
+    snprintf(reason, reason_bytes, "asked for");
+    return &lap_watch_compare;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's own record of writes. A userfaultfd in WP_ASYNC mode write-protects pages; the first store to one, also
+ * one by a system call, makes it writable again inside the fault and leaves it marked. PAGEMAP_SCAN then finds the
+ * marked pages and protects them again in one step, which is atomic for each page.
+ *
+ * One userfaultfd and one open pagemap a process, from the first arm on until the last tracker is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "memtrack/watch_region.h"
+
+/* ---- the kernel's interface, for headers that are older than Linux 6.7 ---- */
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
+#endif
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+
+/* Laid out as the kernel's struct page_region and struct pm_scan_arg; names of our own, so that both may be there. */
+struct scanned_run {
+    __u64 start, end, categories;
+};
+struct scan_argument {
+    __u64 size, flags, start, end, walk_end, vec, vec_len, max_pages;
+    __u64 category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN_PAGEMAP     _IOWR('f', 16, struct scan_argument)
+#define SCAN_WP_MATCHING 1u  /* PM_SCAN_WP_MATCHING */
+#define SCAN_CHECK_ASYNC 2u  /* PM_SCAN_CHECK_WPASYNC: an error where the range is not watched */
+#define CATEGORY_WRITTEN 2u  /* PAGE_IS_WRITTEN */
+#define CATEGORY_HUGE    64u /* PAGE_IS_HUGE */
+#define RUNS_A_CALL      256u
+
+struct files {
+    int fault, pagemap; /* -1: not open */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct files files = {-1, -1};
+static struct lap_watch_regions regions;
+static unsigned users; /* trackers */
+
+/* The files watch the memory of this process: a child of fork() that used them would change its parent's, and the mutex
+ * may have been held when it was copied. 0: nobody uses the back end. */
+static atomic_int owner;
+
+static bool is_child(void)
+{
+    int process = atomic_load_explicit(&owner, memory_order_relaxed);
+    return process != 0 && process != getpid();
+}
+
+static enum lap_status refuse_child(void)
+{
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "a child of fork() has no write watch");
+}
+
+/* ---- system calls ---- */
+
+static void close_files(struct files *f)
+{
+    if (f->fault >= 0)
+        close(f->fault);
+    if (f->pagemap >= 0)
+        close(f->pagemap);
+    *f = (struct files){-1, -1};
+}
+
+static enum lap_status open_files(struct files *f)
+{
+    struct uffdio_api api = {.api = UFFD_API,
+                             .features =
+                                 UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+    int error;
+    f->fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+    if (f->fault < 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd: %s", strerror(errno));
+    if (ioctl(f->fault, UFFDIO_API, &api) != 0) {
+        error = errno;
+        close_files(f);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd can't write-protect asynchronously (Linux 6.7): %s",
+                        strerror(error));
+    }
+    f->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (f->pagemap < 0) {
+        error = errno;
+        close_files(f);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "/proc/self/pagemap: %s", strerror(error));
+    }
+    return LAP_OK;
+}
+
+static int protect(const struct files *f, uint64_t begin, uint64_t end)
+{
+    struct uffdio_writeprotect argument = {.range = {begin, end - begin}, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
+    int result;
+    do
+        result = ioctl(f->fault, UFFDIO_WRITEPROTECT, &argument);
+    while (result != 0 && errno == EAGAIN);
+    return result;
+}
+
+static void unregister(const struct files *f, uint64_t begin, uint64_t end)
+{
+    struct uffdio_range range = {begin, end - begin};
+    ioctl(f->fault, UFFDIO_UNREGISTER, &range); /* fails where the driver has unmapped already: nothing is left there */
+}
+
+/* One step of a scan: how many runs were stored, < 0 on an error. *at is moved. */
+static int scan_step(const struct files *f, struct scan_argument *argument, struct scanned_run *runs, uint64_t *at,
+                     uint64_t end)
+{
+    int count;
+    argument->size = sizeof(*argument);
+    argument->start = *at;
+    argument->end = end;
+    argument->walk_end = 0;
+    argument->vec = (uintptr_t)runs;
+    argument->vec_len = RUNS_A_CALL;
+    do
+        count = ioctl(f->pagemap, SCAN_PAGEMAP, argument);
+    while (count < 0 && errno == EINTR);
+    if (count >= 0 && argument->walk_end <= *at) { /* no progress: a part of a hugetlb page */
+        errno = EINVAL;
+        return -1;
+    }
+    *at = argument->walk_end;
+    return count;
+}
+
+/* The kernel protects a whole huge page at once, and would report all of it for each byte. Protecting one page of it
+ * splits it. */
+static void split_huge_pages(const struct files *f, uint64_t begin, uint64_t end)
+{
+    uint64_t page = lap_watch_page_bytes(), huge = page / sizeof(uint64_t) * page, at = begin;
+    struct scanned_run runs[RUNS_A_CALL];
+    struct scan_argument argument = {.category_mask = CATEGORY_HUGE, .return_mask = CATEGORY_HUGE};
+    while (at < end) {
+        int count = scan_step(f, &argument, runs, &at, end);
+        if (count < 0)
+            return; /* as it is, then: more is reported than need be */
+        for (int i = 0; i < count; i++)
+            for (uint64_t first = runs[i].start; first < runs[i].end; first = (first / huge + 1) * huge)
+                protect(f, first, first + page);
+    }
+}
+
+static int watch_pages(const struct files *f, uint64_t begin, uint64_t end)
+{
+    struct uffdio_register argument = {.range = {begin, end - begin}, .mode = UFFDIO_REGISTER_MODE_WP};
+    if (ioctl(f->fault, UFFDIO_REGISTER, &argument) != 0)
+        return -1;
+    split_huge_pages(f, begin, end);
+    if (protect(f, begin, end) != 0) {
+        int error = errno;
+        unregister(f, begin, end);
+        errno = error;
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- the probe ---- */
+
+static bool finds(const struct files *f, uint64_t begin, uint64_t end, uint64_t page_begin, uint64_t page_end)
+{
+    struct scanned_run runs[RUNS_A_CALL];
+    struct scan_argument argument = {.flags = SCAN_WP_MATCHING | SCAN_CHECK_ASYNC,
+                                     .category_mask = CATEGORY_WRITTEN,
+                                     .return_mask = CATEGORY_WRITTEN};
+    int count = scan_step(f, &argument, runs, &begin, end);
+    if (page_begin == page_end)
+        return count == 0;
+    return count == 1 && runs[0].start == page_begin && runs[0].end == page_end;
+}
+
+static enum lap_status try_scratch(const struct files *f, unsigned char *scratch, uint64_t page)
+{
+    uint64_t begin = (uintptr_t)scratch, end = begin + 4 * page;
+    volatile unsigned char *bytes = scratch;
+    int fds[2];
+    bool read_seen;
+    bytes[0] = 1; /* one page has storage, the others don't */
+    if (watch_pages(f, begin, end) != 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "memory can't be watched: %s", strerror(errno));
+    if (!finds(f, begin, end, 0, 0))
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "PAGEMAP_SCAN does not work: %s", strerror(errno));
+    bytes[page] = 1;
+    if (!finds(f, begin, end, begin + page, begin + 2 * page) || !finds(f, begin, end, 0, 0))
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "a write was not seen");
+    bytes[0] = bytes[page - 1];
+    if (!finds(f, begin, end, begin, begin + page))
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "a write to a page that was used before was not seen");
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return LAP_OK; /* out of descriptors: what can't be tried here is tried by the program */
+    read_seen = write(fds[1], "x", 1) == 1 && read(fds[0], scratch + 2 * page, 1) == 1 &&
+                finds(f, begin, end, begin + 2 * page, begin + 3 * page);
+    close(fds[0]);
+    close(fds[1]);
+    return read_seen ? LAP_OK : lap_fail(LAP_ERROR_UNSUPPORTED, "a write by a system call was not seen");
+}
+
+static enum lap_status probe(void)
+{
+    struct files f = {-1, -1};
+    uint64_t page = lap_watch_page_bytes();
+    enum lap_status status = open_files(&f);
+    void *scratch;
+    if (status != LAP_OK)
+        return status;
+    scratch = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED) {
+        status = lap_fail(LAP_ERROR_MEMORY, "no page to try it on");
+    } else {
+        status = try_scratch(&f, scratch, page);
+        munmap(scratch, 4 * page);
+    }
+    close_files(&f);
+    return status;
+}
+
+/* ---- the operations ---- */
+
+/* A program may have closed all descriptors that it did not open, and got the same numbers again. */
+static void forget_foreign_file(int *fd, const char *expected)
+{
+    char path[64], name[128];
+    ssize_t length;
+    if (*fd < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+    length = readlink(path, name, sizeof(name) - 1);
+    name[length > 0 ? length : 0] = '\0';
+    if (!strstr(name, expected))
+        *fd = -1;
+}
+
+static void close_own_files(void)
+{
+    forget_foreign_file(&files.fault, "[userfaultfd]");
+    forget_foreign_file(&files.pagemap, "/pagemap");
+    close_files(&files);
+}
+
+/* The first tracker that a child of fork() makes: what its parent watched is not watched here. */
+static void leave_parent(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+    close_own_files();
+    regions.tree = NULL;
+    users = 0;
+    atomic_store(&owner, 0);
+}
+
+static enum lap_status pagemap_begin(void)
+{
+    enum lap_status status;
+    if (is_child())
+        leave_parent();
+    pthread_mutex_lock(&mutex);
+    status = probe();
+    if (status == LAP_OK && users++ == 0)
+        atomic_store(&owner, getpid());
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+static void pagemap_end(void)
+{
+    pthread_mutex_lock(&mutex);
+    if (--users == 0) {
+        close_own_files();
+        atomic_store(&owner, 0);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+static void disown(const struct lap_watch_region *region, uint64_t stop)
+{
+    uint64_t page = lap_watch_page_bytes(), at = lap_watch_page_floor(region->node.begin, page), begin, end;
+    while (lap_watch_region_own_pages(&regions, &at, stop, &begin, &end))
+        unregister(&files, begin, end);
+}
+
+static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, void **out_region)
+{
+    struct lap_watch_region *region;
+    enum lap_status status = LAP_OK;
+    uint64_t page = lap_watch_page_bytes(), at, end, from, to;
+    if (is_child())
+        return refuse_child();
+    region = lap_watch_region_create(begin, bytes);
+    if (!region)
+        return LAP_ERROR_MEMORY;
+    pthread_mutex_lock(&mutex);
+    if (files.fault < 0)
+        status = open_files(&files);
+    at = lap_watch_page_floor(region->node.begin, page);
+    end = lap_watch_page_ceil(region->node.end, page);
+    while (status == LAP_OK && lap_watch_region_own_pages(&regions, &at, end, &from, &to))
+        if (watch_pages(&files, from, to) != 0) {
+            status = lap_fail(LAP_ERROR_UNSUPPORTED, "the kernel can't watch this memory: %s", strerror(errno));
+            disown(region, from);
+        }
+    if (status == LAP_OK) {
+        lap_watch_region_insert(&regions, region);
+        *out_region = region;
+    } else {
+        lap_watch_region_destroy(region);
+    }
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+static void ignore(void *context, const void *begin, size_t bytes) {}
+
+static enum lap_status pagemap_take(void *armed, const void *begin, size_t bytes, lap_watch_report_fn report,
+                                    void *report_context)
+{
+    struct lap_watch_region *region = armed;
+    uint64_t page = lap_watch_page_bytes(), first = (uintptr_t)begin, end = first + bytes, at;
+    struct scanned_run runs[RUNS_A_CALL];
+    struct scan_argument argument = {.flags = SCAN_WP_MATCHING | SCAN_CHECK_ASYNC,
+                                     .category_mask = CATEGORY_WRITTEN,
+                                     .return_mask = CATEGORY_WRITTEN};
+    enum lap_status status = LAP_OK;
+    if (lap_watch_region_inherited(region))
+        return refuse_child();
+    pthread_mutex_lock(&mutex);
+    lap_watch_region_left(region, first, end, report, report_context);
+    at = lap_watch_page_floor(first, page);
+    end = lap_watch_page_ceil(end, page);
+    while (at < end) {
+        int count = scan_step(&files, &argument, runs, &at, end);
+        if (count < 0) {
+            /* What was taken before it failed is not known: it may have been written, for all that lies there. */
+            lap_watch_region_found(&regions, region, at, end, ignore, NULL);
+            status = lap_fail(LAP_ERROR_IO, "PAGEMAP_SCAN: %s", strerror(errno));
+            break;
+        }
+        for (int i = 0; i < count; i++)
+            lap_watch_region_found(&regions, region, runs[i].start, runs[i].end, report, report_context);
+    }
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+static void pagemap_disarm(void *armed)
+{
+    struct lap_watch_region *region = armed;
+    if (lap_watch_region_inherited(region))
+        return;
+    pthread_mutex_lock(&mutex);
+    lap_watch_region_remove(&regions, region);
+    disown(region, lap_watch_page_ceil(region->node.end, lap_watch_page_bytes()));
+    lap_watch_region_destroy(region);
+    pthread_mutex_unlock(&mutex);
+}
+
+const struct lap_watch_ops lap_watch_pagemap = {.name = "pagemap",
+                                                .exact = true,
+                                                .arm = pagemap_arm,
+                                                .take = pagemap_take,
+                                                .disarm = pagemap_disarm,
+                                                .begin = pagemap_begin,
+                                                .end = pagemap_end};
