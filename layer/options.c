@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
+#include "trace/writer.h"
 
 /* The layer utilities' reader of vk_layer_settings.txt (libVkLayer_utils); its header is C++. */
 const char *getLayerOption(const char *option);
@@ -90,6 +91,17 @@ static bool set_compression(struct layer_options *options, const char *text)
     return strcmp(text, "none") == 0 || strcmp(text, "lz4") == 0;
 }
 
+static bool set_queue(struct layer_options *options, const char *text)
+{
+    char *end;
+    unsigned long megabytes = strtoul(text, &end, 10);
+    bool good = *text >= '0' && *text <= '9' && *end == '\0' && megabytes <= 65536 &&
+                (megabytes == 0 || megabytes >= 16) && megabytes <= SIZE_MAX >> 21;
+    if (good)
+        options->queue_bytes = megabytes ? (size_t)megabytes << 20 : LAP_WRITER_NO_QUEUE;
+    return good;
+}
+
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -140,6 +152,7 @@ static const struct option table[] = {
     {"LAPILLI_FILE", "file", "%e.lapilli", "path of the trace: %p pid, %e program, %t time, %n number", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
     {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4 or none", set_compression},
+    {"LAPILLI_QUEUE", "queue", "256", "0 or 16 to 65536 MiB", set_queue},
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
     {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},

@@ -27,6 +27,7 @@ struct layer_options {
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum lap_chunk_codec codec;
+    size_t queue_bytes; /* as in lap_writer_options */
     enum lap_log_level log_level;
     struct layer_frame_list screenshots;
     char *screenshot_dir;

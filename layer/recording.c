@@ -169,6 +169,7 @@ static void open_file(void)
         .structs = {gen_struct_names, GEN_STRUCT_COUNT},
         .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
         .codec = layer.options.codec,
+        .queue_bytes = layer.options.queue_bytes,
         .log = &layer.log,
     };
     struct lap_writer *writer = NULL;

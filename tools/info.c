@@ -133,6 +133,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
     put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
     put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
     put_text(object, "program", info_text(info, "program"));
     cJSON_AddItemToObjectCS(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
     where = cJSON_AddObjectToObject(object, "recorded_on");
@@ -222,6 +223,9 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     printf(" (");
     show_bytes(summary->raw_bytes);
     printf(" before compression)\n");
+    if (summary->counters[LAP_COUNTER_WAITED_US])
+        printf("%-14s%.1f ms for the disk, in recording threads\n", "waited",
+               (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000);
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
         printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",
                summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -19,12 +21,25 @@ _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
 #define LAST_WAIT   INT64_C(1000000000) /* for all locks together, when the process ends */
 #define NANOSECONDS INT64_C(1000000000)
+#define PAGE        ((size_t)4096)
+#define STACK_BYTES ((size_t)256 << 10)
 
 /* Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which would end the program that is being recorded. */
 static bool past_size_limit(uint64_t end)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
+}
+
+/* strerror without its translation, which allocates. */
+static const char *error_text(int error)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+    const char *text = strerrordesc_np(error);
+    return text ? text : "unknown error";
+#else
+    return strerror(error);
+#endif
 }
 
 /* Writes both runs of bytes at `offset`, whole or not at all as far as the caller can tell; 0 or an errno. */
@@ -88,16 +103,34 @@ static void make_uuid(uint8_t uuid[16])
     uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
-enum lap_status lap_output_create(struct lap_output *output, const char *path, enum lap_chunk_codec codec)
+/* For packing and for the headers, once and for all. */
+static bool allocate(struct lap_output *output)
+{
+    size_t scratch = lap_chunk_scratch_bytes(LAP_CHUNK_MAX_RAW);
+    size_t headers = LAP_INDEX_RECORDS * LAP_CHUNK_HEADER_BYTES, index_scratch = lap_chunk_scratch_bytes(headers);
+    size_t ends[3] = {scratch, scratch + index_scratch, scratch + index_scratch + headers};
+    for (int i = 0; i < 3; i++)
+        ends[i] = (ends[i] + (size_t)(i + 1) * PAGE) & ~(PAGE - 1);
+    output->memory_bytes = ends[2];
+    void *memory = mmap(NULL, ends[2], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    output->memory = output->scratch = memory;
+    output->index_scratch = output->memory + ends[0];
+    output->headers = output->memory + ends[1];
+    return true;
+}
+
+enum lap_status lap_output_create(struct lap_output *output, const char *path, const struct lap_output_options *options)
 {
     memset(output, 0, sizeof(*output));
     output->fd = -1;
-    output->codec = codec;
+    output->options = *options;
     pthread_mutex_init(&output->mutex, NULL);
     enum lap_status status;
 
     output->path = strdup(path);
-    if (!output->path) {
+    if (!output->path || !allocate(output)) {
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
         goto fail;
     }
@@ -120,9 +153,7 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, e
     output->bytes = sizeof(stored);
     return LAP_OK;
 fail:
-    if (output->fd >= 0)
-        close(output->fd);
-    output->fd = -1;
+    lap_output_abandon(output);
     lap_output_release(output);
     return status;
 }
@@ -133,6 +164,7 @@ void lap_output_hurry(struct lap_output *output)
     int64_t none = 0;
     clock_gettime(CLOCK_REALTIME, &now);
     atomic_compare_exchange_strong(&output->deadline, &none, now.tv_sec * NANOSECONDS + now.tv_nsec + LAST_WAIT);
+    lap_queue_end(&output->queue);
 }
 
 bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex)
@@ -142,6 +174,24 @@ bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex)
         return pthread_mutex_lock(mutex) == 0;
     struct timespec limit = {.tv_sec = deadline / NANOSECONDS, .tv_nsec = deadline % NANOSECONDS};
     return pthread_mutex_timedlock(mutex, &limit) == 0;
+}
+
+static bool is_hurried(struct lap_output *output)
+{
+    return atomic_load_explicit(&output->deadline, memory_order_relaxed) != 0;
+}
+
+/* The helper thread may be writing to a slow disk; no signal handler interrupts it, so it comes to an end. */
+static bool lock_file(struct lap_output *output)
+{
+    bool locked = lap_output_lock(output, &output->mutex);
+    while (!locked && atomic_load(&output->busy)) {
+        struct timespec limit;
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec++;
+        locked = pthread_mutex_timedlock(&output->mutex, &limit) == 0;
+    }
+    return locked;
 }
 
 /* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.
@@ -154,7 +204,7 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
     int error = write_at(output->fd, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, header->stored_bytes);
     if (error) {
         cut(output->fd, output->bytes);
-        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, strerror(error));
+        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, error_text(error));
     }
     output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
     return LAP_OK;
@@ -171,12 +221,9 @@ static enum lap_status write_index(struct lap_output *output)
                                       .last = output->records + output->chunks - 1,
                                       .epoch = output->index_at,
                                       .frame = output->frames};
-    uint8_t *scratch = malloc(lap_chunk_scratch_bytes(raw_bytes));
-    if (!scratch)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    const uint8_t *stored = lap_chunk_pack(&header, output->codec, output->headers, raw_bytes, scratch);
+    const uint8_t *stored =
+        lap_chunk_pack(&header, output->options.codec, output->headers, raw_bytes, output->index_scratch);
     enum lap_status status = write_chunk(output, &header, stored);
-    free(scratch);
     if (status != LAP_OK)
         return status;
     output->records += output->chunks;
@@ -193,14 +240,6 @@ static enum lap_status append(struct lap_output *output, const struct lap_chunk_
         enum lap_status status = write_index(output);
         if (status != LAP_OK)
             return status;
-    }
-    if (output->chunks == output->capacity) {
-        size_t capacity = output->capacity ? output->capacity * 2 : 256;
-        uint8_t *headers = realloc(output->headers, capacity * LAP_CHUNK_HEADER_BYTES);
-        if (!headers)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        output->headers = headers;
-        output->capacity = capacity;
     }
     enum lap_status status = write_chunk(output, header, stored);
     if (status == LAP_OK)
@@ -237,8 +276,7 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
     if (status != LAP_OK)
         status = write_end(output, &end, false);
-    close(output->fd);
-    output->fd = -1;
+    lap_output_abandon(output);
     return status;
 }
 
@@ -259,50 +297,85 @@ static void give_up(struct lap_output *output, enum lap_status status)
     (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
 }
 
-/* mark: the payload is a frame mark. */
-static enum lap_status pack_and_append(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
-                                       size_t raw_bytes, const struct lap_totals *mark)
+/* Packs a payload, unless that is done, and appends it; the mutex is held. mark: of a frame mark. */
+static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, bool packed,
+                                     const uint8_t *payload, size_t bytes, const struct lap_totals *mark)
 {
-    uint8_t *scratch = NULL;
-    enum lap_status status = LAP_OK;
-    const uint8_t *stored = NULL;
-    if (output->codec != LAP_CODEC_NONE) {
-        scratch = malloc(lap_chunk_scratch_bytes(raw_bytes));
-        if (!scratch)
-            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    }
-    header->frame = output->frames;
-    if (status == LAP_OK)
-        stored = lap_chunk_pack(header, output->codec, raw, raw_bytes, scratch);
-
-    if (!lap_output_lock(output, &output->mutex)) {
-        free(scratch);
+    if (output->fd < 0)
         return LAP_ERROR_STOPPED;
+    header->frame = output->frames;
+    if (!packed)
+        payload = lap_chunk_pack(header, output->options.codec, payload, bytes, output->scratch);
+    enum lap_status status = append(output, header, payload);
+    if (status != LAP_OK) {
+        give_up(output, status);
+        lap_queue_close(&output->queue);
+    } else if (mark) {
+        output->frames++;
+        output->mark_bytes = output->bytes;
+        output->mark_chunks = output->chunks;
+        output->mark_index_chunks = output->index_chunks;
+        output->mark_totals = *mark;
     }
-    if (output->fd < 0) {
-        status = LAP_ERROR_STOPPED;
-    } else {
-        if (status == LAP_OK)
-            status = append(output, header, stored);
-        if (status != LAP_OK) {
-            give_up(output, status);
-        } else if (mark) {
-            output->frames++;
-            output->mark_bytes = output->bytes;
-            output->mark_chunks = output->chunks;
-            output->mark_index_chunks = output->index_chunks;
-            output->mark_totals = *mark;
-        }
+    return status;
+}
+
+/* Writes the oldest chunk of the queue; the mutex is held. LAP_END: there is none. */
+static enum lap_status write_oldest(struct lap_output *output)
+{
+    const uint8_t *payload;
+    struct lap_queued *oldest = lap_queue_oldest(&output->queue, &payload);
+    if (!oldest)
+        return LAP_END;
+    enum lap_status status = write_payload(output, &oldest->header, oldest->packed, payload, oldest->bytes, NULL);
+    lap_queue_take(&output->queue);
+    return status;
+}
+
+/* Writes all that was put until now; the mutex is held. */
+static enum lap_status drain(struct lap_output *output)
+{
+    uint64_t wanted, put, taken;
+    if (!output->queue.memory)
+        return LAP_OK;
+    if (!lap_queue_counts(&output->queue, &wanted, &taken))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = LAP_OK;
+    while (status == LAP_OK && taken < wanted) {
+        status = write_oldest(output);
+        if (!lap_queue_counts(&output->queue, &put, &taken))
+            status = LAP_ERROR_STOPPED;
     }
+    return status;
+}
+
+static enum lap_status write_behind_queue(struct lap_output *output, struct lap_chunk_header *header,
+                                          const uint8_t *raw, size_t raw_bytes, const struct lap_totals *mark)
+{
+    if (!lock_file(output))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
+    if (status == LAP_OK)
+        status = write_payload(output, header, false, raw, raw_bytes, mark);
     pthread_mutex_unlock(&output->mutex);
-    free(scratch);
     return status;
 }
 
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
                                  size_t raw_bytes)
 {
-    return pack_and_append(output, header, raw, raw_bytes, NULL);
+    enum lap_status status = LAP_AGAIN;
+    if (output->has_thread && !is_hurried(output)) {
+        /* The helper falls behind: the program's threads take their share of the work. */
+        uint8_t *scratch = lap_queue_is_long(&output->queue) && output->options.codec != LAP_CODEC_NONE
+                               ? malloc(lap_chunk_scratch_bytes(raw_bytes))
+                               : NULL;
+        const uint8_t *payload = scratch ? lap_chunk_pack(header, output->options.codec, raw, raw_bytes, scratch) : raw;
+        status =
+            lap_queue_put(&output->queue, header, scratch != NULL, payload, scratch ? header->stored_bytes : raw_bytes);
+        free(scratch);
+    }
+    return status == LAP_AGAIN ? write_behind_queue(output, header, raw, raw_bytes, NULL) : status;
 }
 
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
@@ -310,15 +383,72 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
 {
     uint8_t payload[LAP_TOTALS_BYTES];
     lap_totals_store(totals, payload);
-    return pack_and_append(output, header, payload, sizeof(payload), totals);
+    return write_behind_queue(output, header, payload, sizeof(payload), totals);
 }
 
-static enum lap_status lock_and_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
-                                       bool with_index)
+enum lap_status lap_output_drain(struct lap_output *output)
 {
-    if (!lap_output_lock(output, &output->mutex))
+    if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd >= 0 ? finish(output, totals, reason, with_index) : LAP_ERROR_STOPPED;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
+    pthread_mutex_unlock(&output->mutex);
+    return status;
+}
+
+/* ---- the helper thread ---- */
+
+static void *help(void *argument)
+{
+    struct lap_output *output = argument;
+    pthread_setname_np(pthread_self(), "lapilli");
+    enum lap_status status = LAP_OK;
+    while (status >= LAP_OK && lap_queue_wait(&output->queue)) {
+        do {
+            pthread_mutex_lock(&output->mutex);
+            atomic_store(&output->busy, true);
+            status = write_oldest(output);
+            atomic_store(&output->busy, false);
+            pthread_mutex_unlock(&output->mutex);
+        } while (status == LAP_OK && !is_hurried(output));
+    }
+    if (status == LAP_ERROR_IO || status == LAP_ERROR_MEMORY)
+        output->options.failed(output->options.user, status);
+    return NULL;
+}
+
+void lap_output_start(struct lap_output *output)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (output->options.queue_bytes == 0 || lap_queue_init(&output->queue, output->options.queue_bytes) != LAP_OK)
+        return;
+    sigfillset(&all);
+    if (pthread_attr_init(&attributes) == 0) {
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits it: no handler of the program runs there */
+        output->has_thread = pthread_create(&output->thread, &attributes, help, output) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
+    if (!output->has_thread)
+        lap_queue_finish(&output->queue);
+}
+
+/* ---- the end ---- */
+
+static enum lap_status lock_and_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
+                                       bool whole)
+{
+    if (!lock_file(output))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : whole ? drain(output) : LAP_OK;
+    if (status == LAP_OK && output->queue.memory)
+        lap_queue_close(&output->queue);
+    /* What was put while this drained, and what an interrupted thread has begun to put, is not in the file. */
+    if (status == LAP_OK && whole)
+        status = drain(output);
+    if (status == LAP_OK)
+        status = finish(output, totals, reason, whole);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
@@ -335,15 +465,22 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
 
 void lap_output_abandon(struct lap_output *output)
 {
-    if (output->fd >= 0)
-        close(output->fd);
-    output->fd = -1;
+    int fd = atomic_exchange(&output->fd, -1);
+    if (fd >= 0)
+        close(fd);
 }
 
 void lap_output_release(struct lap_output *output)
 {
-    free(output->headers);
+    if (output->has_thread) {
+        lap_queue_end(&output->queue);
+        pthread_join(output->thread, NULL);
+        output->has_thread = false;
+    }
+    lap_queue_finish(&output->queue);
+    if (output->memory)
+        munmap(output->memory, output->memory_bytes);
+    output->memory = NULL;
     free(output->path);
-    output->headers = NULL;
     output->path = NULL;
 }

@@ -4,8 +4,15 @@
  * last chunks (they become the index, a part of it whenever LAP_INDEX_RECORDS have gathered, so that memory does not
  * grow with the file) and where the last frame mark ends.
  *
+ * Chunks go through a queue of bounded size: a helper thread packs and writes them. Frame marks do not wait there:
+ * whoever sets one writes what the queue still has, together with the helper, so that a frame is in the file when its
+ * mark is. Without the thread, or the memory for the queue, and when the process ends, everything is written by whoever
+ * brings it.
+ *
  * Any thread may append. The file is closed by whatever comes first: lap_output_finish, or a write that fails, which
  * cuts the file behind its last frame mark (without one: behind its last chunk) and ends it there.
+ *
+ * From lap_output_create on nothing here allocates or frees, but for packing ahead where the queue is long.
  */
 #ifndef LAP_TRACE_OUTPUT_H
 #define LAP_TRACE_OUTPUT_H
@@ -17,22 +24,39 @@
 
 #include "base/status.h"
 #include "trace/chunk.h"
+#include "trace/queue.h"
 
 #define LAP_INDEX_RECORDS ((size_t)4096) /* in an INDEX chunk, at most */
 
 _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "a part of the index fits a chunk");
 
+struct lap_output_options {
+    enum lap_chunk_codec codec;
+    size_t queue_bytes; /* 0: no queue and no helper thread */
+    /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
+    void (*failed)(void *user, enum lap_status status);
+    void *user;
+};
+
 struct lap_output {
     pthread_mutex_t mutex;    /* for everything below but the atomics */
     _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
-    int fd;                   /* -1: closed */
-    enum lap_chunk_codec codec;
+    _Atomic int fd;           /* -1: closed */
     char *path;
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
 
+    struct lap_queue queue;
+    struct lap_output_options options;
+    pthread_t thread;
+    bool has_thread;
+    atomic_bool busy; /* the helper thread has the mutex: it gives it back whatever happens to others */
+
+    uint8_t *memory; /* of the next three */
+    size_t memory_bytes;
+    uint8_t *scratch, *index_scratch;
     uint8_t *headers; /* of the chunks behind the last INDEX chunk, as they are in the file */
-    size_t chunks, capacity;
+    size_t chunks;
     uint64_t records;  /* in INDEX chunks so far */
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
@@ -46,29 +70,36 @@ struct lap_output {
 
 /* Creates the file and writes its header. On failure *output is as after lap_output_release. */
 enum lap_status lap_output_create(struct lap_output *output, const char *path,
-                                  enum lap_chunk_codec codec) LAP_MUST_CHECK;
+                                  const struct lap_output_options *options) LAP_MUST_CHECK;
 
-/* The job of bringing one payload into the file: compress, then write. kind, stream, count, first, last and epoch are
- * the caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence) when the file is closed;
- * LAP_ERROR_IO or LAP_ERROR_MEMORY close it. */
+/* Starts the helper thread; without it everything works, more slowly. */
+void lap_output_start(struct lap_output *output);
+
+/* Appends a chunk behind those of earlier calls: copies it into the queue, or packs and writes it. kind, stream, count,
+ * first, last and epoch are the caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence)
+ * when the file is closed; LAP_ERROR_IO or LAP_ERROR_MEMORY close it. */
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
                                  size_t raw_bytes) LAP_MUST_CHECK;
 
-/* The same for a frame mark, which becomes the place that the file is cut at should a later write fail.
- * header->frame is set to the number of the frame. */
+/* Writes what is in the queue, then a frame mark, which becomes the place that the file is cut at should a later write
+ * fail. header->frame is set to the number of the frame. */
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
-/* Writes what the index lacks and the end chunk and closes the file. reason: "" for an orderly end. LAP_ERROR_STOPPED
- * (without a new sentence) when it was closed before, or its lock can't be had; LAP_ERROR_IO when there was no room
- * even for the end chunk. */
+/* Writes what is in the queue. */
+enum lap_status lap_output_drain(struct lap_output *output) LAP_MUST_CHECK;
+
+/* Writes what is in the queue, what the index lacks and the end chunk and closes the file. reason: "" for an orderly
+ * end. LAP_ERROR_STOPPED (without a new sentence) when it was closed before, or its lock can't be had; LAP_ERROR_IO
+ * when there was no room even for the end chunk. */
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
-/* The same without an index, for when a thread may have been interrupted anywhere: allocates nothing. */
+/* Only the end chunk, for when a thread may have been interrupted anywhere. */
 enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
-/* The process ends: from now on nobody waits long for lap_output_lock. A thread that the exiting one interrupted (it
- * may be the same one, in a signal handler) never lets go of what it holds. */
+/* The process ends: from now on everything is written by whoever brings it, and nobody waits long for lap_output_lock.
+ * A thread that the exiting one interrupted (it may be the same one, in a signal handler) never lets go of what it
+ * holds. */
 void lap_output_hurry(struct lap_output *output);
 
 /* Locks the file's mutex or one that is held around it. False past the deadline that lap_output_hurry has set. */
@@ -77,6 +108,7 @@ bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex) LAP_MUST
 /* Closes the descriptor and nothing else, without the lock: in a child after fork(). */
 void lap_output_abandon(struct lap_output *output);
 
-void lap_output_release(struct lap_output *output); /* frees memory; the file must be closed or abandoned */
+/* Ends the helper thread and frees memory; the file must be closed or abandoned. */
+void lap_output_release(struct lap_output *output);
 
 #endif

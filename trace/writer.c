@@ -10,15 +10,23 @@
 
 /* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count.
  */
-#define EPOCH_LAG (INT64_C(1) << 20)
+#define EPOCH_LAG           (INT64_C(1) << 20)
+#define DEFAULT_QUEUE_BYTES ((size_t)256 << 20)
 
 static struct lap_totals current_totals(struct lap_writer *writer)
 {
     struct lap_totals totals;
     for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
         totals.counters[i] = atomic_load_explicit(&writer->counters[i], memory_order_relaxed);
+    totals.counters[LAP_COUNTER_WAITED_US] += lap_queue_waited_ns(&writer->output.queue) / 1000;
     totals.blob_bytes = writer->blobs.bytes;
     return totals;
+}
+
+/* On the helper thread. */
+static void helper_failed(void *user, enum lap_status status)
+{
+    lap_writer_fail(user, status);
 }
 
 enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
@@ -41,7 +49,11 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     }
     memset(writer, 0, sizeof(*writer));
     writer->log = options->log;
-    status = lap_output_create(&writer->output, path, options->codec);
+    struct lap_output_options output_options = {.codec = options->codec, .failed = helper_failed, .user = writer};
+    output_options.queue_bytes = options->queue_bytes ? options->queue_bytes : DEFAULT_QUEUE_BYTES;
+    if (options->queue_bytes == LAP_WRITER_NO_QUEUE)
+        output_options.queue_bytes = 0;
+    status = lap_output_create(&writer->output, path, &output_options);
     if (status != LAP_OK) {
         free(names);
         free(writer);
@@ -59,6 +71,7 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
         lap_writer_destroy(&writer);
         return status;
     }
+    lap_output_start(&writer->output);
     *out_writer = writer;
     return LAP_OK;
 }
@@ -135,6 +148,7 @@ void lap_writer_destroy(struct lap_writer **writer_at)
 void lap_writer_abandon(struct lap_writer *writer)
 {
     atomic_store(&writer->stopped, true);
+    writer->output.has_thread = false;
     lap_output_abandon(&writer->output);
 }
 
@@ -243,6 +257,8 @@ void lap_writer_info(struct lap_writer *writer, const char *json)
     }
     struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
     enum lap_status status = lap_output_chunk(&writer->output, &header, (const uint8_t *)json, bytes);
+    if (status == LAP_OK)
+        status = lap_output_drain(&writer->output); /* a process that is killed before its first frame is described */
     if (status != LAP_OK)
         lap_writer_fail(writer, status);
 }

@@ -4,7 +4,10 @@
  *
  * Every thread has a stream of its own; a packet is written under that stream's lock, which nobody else takes but the
  * thread that ends a frame, so the recording path shares nothing but the ticket counter. Lock order: streams list,
- * stream, blobs, file.
+ * stream, blobs, file, queue.
+ *
+ * Chunks are packed and written by a helper thread (trace/output.h); a recording thread waits only where the queue to
+ * it is full, and at the end of a frame until that is in the file.
  *
  * When the file can't be written or memory is short the writer stops: it keeps the reason, says it once to the log,
  * and everything afterwards returns at once. The file then still replays up to its last complete frame.
@@ -28,21 +31,26 @@ struct lap_name_list {
     uint32_t count;
 };
 
+#define LAP_WRITER_NO_QUEUE SIZE_MAX /* no helper thread: recording threads pack and write themselves */
+
 struct lap_writer_options {
     struct lap_name_list commands, structs, handle_types;
     enum lap_chunk_codec codec; /* LAP_CODEC_LZ4 or LAP_CODEC_NONE */
+    size_t queue_bytes;         /* for what waits to be packed and written; 0: 256 MiB; LAP_WRITER_NO_QUEUE */
     const struct lap_log *log;  /* outlives the writer; may be NULL */
 };
 
-/* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600) and writes header and dictionary.
- * LAP_ERROR_IO when it can't be created (the sentence has path and reason); *out_writer is then NULL. */
+/* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), writes header and dictionary, and starts a helper
+ * thread (all signals blocked, named "lapilli") that packs and writes chunks. Where it can't be started, recording
+ * threads do. LAP_ERROR_IO when it can't be created (the sentence has path and reason); *out_writer is then NULL. */
 enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
                                   struct lap_writer **out_writer) LAP_MUST_CHECK;
 
 /* Writes what streams still hold, the index and the end chunk, closes the file. Other threads may still record: what
  * they begin from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy.
- * Takes its locks within about a second; where one can't be had (exit() in a signal handler that interrupted a frame)
- * the file ends without an index, or with no end at all, and still reads up to its last complete frame. */
+ * Allocates and frees nothing. Takes its locks within about a second; where one can't be had (exit() in a signal
+ * handler that interrupted a frame) the file ends without an index, or with no end at all, and still reads up to its
+ * last complete frame. */
 void lap_writer_finish(struct lap_writer *writer);
 
 /* lap_writer_finish, and frees everything. No thread may record any more. */
@@ -88,6 +96,7 @@ enum lap_counter {
     LAP_COUNTER_UPDATES,
     LAP_COUNTER_UPDATE_BYTES,
     LAP_COUNTER_UNKNOWN_STRUCTS,
+    LAP_COUNTER_WAITED_US, /* that recording threads waited because the queue was full; kept by the writer itself */
     LAP_COUNTER_COUNT
 };
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);

@@ -5,3 +5,5 @@ $(BUILD)/tests/bin/break-check: $(BUILD)/obj/tests/e2e/break_check.o $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+
+-include $(BUILD)/obj/tests/e2e/break_check.d

@@ -21,7 +21,9 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
     if (writes_left >= 0 && writes_left-- == 0) {
         if (pwrite64(fd, parts[0].iov_base, 10, offset) != 10)
             _exit(1);
-        raise(SIGUSR1);
+        kill(getpid(), SIGUSR1); /* to the thread that takes signals: not to the writer's own */
+        if (syscall(SYS_gettid) != getpid())
+            usleep(300000); /* the one that is interrupted waits for this write */
     }
     return syscall(SYS_pwritev, fd, parts, (unsigned long)count, (unsigned long)offset, 0ul);
 }
@@ -50,12 +52,12 @@ static void write_frame(struct lap_writer *writer, struct lap_stream *stream, ui
 }
 
 /* In a child: two frames; what it then does ends in finish_at_exit. */
-static struct lap_stream *begin_child(void)
+static struct lap_stream *begin_child(enum lap_chunk_codec codec, size_t queue_bytes)
 {
     alarm(20); /* ends a child that hangs */
     signal(SIGUSR1, on_signal);
     atexit(finish_at_exit); /* runs before what the parent has registered, and ends the child */
-    interrupted = create_trace(LAP_CODEC_LZ4, NULL);
+    interrupted = create_queued_trace(codec, NULL, queue_bytes);
     struct lap_stream *stream = lap_writer_stream(interrupted, 1);
     write_frame(interrupted, stream, 1);
     write_frame(interrupted, stream, FRAME + 1);
@@ -67,7 +69,7 @@ static void check_child(pid_t child, bool has_end)
 {
     int status = 0;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EXITED);
+    CHECK_EQ_INT(status, EXITED << 8);
     struct lap_reader *reader = open_trace(NULL);
     const struct lap_reader_summary *summary = lap_reader_summary(reader);
     struct lap_packet packet;
@@ -88,7 +90,7 @@ UNIT_TEST(exit_in_the_middle_of_a_frame)
     for (int write = 0; write < 3; write++) {
         pid_t child = fork();
         if (child == 0) {
-            struct lap_stream *stream = begin_child();
+            struct lap_stream *stream = begin_child(LAP_CODEC_LZ4, 0);
             writes_left = write;
             write_frame(interrupted, stream, MARKED + 1);
             _exit(2);
@@ -103,12 +105,27 @@ UNIT_TEST(exit_in_the_middle_of_a_blob)
     pid_t child = fork();
     if (child == 0) {
         static uint8_t large[3 << 20];
-        (void)begin_child();
+        (void)begin_child(LAP_CODEC_LZ4, LAP_WRITER_NO_QUEUE);
         writes_left = 1;
         (void)lap_writer_blob(interrupted, LAP_BLOB_DATA, large, sizeof(large), NULL);
         _exit(2);
     }
     check_child(child, false);
+}
+
+/* The helper thread is writing, and the interrupted one waits for room behind that. */
+UNIT_TEST(exit_while_the_queue_is_full)
+{
+    fresh_trace_path();
+    pid_t child = fork();
+    if (child == 0) {
+        uint8_t *large = calloc(3, LAP_QUEUE_MIN_BYTES);
+        (void)begin_child(LAP_CODEC_NONE, LAP_QUEUE_MIN_BYTES);
+        writes_left = 1;
+        (void)lap_writer_blob(interrupted, LAP_BLOB_DATA, large, 3 * LAP_QUEUE_MIN_BYTES, NULL);
+        _exit(2);
+    }
+    check_child(child, true);
 }
 
 /* Each lock that a frame takes, held by what does not go on; the file is closed wherever its own lock is free. */
@@ -120,7 +137,7 @@ UNIT_TEST(exit_with_any_lock_held)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         pid_t child = fork();
         if (child == 0) {
-            struct lap_stream *stream = begin_child();
+            struct lap_stream *stream = begin_child(LAP_CODEC_LZ4, 0);
             (void)write_packet(stream, MARKED + 1);
             if (cases[i] & LIST)
                 pthread_mutex_lock(&interrupted->list_mutex);

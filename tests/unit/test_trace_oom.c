@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lets the n-th allocation of a writer and of a reader fail, for every n: once, or that one and all after it. */
+#include <stdatomic.h>
+#include <sys/resource.h>
+
 #include "tests/unit/trace_file.h"
 
 #if defined(__has_feature)
@@ -37,6 +40,18 @@ static bool fails(void)
     return true;
 }
 
+/* While a file is being ended nothing may be allocated or freed, by no thread: the process may end in a signal handler
+ * that interrupted malloc. */
+static atomic_bool ending;
+static atomic_uint forbidden;
+
+static void note(void)
+{
+    if (atomic_load(&ending))
+        atomic_fetch_add(&forbidden, 1);
+}
+
+extern void __libc_free(void *memory);
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
@@ -44,22 +59,32 @@ extern void *__libc_memalign(size_t align, size_t bytes);
 
 void *malloc(size_t bytes)
 {
+    note();
     return fails() ? NULL : __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
+    note();
     return fails() ? NULL : __libc_calloc(count, bytes);
 }
 
 void *realloc(void *old, size_t bytes)
 {
+    note();
     return fails() ? NULL : __libc_realloc(old, bytes);
 }
 
 void *aligned_alloc(size_t align, size_t bytes)
 {
+    note();
     return fails() ? NULL : __libc_memalign(align, bytes);
+}
+
+void free(void *memory)
+{
+    note();
+    __libc_free(memory);
 }
 
 static void begin_failing(long after)
@@ -157,7 +182,44 @@ UNIT_TEST(a_writer_short_of_memory_leaves_whole_frames)
         if (!any)
             break;
     }
-    CHECK(failures > 60);
+    CHECK(failures > 15);
+}
+
+/* With a queue that is not empty, packets and blobs that were not handed over, and an index to write. */
+static void end_without_memory(size_t queue_bytes, bool disk_full)
+{
+    struct lap_writer *writer = create_queued_trace(LAP_CODEC_LZ4, NULL, queue_bytes);
+    struct lap_stream *stream = lap_writer_stream(writer, 1);
+    for (uint64_t ticket = 1; ticket <= PACKETS; ticket++) {
+        (void)write_packet(stream, ticket);
+        memcpy(blob_bytes, &ticket, sizeof(ticket));
+        (void)lap_writer_blob(writer, LAP_BLOB_DATA, blob_bytes, ticket % 10 ? 300 : BLOB_BYTES, NULL);
+        if (ticket == 60)
+            lap_writer_frame(writer);
+    }
+    struct rlimit old, limit;
+    getrlimit(RLIMIT_FSIZE, &old);
+    limit = old;
+    limit.rlim_cur = disk_full ? lap_writer_bytes(writer) + 100 : old.rlim_cur;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    forbidden = 0;
+    ending = true;
+    lap_writer_finish(writer);
+    ending = false;
+    setrlimit(RLIMIT_FSIZE, &old);
+    CHECK_EQ_U64(forbidden, 0);
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK_EQ_INT(lap_reader_summary(reader)->complete, !disk_full);
+    CHECK_EQ_U64(lap_reader_summary(reader)->packets, disk_full ? 60 : PACKETS);
+    lap_reader_close(&reader);
+}
+
+UNIT_TEST(the_end_allocates_nothing)
+{
+    end_without_memory(0, false);
+    end_without_memory(LAP_WRITER_NO_QUEUE, false);
+    end_without_memory(LAP_WRITER_NO_QUEUE, true);
 }
 
 UNIT_TEST(a_reader_short_of_memory_says_so)

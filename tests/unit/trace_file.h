@@ -55,10 +55,12 @@ static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};
         .codec = LAP_CODEC_LZ4,                                                                                        \
     }
 
-/* Creates trace_path anew. */
-static inline struct lap_writer *create_trace(enum lap_chunk_codec codec, const struct lap_log *log)
+/* Creates trace_path anew. queue_bytes: as in lap_writer_options. */
+static inline struct lap_writer *create_queued_trace(enum lap_chunk_codec codec, const struct lap_log *log,
+                                                     size_t queue_bytes)
 {
     struct lap_writer_options options = TRACE_OPTIONS;
+    options.queue_bytes = queue_bytes;
     struct lap_writer *writer = NULL;
     options.codec = codec;
     options.log = log;
@@ -69,6 +71,11 @@ static inline struct lap_writer *create_trace(enum lap_chunk_codec codec, const 
         exit(1);
     }
     return writer;
+}
+
+static inline struct lap_writer *create_trace(enum lap_chunk_codec codec, const struct lap_log *log)
+{
+    return create_queued_trace(codec, log, 0);
 }
 
 static inline struct lap_reader *open_trace(const struct lap_reader_options *options)
