@@ -5,50 +5,129 @@
 #include <string.h>
 
 #include "codegen/support/pixels.h"
+#include "layer/format_utils.h"
+#include "layer/image_rows.h"
 #include "layer/records.h"
 
-#define CHECK_BYTES (16u << 20) /* of one lapilliCheckBuffer */
+#define CHECK_BYTES (16u << 20) /* of one packet */
 #define MOST_UNSEEN 4096u       /* ranges that are remembered; the oldest go first */
 
 /* ---- packets ---- */
 
-struct look {
-    struct layer_device *dev;
-    const struct layer_buffer *buffer;
+/* Bytes that lie at the same place of consecutive rows. */
+struct block {
+    const struct layer_rows *rows;
+    uint32_t slice, row, row_count;
+    uint64_t offset_in_row, bytes_in_row;
 };
 
-static bool write_check(const struct look *look, uint64_t offset, const void *data, uint64_t bytes)
-{
-    struct lap_enc *enc;
-    uint64_t low, high;
+struct look {
+    struct layer_device *dev;
+    const struct lap_object *record;
+    /* Of images: the block that is being gathered. */
+    struct layer_image_rows rows;
+    struct block block;
+    unsigned char *bytes;
+    size_t capacity;
+};
 
-    lap_pixels_hash(data, (size_t)bytes, &low, &high);
-    enc = layer_packet_begin(&look->dev->tables, GEN_lapilliCheckBuffer, 0);
-    if (!enc)
-        return false;
-    gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(look->buffer->object.handle), offset, bytes, low, high);
-    layer_packet_end();
+static void check_buffer(struct look *look, uint64_t offset, const unsigned char *data, uint64_t bytes)
+{
+    while (bytes) {
+        uint64_t part = bytes < CHECK_BYTES ? bytes : CHECK_BYTES, low, high;
+        struct lap_enc *enc;
+        lap_pixels_hash(data, (size_t)part, &low, &high);
+        enc = layer_packet_begin(&look->dev->tables, GEN_lapilliCheckBuffer, 0);
+        if (!enc)
+            return;
+        gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(look->record->handle), offset, part, low, high);
+        layer_packet_end();
+        offset += part;
+        data += part;
+        bytes -= part;
+    }
+}
+
+static void end_block(struct look *look)
+{
+    const struct block *b = &look->block;
+    uint64_t low, high;
+    struct lap_enc *enc;
+
+    if (!b->row_count)
+        return;
+    lap_pixels_hash(look->bytes, (size_t)(b->row_count * b->bytes_in_row), &low, &high);
+    enc = layer_packet_begin(&look->dev->tables, GEN_lapilliCheckImage, 0);
+    if (enc) {
+        gen_encode_lapilliCheckImage(enc, gen_VkImage(look->record->handle), b->rows->aspect, b->rows->mip_level,
+                                     b->rows->array_layer, b->slice, b->row, b->row_count, b->offset_in_row,
+                                     b->bytes_in_row, low, high);
+        layer_packet_end();
+    }
+    look->block.row_count = 0;
+}
+
+static bool goes_on(const struct block *b, const struct layer_rows *rows, uint32_t slice, uint32_t row,
+                    uint64_t offset_in_row, uint64_t bytes)
+{
+    return b->row_count && b->rows == rows && b->slice == slice && b->row + b->row_count == row &&
+           b->offset_in_row == offset_in_row && b->bytes_in_row == bytes && (b->row_count + 1) * bytes <= CHECK_BYTES;
+}
+
+static bool check_row(void *context, const struct layer_rows *rows, uint32_t slice, uint32_t row,
+                      uint64_t offset_in_row, const unsigned char *data, uint64_t bytes)
+{
+    struct look *look = context;
+    size_t used;
+
+    if (!goes_on(&look->block, rows, slice, row, offset_in_row, bytes)) {
+        end_block(look);
+        look->block = (struct block){rows, slice, row, 0, offset_in_row, bytes};
+    }
+    used = (size_t)(look->block.row_count * bytes);
+    if (used + bytes > look->capacity) {
+        size_t capacity = used + bytes > look->capacity * 2 ? used + (size_t)bytes : look->capacity * 2;
+        unsigned char *more = realloc(look->bytes, capacity);
+        if (!more)
+            return false; /* one check less */
+        look->bytes = more;
+        look->capacity = capacity;
+    }
+    memcpy(look->bytes + used, data, (size_t)bytes);
+    look->block.row_count++;
     return true;
+}
+
+static void check_image(struct look *look, uint64_t offset, const void *data, uint64_t bytes)
+{
+    for (size_t i = 0; i < look->rows.count; i++)
+        if (look->rows.rows[i].element_bytes)
+            layer_rows_split(&look->rows.rows[i], offset, data, bytes, check_row, look);
 }
 
 static void check_run(void *context, uint64_t offset, const void *data, uint64_t bytes)
 {
-    const unsigned char *at = data;
-    while (bytes) {
-        uint64_t part = bytes < CHECK_BYTES ? bytes : CHECK_BYTES;
-        if (!write_check(context, offset, at, part))
-            return;
-        offset += part;
-        at += part;
-        bytes -= part;
-    }
+    struct look *look = context;
+    if (look->record->type == GEN_HANDLE_VkBuffer)
+        check_buffer(look, offset, data, bytes);
+    else
+        check_image(look, offset, data, bytes);
 }
 
 /* Checks the first part of [*offset, *offset + *bytes) that the program can see now, and says which part that was. */
 static bool check_first(struct layer_device *dev, struct lap_memobj *object, uint64_t *offset, uint64_t *bytes)
 {
-    struct look look = {dev, lap_memobj_user(object)};
-    return lap_memobj_look_device(object, *offset, *bytes, check_run, &look, offset, bytes);
+    struct look look = {.dev = dev, .record = lap_memobj_user(object)};
+    bool seen;
+
+    if (look.record->type != GEN_HANDLE_VkBuffer &&
+        !layer_image_rows_describe(&look.rows, dev, (const struct layer_image *)look.record))
+        return false;
+    seen = lap_memobj_look_device(object, *offset, *bytes, check_run, &look, offset, bytes);
+    end_block(&look);
+    layer_image_rows_finish(&look.rows);
+    free(look.bytes);
+    return seen;
 }
 
 /* ---- what the program could not see when it learnt of it ---- */
@@ -113,16 +192,26 @@ void layer_check_forget(struct layer_device *dev, const struct layer_written *wr
     }
 }
 
+/* Optimal images have no layout that could be compared, and depth and stencil have bits that mean nothing. */
+static bool can_be_checked(const struct lap_object *record, bool *out_coherent)
+{
+    const struct layer_buffer *buffer = (const struct layer_buffer *)record;
+    const struct layer_image *image = (const struct layer_image *)record;
+    bool is_buffer = record->type == GEN_HANDLE_VkBuffer;
+    *out_coherent = is_buffer ? !buffer->non_coherent : !image->non_coherent;
+    return is_buffer || (image->info.tiling == VK_IMAGE_TILING_LINEAR && !FormatIsDepthOrStencil(image->info.format));
+}
+
 void layer_check_written(struct layer_device *dev, const struct layer_written *written)
 {
     struct lap_memobj *object = layer_resource_get(dev, written->resource);
-    const struct layer_buffer *buffer = object ? lap_memobj_user(object) : NULL;
     struct layer_written rest = *written, seen = *written;
     uint64_t end = written->offset + written->bytes;
+    bool coherent;
 
-    if (!buffer || buffer->object.type != GEN_HANDLE_VkBuffer)
+    if (!object || !can_be_checked(lap_memobj_user(object), &coherent))
         return;
-    while (!buffer->non_coherent && rest.bytes && check_first(dev, object, &seen.offset, &seen.bytes)) {
+    while (coherent && rest.bytes && check_first(dev, object, &seen.offset, &seen.bytes)) {
         layer_check_forget(dev, &seen);
         rest.bytes = seen.offset - rest.offset;
         if (rest.bytes)

@@ -121,10 +121,10 @@ struct layer_buffer {
 struct layer_image {
     struct lap_object object;
     struct lap_memobj *memobj;
-    VkImageCreateInfo info;   /* pNext and pQueueFamilyIndices cleared */
-    VkDeviceSize bytes;       /* from its memory requirements when bound */
-    bool device_only;         /* as in layer_buffer */
-    VkSwapchainKHR swapchain; /* of presentable images */
+    VkImageCreateInfo info;         /* pNext and pQueueFamilyIndices cleared */
+    VkDeviceSize bytes;             /* from its memory requirements when bound */
+    bool device_only, non_coherent; /* as in layer_buffer */
+    VkSwapchainKHR swapchain;       /* of presentable images */
 };
 
 struct layer_buffer_view {

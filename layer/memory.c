@@ -298,6 +298,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     bytes = image->bytes;
     /* Planes may lie in different memories: what is said of one is not said of the image. */
     image->device_only = !plane && is_device_only(memory);
+    image->non_coherent = image->non_coherent || !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     if (plane) {
         struct layer_image_planes planes;
         uint32_t number = plane_number(plane);

@@ -27,6 +27,7 @@ void layer_rows_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspec
     VkFormat format = info->format;
     VkImageAspectFlags texel = VK_IMAGE_ASPECT_COLOR_BIT;
     VkExtent3D block;
+    uint32_t element_bytes;
     uint64_t row_bytes;
 
     if (is_plane(aspect)) {
@@ -38,7 +39,8 @@ void layer_rows_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspec
         texel = aspect;
     }
     block = FormatTexelBlockExtent(format);
-    row_bytes = (uint64_t)blocks(width, block.width) * layer_element_bytes(format, texel);
+    element_bytes = layer_element_bytes(format, texel);
+    row_bytes = (uint64_t)blocks(width, block.width) * element_bytes;
     *out = (struct layer_rows){
         .aspect = aspect,
         .mip_level = mip_level,
@@ -50,10 +52,15 @@ void layer_rows_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspec
         .rows = blocks(height, block.height),
         .slices =
             info->imageType == VK_IMAGE_TYPE_3D ? blocks(at_level(info->extent.depth, mip_level), block.depth) : 1,
+        .block_width = block.width ? block.width : 1,
+        .block_height = block.height ? block.height : 1,
+        .element_bytes = element_bytes,
     };
     /* A format that is newer than the tables: the padding is sent too. */
-    if (row_bytes == 0 || (out->rows > 1 && row_bytes > out->row_pitch))
+    if (row_bytes == 0 || (out->rows > 1 && row_bytes > out->row_pitch)) {
         out->row_bytes = out->row_pitch;
+        out->element_bytes = 0;
+    }
 }
 
 /* The part of [begin, end) in one slice that begins at `start`; all in bytes of the subresource. */

@@ -18,6 +18,8 @@ struct layer_rows {
     uint64_t row_pitch, slice_pitch;
     uint64_t row_bytes;    /* without the padding behind each row */
     uint32_t rows, slices; /* rows of texel blocks in a slice; slices of a 3D image */
+    /* Of a texel block; element_bytes 0: the format is not known, and row_bytes may have padding. */
+    uint32_t block_width, block_height, element_bytes;
 };
 
 /* Fills in a subresource of a linear image. aspect is one bit: color, depth, stencil or a plane; base is added to the

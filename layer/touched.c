@@ -123,7 +123,19 @@ void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch
     const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
     if (cb->state != LAYER_CMDBUF_RECORDING || !image_matters(image, how != LAYER_READS))
         return;
-    if (!lap_touched_add(&cb->touched, image->memobj, 0, UINT64_MAX, how != LAYER_READS))
+    /* Which of a linear image's texels are written is not known here. */
+    if (how == LAYER_WRITES && image->info.tiling == VK_IMAGE_TILING_LINEAR)
+        how = LAYER_WRITES_VARYING;
+    layer_touch_image_bytes(cb, image, 0, UINT64_MAX, how);
+}
+
+void layer_touch_image_bytes(struct layer_cmdbuf *cb, const struct layer_image *image, uint64_t offset, uint64_t bytes,
+                             enum layer_touch how)
+{
+    if (cb->state != LAYER_CMDBUF_RECORDING || !image_matters(image, how != LAYER_READS))
+        return;
+    if (!lap_touched_add(&cb->touched, image->memobj, offset, bytes, how != LAYER_READS) ||
+        (how == LAYER_WRITES_VARYING && !lap_touched_add(&cb->unchecked, image->memobj, offset, bytes, true)))
         out_of_memory(cb);
 }
 
@@ -136,8 +148,11 @@ void layer_touch_unknown(struct layer_cmdbuf *cb)
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how)
 {
     struct lap_memobj *object = layer_resource_get(cb->device, resource);
-    if (object && cb->state == LAYER_CMDBUF_RECORDING &&
-        !lap_touched_add(&cb->touched, object, 0, UINT64_MAX, how != LAYER_READS))
+    bool unchecked = how == LAYER_WRITES_VARYING || (how == LAYER_WRITES && layer_resource_is_image(resource));
+    if (!object || cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    if (!lap_touched_add(&cb->touched, object, 0, UINT64_MAX, how != LAYER_READS) ||
+        (unchecked && !lap_touched_add(&cb->unchecked, object, 0, UINT64_MAX, true)))
         out_of_memory(cb);
 }
 
@@ -358,17 +373,27 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 
 /* ---- at submit ---- */
 
+struct resolving {
+    struct lap_touched *touched, *unchecked;
+};
+
 static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
-                         bool written, struct lap_touched *touched)
+                         bool written, const struct resolving *out)
 {
     struct lap_memobj *object;
+    bool stored = slot->written && written;
     if (slot->resource == LAYER_RESOURCE_UNKNOWN) {
-        touched->everything = true;
+        out->touched->everything = true;
         return true;
     }
     object = layer_resource_get(dev, slot->resource);
-    return !object ||
-           lap_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes, slot->written && written);
+    if (!object)
+        return true;
+    /* Which texels of an image a shader stores to is not known. */
+    if (stored && layer_resource_is_image(slot->resource) &&
+        !lap_touched_add(out->unchecked, object, slot->offset, slot->bytes, true))
+        return false;
+    return lap_touched_add(out->touched, object, slot->offset + dynamic_offset, slot->bytes, stored);
 }
 
 /* The first slot from `slot` on that names something; `end` when none before it does. */
@@ -387,7 +412,7 @@ static uint32_t next_used(const struct layer_descriptor_set *set, uint32_t slot,
 
 static bool resolve_binding(struct layer_device *dev, const struct layer_descriptor_set *set,
                             const struct layer_descriptor_binding *binding, const struct layer_cmdbuf_sets *entry,
-                            uint32_t dynamic, bool written, struct lap_touched *touched)
+                            uint32_t dynamic, bool written, const struct resolving *out)
 {
     uint32_t end = binding->first + binding->count;
     if (end > set->slot_count)
@@ -397,7 +422,7 @@ static bool resolve_binding(struct layer_device *dev, const struct layer_descrip
         uint64_t offset = 0;
         if (layer_descriptor_is_dynamic(binding->type) && number < entry->offset_count)
             offset = entry[number / LAYER_ENTRY_OFFSETS].offsets[number % LAYER_ENTRY_OFFSETS];
-        if (!resolve_slot(dev, &set->slots[i], offset, written, touched))
+        if (!resolve_slot(dev, &set->slots[i], offset, written, out))
             return false;
     }
     return true;
@@ -405,7 +430,7 @@ static bool resolve_binding(struct layer_device *dev, const struct layer_descrip
 
 /* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
 static bool resolve_slots(struct layer_device *dev, const struct layer_descriptor_set *set, bool first,
-                          const struct layer_cmdbuf_sets *entry, struct lap_touched *touched)
+                          const struct layer_cmdbuf_sets *entry, const struct resolving *out)
 {
     uint32_t dynamic = 0;
     for (uint32_t i = 0; set->slots && i < set->layout->binding_count; i++) {
@@ -414,7 +439,7 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
         bool alone = binding->count == 1 || set->slot_count - binding->first == 1;
         /* Of a table, shaders store to some element. "written" would promise that the host leaves all others alone. */
         bool written = entry->written & lap_spirv_bit(binding->binding) && (alone || !binding->table);
-        if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, touched))
+        if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, out))
             return false;
         dynamic += is_dynamic ? binding->count : 0;
     }
@@ -422,7 +447,7 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
 }
 
 static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial,
-                        struct lap_touched *touched)
+                        const struct resolving *out)
 {
     struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
     bool first, result;
@@ -435,28 +460,29 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
         return true;
     if (set->layout->updated_in_use)
         pthread_mutex_lock(&dev->slots_mutex);
-    result = resolve_slots(dev, set, first, entry, touched);
+    result = resolve_slots(dev, set, first, entry, out);
     if (set->layout->updated_in_use)
         pthread_mutex_unlock(&dev->slots_mutex);
     return result;
 }
 
 /* That it is read was noted when it was pushed. */
-static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, struct lap_touched *touched)
+static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, const struct resolving *out)
 {
     struct lap_memobj *object = entry->written ? layer_resource_get(dev, entry->set) : NULL;
-    return !object || lap_touched_add(touched, object, entry->offset, entry->bytes, true);
+    return !object || lap_touched_add(out->touched, object, entry->offset, entry->bytes, true);
 }
 
 bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
                            struct lap_touched *touched, struct lap_touched *unchecked)
 {
+    struct resolving out = {touched, unchecked};
     if (!lap_touched_append(touched, &cb->touched) || !lap_touched_append(unchecked, &cb->unchecked))
         return false;
     for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count)) {
         const struct layer_cmdbuf_sets *entry = &cb->sets[i];
-        if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, touched)
-                                                 : resolve_set(dev, entry, serial, touched)))
+        if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, &out)
+                                                 : resolve_set(dev, entry, serial, &out)))
             return false;
     }
     return true;

@@ -24,6 +24,10 @@ static inline layer_resource layer_resource_of_image(const struct layer_image *i
 {
     return image->object.index << 1 | 1;
 }
+static inline bool layer_resource_is_image(layer_resource resource)
+{
+    return resource & 1;
+}
 
 /* In a descriptor: it may lead to any memory, as acceleration structures do. */
 #define LAYER_RESOURCE_UNKNOWN UINT64_MAX
@@ -80,6 +84,9 @@ enum layer_touch {
 void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
                         enum layer_touch how);
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
+/* Bytes of a linear image. */
+void layer_touch_image_bytes(struct layer_cmdbuf *cb, const struct layer_image *image, uint64_t offset, uint64_t bytes,
+                             enum layer_touch how);
 void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how); /* all of it */
 /* The command may reach any memory: submits of this command buffer touch everything. */
 void layer_touch_unknown(struct layer_cmdbuf *cb);

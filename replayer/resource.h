@@ -38,6 +38,22 @@ VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info,
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
 bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
 
+/* Bytes that lie at the same place of consecutive rows of a linear image. */
+struct replay_rows_wanted {
+    VkImageAspectFlags aspect;
+    uint32_t mip_level, array_layer, slice, row, row_count; /* row_count: at least 1 */
+    uint64_t offset_in_row, bytes_in_row;
+};
+struct replay_rows {
+    uint64_t index; /* of the image in the trace */
+    const struct replay_place *place;
+    VkDeviceSize offset, pitch; /* of the first row's bytes in the place; from row to row */
+};
+/* Where they lie on this host (update.c). LAP_AGAIN, with only the index set, when the host can't see the memory; an
+ * error when the image does not have them. */
+enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, VkImage image,
+                                  const struct replay_rows_wanted *wanted, struct replay_rows *out) LAP_MUST_CHECK;
+
 /* Takes the structures of these types out of a pNext chain; head is where the chain hangs (the decoder's own memory).
  */
 void replay_chain_drop(const void **head, const VkStructureType *types, size_t count);

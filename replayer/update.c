@@ -69,41 +69,57 @@ static VkSubresourceLayout ask_layout(const struct replay_device *dev, VkImage i
     return layout;
 }
 
+enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, VkImage image,
+                                  const struct replay_rows_wanted *wanted, struct replay_rows *out)
+{
+    VkImageSubresource subresource = {wanted->aspect, wanted->mip_level, wanted->array_layer};
+    const struct replay_image *record = replay_image_of(r, image, &out->index);
+    VkSubresourceLayout layout;
+    uint32_t rows, slices;
+
+    if (!record)
+        return replay_fail(r, "an update or a check of an image that is not alive");
+    if (record->of_swapchain || record->info.tiling != VK_IMAGE_TILING_LINEAR)
+        return replay_fail(r, "VkImage:%" PRIu64 " has no layout that the host could know", out->index);
+    if (!is_one_aspect(wanted->aspect) || wanted->mip_level >= record->info.mipLevels ||
+        wanted->array_layer >= record->info.arrayLayers)
+        return replay_fail(r, "an update or a check names no part of VkImage:%" PRIu64, out->index);
+    /* Rows of blocks are at most as many as rows of texels. */
+    rows = record->info.extent.height >> wanted->mip_level;
+    slices = record->info.extent.depth >> wanted->mip_level;
+    rows = rows ? rows : 1;
+    if (wanted->row >= rows || wanted->row_count > rows - wanted->row || wanted->slice >= (slices ? slices : 1))
+        return replay_fail(r, "VkImage:%" PRIu64 " has no row %u to %" PRIu64 " of slice %u", out->index, wanted->row,
+                           (uint64_t)wanted->row + wanted->row_count, wanted->slice);
+    out->place = plane_place(record, wanted->aspect);
+    if (!record->bound || !out->place->host)
+        return LAP_AGAIN;
+    layout = ask_layout(dev, image, record->info.format, subresource);
+    if (!inside(layout.rowPitch, wanted->offset_in_row, wanted->bytes_in_row))
+        return replay_fail(
+            r, "%" PRIu64 " bytes at %" PRIu64 " don't fit into a row of VkImage:%" PRIu64 " (%" PRIu64 " bytes)",
+            wanted->bytes_in_row, wanted->offset_in_row, out->index, (uint64_t)layout.rowPitch);
+    out->pitch = layout.rowPitch;
+    out->offset =
+        layout.offset + wanted->slice * layout.depthPitch + wanted->row * layout.rowPitch + wanted->offset_in_row;
+    if (!inside(out->place->bytes, out->offset, (wanted->row_count - 1) * out->pitch + wanted->bytes_in_row))
+        return replay_fail(r, "row %u lies outside of the memory of VkImage:%" PRIu64, wanted->row, out->index);
+    return LAP_OK;
+}
+
 enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliUpdateImage *args)
 {
-    VkImageSubresource subresource = {args->aspect, args->mipLevel, args->arrayLayer};
-    const struct replay_place *place;
-    VkSubresourceLayout layout;
-    VkDeviceSize offset;
-    uint32_t rows, slices;
-    uint64_t index;
-    const struct replay_image *record = replay_image_of(r, args->image, &index);
+    struct replay_rows_wanted wanted = {args->aspect,      args->mipLevel, args->arrayLayer, args->slice, args->row, 1,
+                                        args->offsetInRow, args->dataSize};
+    struct replay_rows rows;
+    enum lap_status status = replay_image_rows(r, dev, args->image, &wanted, &rows);
 
-    if (!record)
-        return replay_fail(r, "an update of an image that is not alive");
-    if (args->dataSize == 0)
-        return LAP_OK;
-    if (record->of_swapchain || record->info.tiling != VK_IMAGE_TILING_LINEAR)
-        return replay_fail(r, "VkImage:%" PRIu64 " has no layout that the host could write to", index);
-    if (!args->pData || !is_one_aspect(args->aspect) || args->mipLevel >= record->info.mipLevels ||
-        args->arrayLayer >= record->info.arrayLayers)
-        return replay_fail(r, "an update names no part of VkImage:%" PRIu64, index);
-    /* Rows of blocks are at most as many as rows of texels. */
-    rows = record->info.extent.height >> args->mipLevel;
-    slices = record->info.extent.depth >> args->mipLevel;
-    if (args->row >= (rows ? rows : 1) || args->slice >= (slices ? slices : 1))
-        return replay_fail(r, "VkImage:%" PRIu64 " has no row %u of slice %u", index, args->row, args->slice);
-    place = plane_place(record, args->aspect);
-    if (!record->bound || !place->host)
-        return replay_fail(r, "VkImage:%" PRIu64 " is updated but the host can't see its memory", index);
-    layout = ask_layout(dev, args->image, record->info.format, subresource);
-    if (!inside(layout.rowPitch, args->offsetInRow, args->dataSize))
-        return replay_fail(r,
-                           "%zu bytes at %" PRIu64 " don't fit into a row of VkImage:%" PRIu64 " (%" PRIu64 " bytes)",
-                           args->dataSize, (uint64_t)args->offsetInRow, index, (uint64_t)layout.rowPitch);
-    offset = layout.offset + args->slice * layout.depthPitch + args->row * layout.rowPitch + args->offsetInRow;
-    if (!inside(place->bytes, offset, args->dataSize))
-        return replay_fail(r, "row %u lies outside of the memory of VkImage:%" PRIu64, args->row, index);
-    return replay_place_write(r, dev, place, offset, args->pData, args->dataSize);
+    if (status == LAP_AGAIN)
+        return replay_fail(r, "VkImage:%" PRIu64 " is updated but the host can't see its memory", rows.index);
+    if (status != LAP_OK || args->dataSize == 0)
+        return status;
+    if (!args->pData)
+        return replay_fail(r, "an update of VkImage:%" PRIu64 " without bytes", rows.index);
+    return replay_place_write(r, dev, rows.place, rows.offset, args->pData, args->dataSize);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codegen/support/pixels.h"
 #include "gen_replay.h"
@@ -196,5 +197,57 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
             " to %" PRIu64 ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
             r->packet.frame + 1, gen_command_names[r->call], r->call_ticket, index, (uint64_t)args->offset,
             (uint64_t)(args->offset + args->size), high, low, args->hashHigh, args->hashLow);
+    return LAP_OK;
+}
+
+/* ---- linear images ---- */
+
+static void hash_rows(const struct replay_rows *rows, const struct replay_rows_wanted *wanted, unsigned char *scratch,
+                      uint64_t *out_low, uint64_t *out_high)
+{
+    size_t bytes = (size_t)wanted->bytes_in_row;
+    for (uint32_t row = 0; row < wanted->row_count; row++)
+        memcpy(scratch + row * bytes, rows->place->host + rows->offset + row * rows->pitch, bytes);
+    lap_pixels_hash(scratch, wanted->row_count * bytes, out_low, out_high);
+}
+
+enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device *dev,
+                                         struct gen_args_lapilliCheckImage *args)
+{
+    struct replay_rows_wanted wanted = {args->aspect, args->mipLevel, args->arrayLayer,  args->slice,
+                                        args->row,    args->rowCount, args->offsetInRow, args->bytesInRow};
+    struct replay_rows rows;
+    unsigned char *scratch;
+    enum lap_status status;
+    uint64_t low, high;
+
+    if (!r->check)
+        return LAP_OK;
+    if (!args->rowCount || !args->bytesInRow)
+        return replay_fail(r, "a check of no texels");
+    status = replay_image_rows(r, dev, args->image, &wanted, &rows);
+    if (status == LAP_AGAIN) {
+        r->check->summary.skipped++;
+        return LAP_OK;
+    }
+    if (status == LAP_OK)
+        status = replay_place_invalidate(r, dev, rows.place, rows.offset,
+                                         (args->rowCount - 1) * rows.pitch + args->bytesInRow);
+    if (status != LAP_OK)
+        return status;
+    scratch = replay_scratch(r, args->rowCount, (size_t)args->bytesInRow);
+    if (!scratch)
+        return replay_no_scratch(r);
+    r->check->summary.checks++;
+    hash_rows(&rows, &wanted, scratch, &low, &high);
+    if ((low == args->hashLow && high == args->hashHigh) || !count_difference(r->check, r->packet.frame + 1))
+        return LAP_OK;
+    lap_log(r->log, LAP_LOG_ERROR,
+            "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
+            " differs in level %u, layer %u, slice %u, rows %u to %u: hash %016" PRIx64 "%016" PRIx64
+            ", recorded %016" PRIx64 "%016" PRIx64,
+            r->packet.frame + 1, gen_command_names[r->call], r->call_ticket, rows.index, args->mipLevel,
+            args->arrayLayer, args->slice, args->row, args->row + args->rowCount, high, low, args->hashHigh,
+            args->hashLow);
     return LAP_OK;
 }

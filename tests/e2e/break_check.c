@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer, so that the replay
- * computes something else than was recorded. A --verify that does not notice is broken.
+ * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer and lapilliUpdateImage, so
+ * that the replay computes something else than was recorded. A --verify that does not notice is broken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
             return fprintf(stderr, "%s\n", lap_error_message()), 1;
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
-        if (name && strcmp(name, "lapilliUpdateBuffer") == 0 && packet.bytes > 16 &&
-            packet.bytes < LAP_BLOB_MIN_BYTES) {
+        bool is_update = name && (strcmp(name, "lapilliUpdateBuffer") == 0 || strcmp(name, "lapilliUpdateImage") == 0);
+        if (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES) {
             enc->p[-1] ^= 0x55;
             changed++;
         }

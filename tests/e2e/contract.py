@@ -280,10 +280,9 @@ def print_is_complete(context: Context) -> None:
     check("VkBuffer:1" in json.dumps(buffers), f"{buffers}")
 
 
-@case
-def a_mismatch_is_found(context: Context) -> None:
+def breaks(context: Context, program: str, says: str) -> None:
     """--verify must fail when the replay shows something else: the bytes of an update are changed in the file."""
-    context.run([app(context, "compute")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
+    context.run([app(context, program)], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
     tool = context.build / "tests/bin/break-check"
     if not tool.exists():
         raise Skip("break-check is not built")
@@ -291,9 +290,18 @@ def a_mismatch_is_found(context: Context) -> None:
     done = context.replay("broken.lapilli", expect=1)
     last = done.out.splitlines()[-1]
     check(last.startswith("verify: ") and not last.endswith(" 0 different"), done.text)
-    check(re.search(r"frame \d+, after vk\w+ \(packet \d+\): VkBuffer:\d+ differs", done.err) is not None,
+    check(re.search(r"frame \d+, after vk\w+ \(packet \d+\): " + says, done.err) is not None,
           f"nothing says frame, command and object: {done.err}")
 
+
+@case
+def a_mismatch_is_found(context: Context) -> None:
+    breaks(context, "compute", r"VkBuffer:\d+ differs")
+
+
+@case
+def a_mismatch_in_a_linear_image_is_found(context: Context) -> None:
+    breaks(context, "texels", r"VkImage:\d+ differs in level 0, layer 0, slice 0, rows \d+ to \d+")
 
 
 @case

@@ -77,6 +77,10 @@ uint64_t layer_packet_ticket(void)
 }
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result) {}
 void layer_frame_end(void) {}
+void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
+{
+    out->count = 1;
+}
 struct layer_device *layer_device_of_VkQueue(VkQueue queue)
 {
     return dev;
