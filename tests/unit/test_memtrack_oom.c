@@ -64,9 +64,9 @@ static enum lap_status receive(void *context, void *user, uint64_t offset, const
 }
 
 /* A short life of a tracker. Returns whether every step was fine; then the copies must be right. */
-static bool live(struct lap_memtrack **tracker)
+static bool live(enum lap_watch_kind watch, struct lap_memtrack **tracker)
 {
-    struct lap_memtrack_options options = {.watch = LAP_WATCH_AUTO};
+    struct lap_memtrack_options options = {.watch = watch};
     struct lap_mem *mem = NULL;
     struct lap_memobj *a = NULL, *b = NULL;
     struct lap_touched touched;
@@ -105,7 +105,7 @@ static bool live(struct lap_memtrack **tracker)
     return ok;
 }
 
-UNIT_TEST(every_allocation_may_fail)
+static void sweep(enum lap_watch_kind watch)
 {
     bool ok = false;
     long n = 0;
@@ -113,7 +113,7 @@ UNIT_TEST(every_allocation_may_fail)
         struct lap_memtrack *tracker = NULL;
         failed_one = false;
         countdown = n++;
-        ok = live(&tracker);
+        ok = live(watch, &tracker);
         countdown = -1;
         if (ok) {
             memset(store + 50000, 0, 100);
@@ -126,6 +126,21 @@ UNIT_TEST(every_allocation_may_fail)
     } while (failed_one && n < 5000 && !unit_failed);
     CHECK(ok);
     CHECK(n > 20); /* something did fail on the way */
+}
+
+UNIT_TEST(every_allocation_may_fail_compare)
+{
+    sweep(LAP_WATCH_COMPARE);
+}
+
+UNIT_TEST(every_allocation_may_fail_pagemap)
+{
+    sweep(LAP_WATCH_PAGEMAP);
+}
+
+UNIT_TEST(every_allocation_may_fail_mprotect)
+{
+    sweep(LAP_WATCH_MPROTECT);
 }
 
 #endif

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The tracker and its write watches. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/unit/memtrack.h"
 
 UNIT_TEST(a_watch_says_what_it_is)
@@ -132,6 +143,530 @@ UNIT_TEST(a_watch_that_fails_means_comparing)
     CHECK_EQ_U64(copies[0].received, 2);
     CHECK_EQ_U64(told.armed, 0);
     end();
+}
+
+/* ---- pages, as the kernel has them ---- */
+
+enum { PAGE = 4096, PAGES = 16 };
+
+static unsigned char *pages_of(int flags, int fd, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static unsigned char *anonymous(size_t bytes)
+{
+    return pages_of(MAP_PRIVATE | MAP_ANONYMOUS, -1, bytes);
+}
+
+/* A memory of its own, all of it one object. */
+struct place {
+    struct lap_memtrack *tracker;
+    struct lap_mem *mem;
+    struct lap_memobj *object;
+    struct copy *copy;
+    unsigned char *at;
+    size_t bytes;
+};
+
+static void place_make(struct place *place, struct lap_memtrack *of, unsigned char *at, size_t bytes, uint32_t flags)
+{
+    static struct copy storage[8];
+    static unsigned next;
+    *place = (struct place){.tracker = of, .copy = &storage[next++ % 8], .at = at, .bytes = bytes};
+    memset(place->copy, 0, sizeof(*place->copy));
+    emit_budget = UINT32_MAX;
+    CHECK_EQ_INT(lap_mem_create(of, bytes, flags, &place->mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(of, place->copy, bytes, true, &place->object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(place->object, 0, place->mem, 0, bytes), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(place->mem, at, 0, bytes), LAP_OK);
+}
+
+/* What the next collect of its tracker sends for it. */
+static uint64_t sent(struct place *place)
+{
+    uint64_t before = place->copy->received;
+    CHECK_EQ_INT(lap_memtrack_collect(place->tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK(memcmp(place->copy->bytes, place->at, place->bytes) == 0);
+    return place->copy->received - before;
+}
+
+RULE(memories_of_two_trackers_share_a_page)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    struct lap_memtrack *other = NULL;
+    struct place a, b, c;
+    unsigned char *page = anonymous(3 * PAGE);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &other), LAP_OK);
+    place_make(&a, tracker, page + 100, 1000, COHERENT);
+    place_make(&b, other, page + 1100, 5000, COHERENT);
+    place_make(&c, tracker, page + 6100, 3000, COHERENT);
+    a.at[10] = b.at[10] = b.at[4900] = c.at[10] = 1;
+    CHECK_EQ_U64(sent(&a), 1); /* takes the pages, of which b has not been told */
+    CHECK_EQ_U64(sent(&b), 2);
+    CHECK_EQ_U64(c.copy->received, 1);
+    CHECK_EQ_U64(sent(&b), 0);
+    b.at[200] = 2;
+    lap_mem_destroy(&a.mem); /* b's part of the page stays watched, and what was written there is not forgotten */
+    b.at[300] = 3;
+    CHECK_EQ_U64(sent(&b), 2);
+    b.at[400] = 4;
+    CHECK_EQ_U64(sent(&b), 1);
+    lap_memtrack_destroy(&tracker);
+    b.at[500] = 5;
+    CHECK_EQ_U64(sent(&b), 1);
+    lap_memtrack_destroy(&other);
+    page[100] = 1;
+    munmap(page, 3 * PAGE);
+}
+
+RULE(the_same_bytes_are_two_memories)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    struct place a, b;
+    unsigned char *page = anonymous(2 * PAGE);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&a, tracker, page, 2 * PAGE, COHERENT);
+    place_make(&b, tracker, page + 1000, 4000, COHERENT);
+    page[2000] = 1;
+    CHECK_EQ_U64(sent(&a), 1);
+    CHECK_EQ_U64(sent(&b), 0);
+    CHECK_EQ_U64(b.copy->bytes[1000], 1);
+    lap_mem_unmap(a.mem);
+    page[3000] = 1;
+    CHECK_EQ_U64(sent(&b), 1);
+    lap_memtrack_destroy(&tracker);
+    munmap(page, 2 * PAGE);
+}
+
+RULE(another_mapping_at_the_same_address)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    for (unsigned round = 0; round < 4; round++) {
+        struct place place;
+        place_make(&place, tracker, memory, PAGES * PAGE, COHERENT | LAP_MEM_FRESH);
+        memory[round * PAGE] = 1;
+        CHECK_EQ_U64(sent(&place), 1);
+        memory[5 * PAGE + round] = 2;
+        CHECK_EQ_U64(sent(&place), 1);
+        if (round % 2) { /* once after the driver gave the pages back, once before */
+            lap_mem_destroy(&place.mem);
+            munmap(memory, PAGES * PAGE);
+        } else {
+            munmap(memory, PAGES * PAGE);
+            lap_mem_destroy(&place.mem);
+        }
+        memory = mmap(memory, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        CHECK(memory != MAP_FAILED);
+    }
+    memset(memory, 1, PAGES * PAGE);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+}
+
+RULE(shared_memory_is_watched_too)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    int fd = memfd_create("lapilli test", MFD_CLOEXEC);
+    unsigned char *memory, resident[PAGES];
+    struct place place;
+    CHECK_EQ_INT(ftruncate(fd, PAGES * PAGE), 0);
+    memory = pages_of(MAP_SHARED, fd, PAGES * PAGE);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, PAGES * PAGE, COHERENT | LAP_MEM_FRESH);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
+    memory[3 * PAGE + 5] = 1;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_U64(stats.emitted_bytes, 1);
+    if (exact) { /* pages that nobody wrote were not read, so they have no storage */
+        unsigned count = 0;
+        CHECK_EQ_INT(mincore(memory, PAGES * PAGE, resident), 0);
+        for (unsigned i = 0; i < PAGES; i++)
+            count += resident[i] & 1;
+        CHECK_EQ_U64(count, 1);
+        CHECK_EQ_U64(stats.scanned_bytes, PAGE);
+    }
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+    close(fd);
+}
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%llu %llu", &total, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident * PAGE;
+}
+
+/* 1 % of 2 GiB: not what is mapped decides what it takes, but what is written. */
+RULE(a_large_map_costs_what_is_written)
+{
+    const uint64_t bytes = UINT64_C(2) << 30;
+    struct lap_memtrack_options options = {.watch = kind};
+    struct lap_memobj *object = NULL;
+    unsigned char *memory;
+    uint64_t before, written = 0;
+    if (!exact)
+        SKIP("it reads all that is mapped");
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        SKIP("no 2 GiB of addresses");
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    before = resident_bytes();
+    CHECK_EQ_INT(lap_mem_create(tracker, bytes, COHERENT | LAP_MEM_FRESH, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, NULL, bytes, false, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, bytes), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, memory, 0, bytes), LAP_OK);
+    for (uint64_t at = 0; at < bytes; at += 100 * PAGE, written += PAGE)
+        memset(memory + at, 1, PAGE);
+    lap_mem_unmap(mem);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
+    CHECK_EQ_U64(mem->shadow.owned_pages, written / PAGE);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_U64(stats.scanned_bytes, written);
+    /* The program's own pages, the copies, and what is allowed on top. */
+    CHECK(resident_bytes() <= before + 2 * written + (64 << 20));
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, bytes);
+}
+
+RULE(a_read_back_sends_nothing_though_the_host_writes_next_to_it)
+{
+    struct lap_memobj *read_back;
+    begin_with(COHERENT | LAP_MEM_FRESH, kind);
+    read_back = object_at(0, 1000, 2000);
+    object_at(1, 3000, 1000);
+    for (unsigned frame = 1; frame < 6; frame++) {
+        bool mapped_early = frame & 1;
+        if (mapped_early)
+            map(0, UINT64_MAX);
+        collect_range(read_back, 0, UINT64_MAX, true);
+        memset(store + 1000, (int)frame, 2000); /* by the device */
+        device_wrote(read_back, 0, 2000);
+        if (!mapped_early)
+            map(0, UINT64_MAX);
+        store[3100 + frame] = (unsigned char)frame; /* by the host, in the same page */
+        COLLECT_ALL();
+        CHECK_EQ_U64(copies[0].received, 0);
+        CHECK_EQ_U64(copies[1].bytes[100 + frame], frame);
+        store[1500] = 99; /* in the middle of what the device wrote */
+        COLLECT_ALL();
+        CHECK_EQ_U64(copies[0].received, 1);
+        CHECK_EQ_U64(copies[0].bytes[500], 99);
+        copies[0].received = 0;
+        lap_mem_unmap(mem);
+    }
+    end();
+}
+
+RULE(the_kernel_writes_into_watched_memory)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place;
+    int fds[2];
+    if (kind == LAP_WATCH_MPROTECT)
+        SKIP("it can't let the kernel write: docs/memory.md");
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, PAGES * PAGE, COHERENT);
+    CHECK_EQ_INT(pipe(fds), 0);
+    CHECK_EQ_INT(write(fds[1], "hello", 5), 5);
+    CHECK_EQ_INT(read(fds[0], memory + 3 * PAGE - 2, 5), 5);
+    CHECK_EQ_U64(sent(&place), 5);
+    close(fds[0]);
+    close(fds[1]);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* The kernel would report 2 MiB for each byte. */
+RULE(huge_pages_are_watched_by_the_page)
+{
+    const size_t huge = 2 << 20;
+    struct lap_memtrack_options options = {.watch = kind};
+    struct lap_memobj *object = NULL;
+    unsigned char *block = anonymous(3 * huge), *memory = block + (huge - (uintptr_t)block % huge);
+    if (!exact)
+        SKIP("it reads all that is mapped");
+    if (madvise(memory, 2 * huge, MADV_HUGEPAGE) != 0)
+        SKIP("no huge pages");
+    memset(memory, 1, 2 * huge);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, 2 * huge, COHERENT | LAP_MEM_FRESH, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, NULL, 2 * huge, true, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, 2 * huge), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, memory, 0, 2 * huge), LAP_OK);
+    memory[huge + 5 * PAGE] = 2;
+    lap_mem_unmap(mem);
+    CHECK_EQ_U64(mem->shadow.owned_pages, 1);
+    lap_memtrack_destroy(&tracker);
+    munmap(block, 3 * huge);
+}
+
+/* Another userfaultfd, the program's own, has the pages. False: it can't be had here. */
+static bool register_elsewhere(int fault, unsigned char *memory, size_t bytes)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register range = {.range = {(uintptr_t)memory, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    return fault >= 0 && ioctl(fault, UFFDIO_API, &api) == 0 && ioctl(fault, UFFDIO_REGISTER, &range) == 0;
+}
+
+UNIT_TEST(what_the_kernel_refuses_is_compared)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_PAGEMAP};
+    const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap"), *reason = NULL;
+    int fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place, watched;
+    memset(memory, 1, PAGES * PAGE); /* all are there, so nobody waits for the one that has them */
+    if (missing)
+        SKIP(missing);
+    if (!register_elsewhere(fault, memory + 4 * PAGE, 4 * PAGE))
+        SKIP("no userfaultfd to take the pages with");
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory + 6 * PAGE, 8 * PAGE, COHERENT);
+    place_make(&watched, tracker, memory + 14 * PAGE, 2 * PAGE, COHERENT);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, &reason).mappings, 2);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, &reason).compared, 1);
+    CHECK(reason && strstr(reason, strerror(EBUSY)) != NULL);
+    place.at[5] = watched.at[5] = 2;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_U64(stats.emitted_bytes, 2);
+    CHECK_EQ_U64(stats.scanned_bytes, 8 * PAGE + PAGE);
+    CHECK(place.copy->bytes[5] == 2 && watched.copy->bytes[5] == 2);
+    lap_memtrack_destroy(&tracker);
+    close(fault);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* A program that closes what it did not open takes our files away; what is mapped is compared then. */
+UNIT_TEST(closed_files_mean_comparing)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_PAGEMAP};
+    const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap");
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place, later;
+    if (missing)
+        SKIP(missing);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, 8 * PAGE, COHERENT);
+    memory[0] = 1;
+    CHECK_EQ_U64(sent(&place), 1);
+    for (int fd = 3; fd < 256; fd++)
+        close(fd);
+    memory[1] = memory[3 * PAGE] = 2;
+    CHECK_EQ_U64(sent(&place), 2);
+    CHECK_EQ_U64(stats.scanned_bytes, 8 * PAGE);
+    place_make(&later, tracker, memory + 8 * PAGE, 8 * PAGE, COHERENT);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 1);
+    later.at[5] = 3;
+    CHECK_EQ_U64(sent(&later), 1);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* ---- signals ---- */
+
+static volatile unsigned char *guarded; /* a page that the program protects itself */
+static volatile sig_atomic_t program_faults, program_segv;
+static sigjmp_buf jump;
+
+static void program_handler(int number, siginfo_t *info, void *context)
+{
+    program_segv++;
+    if (info->si_addr == guarded && info->si_code > 0) {
+        program_faults++;
+        mprotect((void *)(uintptr_t)guarded, PAGE, PROT_READ | PROT_WRITE);
+    }
+}
+
+static void jumping_handler(int number)
+{
+    program_segv++;
+    siglongjmp(jump, 1);
+}
+
+UNIT_TEST(the_programs_own_handler_keeps_getting_its_faults)
+{
+    struct sigaction own = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO}, old, now;
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_MPROTECT};
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place;
+    sigset_t mask;
+    sigaction(SIGSEGV, &own, &old);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, PAGES * PAGE, COHERENT);
+    guarded = anonymous(PAGE);
+    mprotect((void *)(uintptr_t)guarded, PAGE, PROT_READ);
+    program_faults = program_segv = 0;
+    memory[5] = 1;
+    guarded[0] = 1;
+    CHECK_EQ_INT(program_faults, 1);
+    CHECK_EQ_INT(program_segv, 1);
+    CHECK_EQ_U64(sent(&place), 1);
+    raise(SIGSEGV); /* sent, not caused */
+    CHECK_EQ_INT(program_segv, 2);
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    CHECK_EQ_INT(sigismember(&mask, SIGSEGV), 0);
+    CHECK_EQ_INT(sigismember(&mask, SIGUSR1), 0);
+    lap_memtrack_destroy(&tracker);
+    sigaction(SIGSEGV, NULL, &now); /* given back as it was */
+    CHECK(now.sa_sigaction == program_handler);
+    /* One that never returns. */
+    sigaction(SIGSEGV, &(struct sigaction){.sa_handler = jumping_handler}, NULL);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    mprotect((void *)(uintptr_t)guarded, PAGE, PROT_NONE);
+    for (unsigned i = 0; i < 3; i++)
+        if (sigsetjmp(jump, 1) == 0)
+            guarded[0] = 1;
+    CHECK_EQ_INT(program_segv, 5);
+    lap_memtrack_destroy(&tracker);
+    sigaction(SIGSEGV, &old, NULL);
+    munmap((void *)(uintptr_t)guarded, PAGE);
+    munmap(memory, PAGES * PAGE);
+}
+
+UNIT_TEST(a_handler_that_comes_later_ends_the_mprotect_watch)
+{
+    struct sigaction own = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO}, ours;
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_MPROTECT};
+    struct lap_memtrack *second = NULL;
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place, later;
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, 8 * PAGE, COHERENT);
+    memory[0] = 1;
+    sigaction(SIGSEGV, &own, &ours);
+    CHECK_EQ_U64(sent(&place), 1); /* notices */
+    program_segv = 0;
+    memory[2 * PAGE] = 2;
+    CHECK_EQ_INT(program_segv, 0);
+    CHECK_EQ_U64(sent(&place), 1);
+    CHECK_EQ_U64(stats.scanned_bytes, 8 * PAGE);
+    place_make(&later, tracker, memory + 8 * PAGE, 8 * PAGE, COHERENT);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 1);
+    later.at[5] = 3;
+    CHECK_EQ_U64(sent(&later), 1);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &second), LAP_OK);
+    CHECK_STR(lap_memtrack_watch_name(second), "compare");
+    CHECK(strstr(lap_memtrack_watch_reason(second), "SIGSEGV") != NULL);
+    lap_memtrack_destroy(&second);
+    lap_memtrack_destroy(&tracker);
+    sigaction(SIGSEGV, &ours, NULL);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_STR(lap_memtrack_watch_name(tracker), "mprotect");
+    memset(memory, 0, PAGES * PAGE);
+    place_make(&place, tracker, memory, 8 * PAGE, COHERENT);
+    memory[7] = 7;
+    CHECK_EQ_U64(sent(&place), 1);
+    CHECK_EQ_U64(stats.scanned_bytes, PAGE);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* How a program ends that faults while pages are watched. */
+static int end_of(void (*fault)(void), bool watched, void (*handler)(int))
+{
+    int status = 0;
+    pid_t child;
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        struct lap_memtrack_options options = {.watch = watched ? LAP_WATCH_MPROTECT : LAP_WATCH_COMPARE};
+        unsigned char *memory = anonymous(PAGES * PAGE);
+        struct place place;
+        signal(SIGSEGV, handler);
+        CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+        place_make(&place, tracker, memory, PAGES * PAGE, COHERENT);
+        memory[0] = 1;
+        guarded = anonymous(PAGE);
+        mprotect((void *)(uintptr_t)guarded, PAGE, PROT_READ);
+        fault();
+        _exit(3);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+static void store_to_guarded(void)
+{
+    guarded[0] = 1;
+}
+
+static void store_to_nowhere(void)
+{
+    volatile char *volatile nowhere = (volatile char *)8;
+    *nowhere = 1;
+}
+
+static void send_signal(void)
+{
+    kill(getpid(), SIGSEGV);
+    usleep(100000);
+}
+
+UNIT_TEST(a_fault_that_nobody_handles_ends_the_program_as_ever)
+{
+    static void (*const faults[])(void) = {store_to_guarded, store_to_nowhere, send_signal};
+    for (unsigned i = 0; i < 3; i++) {
+        int without = end_of(faults[i], false, SIG_DFL), with = end_of(faults[i], true, SIG_DFL);
+        CHECK(WIFSIGNALED(without) && WTERMSIG(without) == SIGSEGV);
+        CHECK_EQ_INT(with, without);
+        CHECK_EQ_INT(end_of(faults[i], true, SIG_IGN), end_of(faults[i], false, SIG_IGN));
+    }
+}
+
+/* ---- fork ---- */
+
+RULE(a_child_of_fork_goes_its_own_way)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    unsigned char *memory = anonymous(PAGES * PAGE);
+    struct place place;
+    pid_t child;
+    int status = -1;
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    place_make(&place, tracker, memory, PAGES * PAGE, COHERENT);
+    memory[0] = 1;
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        struct lap_memtrack *own = NULL;
+        struct place mine;
+        unit_failed = false;
+        memory[PAGE] = 2; /* its own copy of a page that is watched in its parent */
+        CHECK_EQ_U64(sent(&place), 2);
+        CHECK_EQ_INT(lap_memtrack_create(&options, &own), LAP_OK);
+        place_make(&mine, own, anonymous(PAGES * PAGE), PAGES * PAGE, COHERENT);
+        CHECK_EQ_U64(lap_memtrack_watch_counts(own, NULL).compared, 0);
+        mine.at[7] = 1;
+        CHECK_EQ_U64(sent(&mine), 1);
+        memory[2 * PAGE] = 3;
+        CHECK_EQ_U64(sent(&place), 1);
+        lap_memtrack_destroy(&tracker);
+        mine.at[8] = 1;
+        CHECK_EQ_U64(sent(&mine), 1);
+        lap_memtrack_destroy(&own);
+        fflush(stdout);
+        _exit(unit_failed);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    memory[3 * PAGE] = 4;
+    CHECK_EQ_U64(sent(&place), 2);
+    CHECK_EQ_U64(place.copy->bytes[PAGE], 0);
+    memory[4 * PAGE] = 5;
+    CHECK_EQ_U64(sent(&place), 1);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
 }
 
 UNIT_MAIN();
