@@ -256,6 +256,21 @@ static bool is_device_only(const struct layer_memory *memory)
     return !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
 }
 
+/* A replay of a trace without aliases need not look for them. Only the first piece of an object is looked at. */
+static void count_bind(const struct lap_memobj *object, bool plane)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    struct lap_memobj_place place = {0};
+
+    if (!writer)
+        return;
+    if (object && !plane)
+        place = lap_memobj_place(object);
+    lap_writer_count(writer, LAP_COUNTER_BINDS, 1);
+    if (!place.mem || place.aliased)
+        lap_writer_count(writer, LAP_COUNTER_ALIASED_BINDS, 1);
+}
+
 /* The packet comes first: as soon as memory tracking knows the place, a submission of another thread may send updates.
  */
 static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemory memory_handle, VkDeviceSize offset)
@@ -275,6 +290,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     }
     if (buffer->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));
+    count_bind(buffer->memobj, false);
 }
 
 static uint32_t plane_number(VkImageAspectFlags plane)
@@ -319,6 +335,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     }
     if (image->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));
+    count_bind(image->memobj, plane != 0);
 }
 
 /* The image becomes one of a swapchain's: its memory is not the program's. */

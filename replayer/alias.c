@@ -155,11 +155,12 @@ static void member_range(const struct replay_alias_member *member, bool opaque, 
     *out_end = opaque ? member->offset + 1 : member->offset + member->bytes;
 }
 
-/* Both are in no tree. The smaller one's members move, so that each moves O(log n) times. */
-static struct replay_alias_group *join(struct replay_aliases *aliases, struct replay_alias_group *a,
-                                       struct replay_alias_group *b)
+/* Both are in no tree. The smaller one's members move, so that each moves O(log n) times; of equal ones the newer's. */
+static struct replay_alias_group *join(struct replay_aliases *aliases, struct replay_alias_group *newer,
+                                       struct replay_alias_group *older)
 {
-    struct replay_alias_group *into = a->count >= b->count ? a : b, *from = into == a ? b : a;
+    struct replay_alias_group *into = newer->count > older->count ? newer : older;
+    struct replay_alias_group *from = into == newer ? older : newer;
 
     for (struct replay_alias_member *member = from->first; member; member = member->next)
         member->group = into;

@@ -138,8 +138,8 @@ struct replay_alias_need {
     uint64_t place;          /* out, when together: where in the allocation */
 };
 
-/* Members keep their distances. The earlier of two that exclude each other stays, but for the one that needs the
- * largest alignment, by which all others are measured. types: the memory types that may be used at all. */
+/* Members keep their distances. Of two that exclude each other the one that is listed first stays, but for the one that
+ * needs the largest alignment, by which all others are measured. types: the memory types that may be used at all. */
 void replay_alias_plan(struct replay_alias_need *needs, size_t count, uint32_t types,
                        struct replay_alias_plan *out_plan);
 

@@ -46,8 +46,8 @@ struct replay_used {
 enum lap_status replay_find_used(const char *file, struct replay_used *out) LAP_MUST_CHECK;
 
 /* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
- * which leaves command buffers and large data unread. What is damaged ends the pass and is no error: playing will tell.
- */
+ * which leaves command buffers and large data unread, and is left out where the layer counted no aliases. What is
+ * damaged ends the pass and is no error: playing will tell. */
 enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out) LAP_MUST_CHECK;
 
 #endif

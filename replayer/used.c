@@ -209,6 +209,12 @@ static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_pack
     return LAP_OK;
 }
 
+/* What the layer counted; a trace that ended early, or was written by something else, tells nothing. */
+static bool has_none(const struct lap_reader_summary *summary)
+{
+    return summary->complete && summary->counters[LAP_COUNTER_BINDS] && !summary->counters[LAP_COUNTER_ALIASED_BINDS];
+}
+
 enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out)
 {
     struct scan scan = {0};
@@ -221,8 +227,8 @@ enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struc
         status = replay_aliases_create(&scan.aliases);
     if (status == LAP_OK) {
         scan.source = lap_dictionary_source(&scan.dictionary);
-        while (status == LAP_OK && lap_reader_next(scan.reader, &packet) == LAP_OK &&
-               !(last_frame && packet.frame >= last_frame))
+        while (status == LAP_OK && !has_none(lap_reader_summary(scan.reader)) &&
+               lap_reader_next(scan.reader, &packet) == LAP_OK && !(last_frame && packet.frame >= last_frame))
             status = scan_for_aliases(&scan, &packet);
     }
     if (status == LAP_OK)

@@ -96,7 +96,9 @@ enum lap_counter {
     LAP_COUNTER_UPDATES,
     LAP_COUNTER_UPDATE_BYTES,
     LAP_COUNTER_UNKNOWN_STRUCTS,
-    LAP_COUNTER_WAITED_US, /* that recording threads waited because the queue was full; kept by the writer itself */
+    LAP_COUNTER_WAITED_US,     /* that recording threads waited because the queue was full; kept by the writer itself */
+    LAP_COUNTER_BINDS,         /* objects that got memory */
+    LAP_COUNTER_ALIASED_BINDS, /* of these: where another object was, or nobody knows */
     LAP_COUNTER_COUNT
 };
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);

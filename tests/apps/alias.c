@@ -159,8 +159,8 @@ static bool create_buffers(const struct app *app, bool visible, struct buffers *
     memset(scene, 0, sizeof *scene);
     if (!create_area(app, requirements.size + 4096, requirements.memoryTypeBits, visible, &scene->area))
         return false;
-    scene->alignment = larger(requirements.alignment, 4);
-    open_window(scene, 1, 2048, 6000); /* before the one that holds all of them */
+    scene->alignment = larger(requirements.alignment, 256); /* so that machines can agree on the distances */
+    open_window(scene, 1, 2048, 6000);                      /* before the one that holds all of them */
     open_window(scene, 0, 0, SPAN);
     open_window(scene, 2, 6144, 5000);
     for (uint32_t i = 0; i < 3; i++)

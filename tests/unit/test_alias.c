@@ -189,7 +189,7 @@ UNIT_TEST(objects_that_were_made_alike_are_known_as_such)
 struct range {
     uint64_t memory, begin, end;
     bool alive;
-    unsigned group; /* in the model: the smallest number of a member */
+    unsigned group; /* in the model: the number of a member that stands for it */
 };
 
 static uint32_t next_random(uint32_t *state)

@@ -2,7 +2,13 @@
 /* Buffers and images of a replay: where they lie, what is written into them, and what wrong packets do. */
 #include "replayer/resource.h"
 
+#include <unistd.h>
+
+#include "codegen/support/dictionary.h"
+#include "codegen/support/layout.h"
 #include "codegen/support/pixels.h"
+#include "gen_encode.h"
+#include "replayer/alias.h"
 #include "replayer/verify.h"
 #include "tests/unit/replay_device.h"
 
@@ -288,6 +294,218 @@ UNIT_TEST(wrong_packets_about_images_are_errors)
     args = good, args.image = VK_NULL_HANDLE;
     CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
     unit_replay_finish(&u);
+}
+
+/* ---- aliases ---- */
+
+#define DEVICE VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+
+static const VkBufferCreateInfo alias_buffer = {
+    .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
+static const VkImageCreateInfo alias_image = {
+    .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+    .imageType = VK_IMAGE_TYPE_2D,
+    .format = VK_FORMAT_R8G8B8A8_UNORM,
+    .extent = {16, 16, 1},
+    .mipLevels = 1,
+    .arrayLayers = 1,
+    .samples = VK_SAMPLE_COUNT_1_BIT,
+    .tiling = VK_IMAGE_TILING_LINEAR,
+    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+    .initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED,
+};
+
+/* What looking through a trace would have found: objects as above, at offsets of one memory. */
+struct aliases {
+    struct unit_replay u;
+    struct lap_dictionary dictionary;
+    int said[2]; /* a pipe for the log */
+};
+
+static bool aliases_init(struct aliases *a)
+{
+    if (!unit_replay_init(&a->u, NULL))
+        return false;
+    memset(&a->dictionary, 0, sizeof a->dictionary);
+    a->u.r.dictionary = &a->dictionary;
+    CHECK_EQ_INT(replay_aliases_create(&a->u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(pipe(a->said), 0);
+    a->u.log.fd = a->said[1];
+    a->u.log.level = LAP_LOG_WARNING;
+    return true;
+}
+
+static void aliases_add(struct aliases *a, enum gen_handle_type type, uint64_t index, uint64_t offset, uint64_t layout)
+{
+    struct replay_alias_bind bind = {
+        .type = type, .index = index, .memory = 1, .offset = offset, .bytes = 4096, .layout = layout};
+    struct lap_enc enc;
+
+    lap_enc_init(&enc, NULL, NULL);
+    if (type == GEN_HANDLE_VkBuffer)
+        gen_encode_VkBufferCreateInfo(&enc, &alias_buffer);
+    else
+        gen_encode_VkImageCreateInfo(&enc, &alias_image);
+    CHECK(!enc.failed);
+    CHECK_EQ_INT(replay_aliases_add(a->u.r.aliases, type, index, false, enc.base, (size_t)(enc.p - enc.base)), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_bind(a->u.r.aliases, &bind), LAP_OK);
+    lap_enc_finish(&enc);
+}
+
+static void aliases_finish(struct aliases *a, const char *said)
+{
+    char text[1024];
+    ssize_t bytes;
+
+    unit_replay_finish(&a->u);
+    replay_aliases_destroy(&a->u.r.aliases);
+    close(a->said[1]);
+    bytes = read(a->said[0], text, sizeof text - 1);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    CHECK(said ? strstr(text, said) != NULL : bytes == 0);
+    close(a->said[0]);
+}
+
+static const struct replay_place *place_of(struct aliases *a, VkBuffer buffer)
+{
+    return &replay_buffer_of(&a->u.r, buffer, NULL)->place;
+}
+
+UNIT_TEST(aliases_lie_in_one_allocation)
+{
+    VkBuffer first, second, other;
+    uint8_t data[100];
+    struct aliases a;
+    VkDeviceSize used;
+
+    if (!aliases_init(&a))
+        SKIP("no Vulkan driver");
+    memset(data, 0x5a, sizeof data);
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 65536, 0);
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 65536 + 2048, 0);
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 3, 65536 + 8192, 0);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    second = create_buffer(&a.u, 2, 4096, HOST); /* not the one that begins first */
+    used = replay_memory_stats(&a.u.dev).used_bytes;
+    CHECK(used >= 2048 + 4096);
+    CHECK_EQ_INT(update(&a.u, second, 10, sizeof data, data), LAP_OK);
+    first = create_buffer(&a.u, 1, 4096, HOST);
+    other = create_buffer(&a.u, 3, 4096, HOST);
+    CHECK(place_of(&a, first)->memory == place_of(&a, second)->memory);
+    CHECK_EQ_U64(place_of(&a, second)->offset - place_of(&a, first)->offset, 2048);
+    CHECK(place_of(&a, first)->host + 2048 == place_of(&a, second)->host);
+    CHECK(memcmp(place_of(&a, first)->host + 2048 + 10, data, sizeof data) == 0); /* it did not begin anew */
+    CHECK(place_of(&a, first)->host[0] == 0);
+    CHECK(place_of(&a, other)->shared == NULL);
+    /* Who stays keeps the memory. */
+    destroy_buffer(&a.u, other);
+    destroy_buffer(&a.u, second);
+    CHECK_EQ_U64(replay_memory_stats(&a.u.dev).used_bytes, used);
+    CHECK(memcmp(place_of(&a, first)->host + 2048 + 10, data, sizeof data) == 0);
+    destroy_buffer(&a.u, first);
+    CHECK_EQ_U64(replay_memory_stats(&a.u.dev).used_bytes, 0);
+    aliases_finish(&a, NULL);
+}
+
+UNIT_TEST(who_can_not_share_is_named)
+{
+    VkBuffer buffers[3];
+    struct aliases a;
+
+    if (!aliases_init(&a))
+        SKIP("no Vulkan driver");
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 1, 0); /* no driver aligns buffers to bytes */
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 3, 2048, 0);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    for (uint64_t i = 0; i < 3; i++)
+        buffers[i] = create_buffer(&a.u, i + 1, 4096, HOST);
+    CHECK(place_of(&a, buffers[0])->shared != NULL);
+    CHECK(place_of(&a, buffers[0])->shared == place_of(&a, buffers[2])->shared);
+    CHECK(place_of(&a, buffers[1])->shared == NULL);
+    aliases_finish(&a, "VkBuffer:2 can't lie in one memory with VkBuffer:1 here (it is aligned differently)");
+}
+
+/* A linear image of the kind that is bound in these tests; its layout here. */
+static uint64_t layout_here(struct unit_replay *u)
+{
+    VkImageCreateInfo info = alias_image;
+    uint64_t hash;
+    VkImage image;
+
+    CHECK_EQ_INT(replay_image_create(&u->dev, &info, &image), VK_SUCCESS);
+    hash = lap_layout_hash(u->dev.live, u->dev.vk.GetImageSubresourceLayout, image, &info, 0);
+    u->dev.vk.DestroyImage(u->dev.live, image, NULL);
+    return hash;
+}
+
+static const struct replay_place *create_alias_image(struct unit_replay *u, uint64_t index)
+{
+    VkImage image = gen_VkImage(index);
+    struct gen_args_vkCreateImage create = {.device = u->dev.live, .pCreateInfo = &alias_image, .pImage = &image};
+    struct gen_args_lapilliBindImage bind = {.propertyFlags = HOST};
+
+    CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
+    bind.image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
+    CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_OK);
+    return &replay_image_of(&u->r, bind.image, NULL)->places[0];
+}
+
+UNIT_TEST(linear_images_share_bytes_where_their_rows_lie_alike)
+{
+    for (unsigned differs = 0; differs < 2; differs++) {
+        const struct replay_place *image;
+        struct aliases a;
+        VkBuffer buffer;
+
+        if (!aliases_init(&a))
+            SKIP("no Vulkan driver");
+        aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
+        aliases_add(&a, GEN_HANDLE_VkImage, 1, 0, layout_here(&a.u) + differs);
+        CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+        buffer = create_buffer(&a.u, 1, 4096, HOST);
+        image = create_alias_image(&a.u, 1);
+        CHECK((image->shared != NULL) == !differs);
+        CHECK((image->host == place_of(&a, buffer)->host) == !differs);
+        aliases_finish(&a, differs ? "VkImage:1 can't lie in one memory with VkBuffer:1 here (its rows lie differently)"
+                                   : NULL);
+    }
+}
+
+UNIT_TEST(images_that_are_alike_share_whatever_the_layout)
+{
+    const struct replay_place *first, *second;
+    struct aliases a;
+
+    if (!aliases_init(&a))
+        SKIP("no Vulkan driver");
+    aliases_add(&a, GEN_HANDLE_VkImage, 1, 4096, 12345);
+    aliases_add(&a, GEN_HANDLE_VkImage, 2, 4096, 12345);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    first = create_alias_image(&a.u, 1);
+    second = create_alias_image(&a.u, 2);
+    CHECK(first->shared != NULL && first->shared == second->shared);
+    CHECK_EQ_U64(first->offset, second->offset);
+    aliases_finish(&a, NULL);
+}
+
+/* The objects are not what the trace said when it was looked through: too large for their place. */
+UNIT_TEST(an_object_that_does_not_fit_gets_its_own_memory)
+{
+    VkBuffer small, large;
+    struct aliases a;
+
+    if (!aliases_init(&a))
+        SKIP("no Vulkan driver");
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
+    aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 0, 0);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    large = create_buffer(&a.u, 1, 1 << 20, HOST);
+    CHECK(place_of(&a, large)->shared == NULL);
+    CHECK(place_of(&a, large)->bytes >= 1 << 20);
+    small = create_buffer(&a.u, 2, 4096, DEVICE);
+    CHECK(place_of(&a, small)->shared != NULL);
+    aliases_finish(&a, NULL);
 }
 
 UNIT_TEST(structures_are_taken_out_of_chains)
