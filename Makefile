@@ -17,6 +17,13 @@ LDFLAGS ?=
 WERROR ?=
 SANITIZE ?=
 
+# What scripts/fetch-driver.sh made: programs are linked for the C library and the other libraries in there, and so run on the
+# driver that it holds, and on older ones.
+DRIVER_DIR ?=
+ifneq ($(DRIVER_DIR),)
+override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--disable-new-dtags -Wl,-rpath,$(abspath $(DRIVER_DIR))/lib
+endif
+
 # V=1 prints whole commands.
 V ?=
 Q := $(if $(V),,@)

@@ -339,8 +339,10 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
 
     for feature in root.iterfind("feature"):
         if API in feature.get("api", "").split(",") or "vulkanbase" in feature.get("api", "").split(","):
-            registry.features[feature.get("name")] = feature.get("number")
-            take(feature.get("name"), None, None, feature, None)
+            # Newer registries describe a version in parts (VK_BASE_VERSION_1_2, VK_COMPUTE_VERSION_1_2, ...): it is one all the same.
+            name = f"VK_VERSION_{feature.get('number').replace('.', '_')}"
+            registry.features[name] = feature.get("number")
+            take(name, None, None, feature, None)
     for element in root.iterfind("extensions/extension"):
         if not _supported(element):
             continue
@@ -386,7 +388,7 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
 
 
 def _provider_order(name: str) -> tuple[int, str]:
-    return (0 if name.startswith("VK_VERSION_") or "_VERSION_1_" in name else 1, name)
+    return (0 if name.startswith("VK_VERSION_") else 1, name)
 
 
 def _resolve_members(registry: Registry) -> None:

@@ -41,7 +41,7 @@ else
 fi
 python3 -m compileall -q codegen tests manifests || say "Python sources do not compile"
 for script in scripts/*.sh .ci/run; do
-    sh -n "$script" || say "$script does not parse"
+    "$(sed -n '1s|^#!||p' "$script")" -n "$script" || say "$script does not parse"
 done
 git ls-files 2> /dev/null | grep -E '(^|/)(gen|build)/' && say "generated files are under version control"
 [ "$failed" = 0 ] && echo "lint: nothing found"

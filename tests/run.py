@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -67,15 +68,38 @@ def run_case(case: cases.Case, context: cases.Context) -> Outcome:
     return Outcome(case.name, 1, 0, 0, "", time.monotonic() - start)
 
 
+def missing_driver(build: Path, folder: Path) -> str | None:
+    """Why the programs of this build can't run on the driver in a folder of scripts/fetch-driver.sh."""
+    if not (folder / "icd.json").exists():
+        return f"{folder} is not there: scripts/fetch-driver.sh makes it"
+    with (build / "bin/lapilli-replay").open("rb") as program:
+        if str(folder / "ld.so").encode() not in program.read(4096):
+            return f"{build} is not linked for it: make DRIVER_DIR={folder}"
+    return None
+
+
+def skipping(reason: str) -> Callable[[str], Outcome]:
+    return lambda name: Outcome(name, 0, 0, 1, f"skip {name}: {reason}", 0)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build folder")
+    parser.add_argument("--driver-dir", type=Path, default=os.environ.get("LAPILLI_DRIVER_DIR"),
+                        help="run on the driver that scripts/fetch-driver.sh put there, instead of the system's; the build must be "
+                             "linked for it. By default the environment's LAPILLI_DRIVER_DIR")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--suite", choices=["unit", "codegen", "e2e"], action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")
     options = parser.parse_args()
     build = options.build.resolve()
     suites = options.suite or ["unit", "codegen", "e2e"]
+    driver_dir, lack = options.driver_dir, None
+    if driver_dir:
+        driver_dir = driver_dir.resolve()
+        lack = missing_driver(build, driver_dir)
+        os.environ["VK_DRIVER_FILES"] = os.environ["VK_ICD_FILENAMES"] = str(driver_dir / "icd.json")
+        os.environ["VK_LAYER_PATH"] = str(driver_dir / "layers")
 
     work = []
     if "unit" in suites:
@@ -86,10 +110,10 @@ def main() -> int:
         for script in sorted((ROOT / "tests/codegen").glob("test_*.py")):
             work.append((f"codegen/{script.stem}", lambda name, s=script: run_counted(name, [sys.executable, str(s)], dict(os.environ))))
     if "e2e" in suites:
-        context = cases.Context(ROOT, build)
+        context = cases.Context(ROOT, build, driver_dir=driver_dir)
         for case in cases.all_cases(context):
             work.append((case.name, lambda name, c=case: run_case(c, context)))
-    work = [(name, run) for name, run in work if re.search(options.match, name)]
+    work = [(name, skipping(lack) if lack else run) for name, run in work if re.search(options.match, name)]
 
     start = time.monotonic()
     passed = failed = skipped = 0

@@ -129,6 +129,13 @@ class TinyModel(Scratch):
         self.assertEqual(self.tiny.registry.structs["VkToyInfo"].guard, "VK_USE_PLATFORM_TOY")
         self.assertIsNone(self.tiny.registry.structs["VkBufferExtra"].guard)
 
+    def test_versions_in_parts_are_one_version(self) -> None:
+        parts = self.model(replaced(TINY_XML, 'name="VK_VERSION_1_0" number', 'apitype="internal" name="VK_BASE_VERSION_1_0" number'))
+        self.assertEqual(parts.registry.features, {"VK_VERSION_1_0": "1.0"})
+        for one, other in zip(self.tiny.structs + self.tiny.commands, parts.structs + parts.commands):
+            if hasattr(one, "struct") and one.struct:
+                self.assertEqual(one.struct.providers, other.struct.providers)
+
     def test_aliases(self) -> None:
         self.assertEqual(self.tiny.registry.resolve("VkBufferExtraTOY"), "VkBufferExtra")
         self.assertEqual(self.tiny.registry.commands["vkCmdFill"].aliases, ["vkCmdFillTOY"])

@@ -53,6 +53,7 @@ class Context:
     build: Path
     folder: Path = Path(".")
     driver: Path | None = None  # an ICD manifest; None: what the loader finds
+    driver_dir: Path | None = None  # scripts/fetch-driver.sh made it, and everything in build is linked for it
 
     def in_folder(self, folder: Path) -> "Context":
         return replace(self, folder=folder)
@@ -76,10 +77,21 @@ class Context:
             raise Failure(f"{' '.join(command)}: exit status {done.status}, expected {expect}\n{done.text[-4000:]}")
         return done
 
+    @property
+    def validation_folder(self) -> Path:
+        return self.driver_dir / "layers" if self.driver_dir else Path("/usr/share/vulkan/explicit_layer.d")
+
+    def installed(self, name: str) -> list[str]:
+        """A program of the system, as it has to be started to find the driver's libraries."""
+        path = shutil.which(name)
+        if not path:
+            raise Skip(f"{name} is not installed")
+        return [str(self.driver_dir / "ld.so"), "--library-path", str(self.driver_dir / "lib"), path] if self.driver_dir else [path]
+
     def layer_env(self, *names: str, **more: str) -> dict[str, str]:
         """Explicit layers without the command-line tools, the nearest to the program first; by default ours alone."""
         names = names or (LAYER,)
-        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: "/usr/share/vulkan/explicit_layer.d",
+        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: str(self.validation_folder),
                    INCOHERENT: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
         return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
@@ -120,7 +132,7 @@ def check_no_validation_message(done: Done, where: str) -> None:
 
 
 def validation_layer(context: Context) -> None:
-    if not Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json").exists():
+    if not (context.validation_folder / "VkLayer_khronos_validation.json").exists():
         raise Skip(f"{VALIDATION} is not installed")
 
 
@@ -147,7 +159,8 @@ def programs(context: Context) -> list[Program]:
         words = arguments[0].split() if arguments else []
         label = "-".join([name] + [w.lstrip("-") for w in words])
         result.append(Program(label, [str(context.build / "tests/apps" / name), *words], needs_display == "1"))
-    result.append(Program("vkcube", ["vkcube", "--c", "100"], True))
+    vkcube = context.installed("vkcube") if shutil.which("vkcube") else ["vkcube"]
+    result.append(Program("vkcube", [*vkcube, "--c", "100"], True))
     return result
 
 
@@ -224,7 +237,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 def all_cases(context: Context) -> list[Case]:
     from e2e import bench, contract, incoherent, process
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
-    for name, driver in OTHER_DRIVERS.items():
+    for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
     result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]

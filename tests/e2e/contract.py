@@ -97,7 +97,7 @@ def usage(context: Context) -> None:
 @case
 def cut_trace_replays_its_prefix(context: Context) -> None:
     display()
-    context.capture(["vkcube", "--c", "30"])
+    context.capture([*context.installed("vkcube"), "--c", "30"])
     data = (context.folder / "out.lapilli").read_bytes()
     # Where the frames lie in so short a file depends on what comes before the first one.
     info = {}
@@ -117,7 +117,7 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
 def killed_program_leaves_a_trace(context: Context) -> None:
     display()
     environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
-    process = subprocess.Popen(["vkcube"], cwd=context.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(context.installed("vkcube"), cwd=context.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     file = context.folder / "out.lapilli"
     until = time.monotonic() + 60
     while time.monotonic() < until and (not file.exists() or file.stat().st_size < 300000):
@@ -243,9 +243,9 @@ def screenshots(context: Context) -> None:
     display()
     folders = ("recorded/here", "by/layer", "replayed/there")
     context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "5", "--screenshot-dir", folders[0],
-                 "-o", "out.lapilli", "--", "vkcube", "--c", "10"])
-    context.run(["vkcube", "--c", "10"], context.layer_env(LAPILLI_FILE="layer.lapilli", LAPILLI_SCREENSHOT="5",
-                                                           LAPILLI_SCREENSHOT_DIR=folders[1]))
+                 "-o", "out.lapilli", "--", *context.installed("vkcube"), "--c", "10"])
+    context.run([*context.installed("vkcube"), "--c", "10"],
+                context.layer_env(LAPILLI_FILE="layer.lapilli", LAPILLI_SCREENSHOT="5", LAPILLI_SCREENSHOT_DIR=folders[1]))
     check_verified(context.replay("out.lapilli", "--screenshot", "5", "--screenshot-dir", folders[2]))
     pictures = [list(context.folder.glob(f"{where}/*.png")) for where in folders]
     check([len(p) for p in pictures] == [1, 1, 1], f"{pictures}")
@@ -326,7 +326,7 @@ def info_has_the_documented_keys(context: Context) -> None:
 @case
 def all_ways_of_presenting_agree(context: Context) -> None:
     display()
-    context.capture(["vkcube", "--c", "20"])
+    context.capture([*context.installed("vkcube"), "--c", "20"])
     for present in ("window", "headless", "off"):
         done = context.run([context.program("lapilli"), "replay", "--verify", "--present", present, "out.lapilli"])
         check(check_verified(done) == 20, done.text)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Callable
 
-from e2e.cases import Context, check, check_verified
+from e2e.cases import Context, Skip, check, check_verified
 
 CASES: dict[str, Callable[[Context], None]] = {}
 
@@ -30,6 +30,9 @@ def children(context: Context) -> list[str]:
 
 @case
 def forks_while_threads_record(context: Context) -> None:
+    alone = context.run([app(context, "forks")], expect=None if context.driver_dir else 0)
+    if alone.status != 0:  # Mesa 25 shares what it allocates with children, and the program does not expect that
+        raise Skip(f"without Lapilli too: {alone.err.strip()}")
     done = context.capture([app(context, "forks")])
     check("ok forks" in done.out, done.text)
     check(context.info()["complete"] is True, "the parent's trace is not complete")
