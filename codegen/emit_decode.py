@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
-from text import Text, dispatch_handle, expand, finish_header, header
+from text import Text, dispatch_handle, expand, finish_header, header, struct_call
 
 GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(dec)", "size": "lap_get_u64(dec)",
        "i32": "(int32_t)lap_get_i64(dec)", "i64": "lap_get_i64(dec)", "f32": "lap_get_float(dec)", "f64": "lap_get_double(dec)"}
@@ -33,10 +33,7 @@ class _Body:
         return None
 
     def fill(self, f: Field, address: str) -> str:
-        plan = self.model.struct_of[f.type]
-        if plan.struct.union and not plan.raw and not plan.only:
-            return f"gen_decode_{f.type}(dec, {address}, (uint64_t){expand(f.selector, self.ref)});"
-        return f"gen_decode_{f.type}(dec, {address});"
+        return struct_call(self.model, "dec", f, address, self.ref)
 
     def minimum(self, f: Field) -> int:
         if f.element == "scalar":
@@ -131,21 +128,17 @@ def emit(model: Model) -> dict[str, str]:
     h('    lap_dec_fail(dec, "an array has no count");')
     h("return pointer != NULL;")
     h("}")
-    for s in model.structs:
-        h.guard(s.struct.guard)
+    for s in h.guarded(model.structs):
         h(_prototype(s) + ";")
-    h.guard(None)
     h()
     h("/* A command's parameters and result; in a block the command buffer is left to the caller. */")
-    for p in model.commands:
-        h.guard(p.command.guard)
+    for p in h.guarded(model.commands):
         h(f"struct gen_args_{p.name} {{")
         for f in p.fields:
             h(_args_member(f) + ";")
         if p.command.returns != "void":
             h(f"{p.command.returns} result;")
         h("};")
-    h.guard(None)
     h()
     h("/* Decodes the body of any command into its args struct, zeroed first. Failures are latched in dec. */")
     h("typedef void (*gen_decode_fn)(struct lap_dec *dec, void *args);")
@@ -154,31 +147,21 @@ def emit(model: Model) -> dict[str, str]:
     h("#define GEN_ARGS_MAX_BYTES 256")
 
     structs = Text(model, "emit_decode.py", ["gen_decode.h"])
-    for s in model.structs:
-        if s.struct.stype:
-            structs.guard(s.struct.guard)
-            structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
-    structs.guard(None)
+    for s in structs.guarded(s for s in model.structs if s.struct.stype):
+        structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
     _emit_chain(model, structs)
-    for s in model.structs:
-        structs.guard(s.struct.guard)
+    for s in structs.guarded(model.structs):
         _emit_struct(model, structs, s)
     commands = Text(model, "emit_decode.py", ["gen_decode.h"])
-    for p in model.commands:
-        commands.guard(p.command.guard)
+    for p in commands.guarded(model.commands):
         _emit_command(model, commands, p)
-    commands.guard(None)
     commands("const gen_decode_fn gen_decode_table[GEN_COMMAND_COUNT] = {")
-    for p in model.commands:
-        commands.guard(p.command.guard)
+    for p in commands.guarded(model.commands):
         commands(f"[GEN_{p.name}] = decode_{p.name},")
-    commands.guard(None)
     commands("};")
     commands("const uint16_t gen_args_bytes[GEN_COMMAND_COUNT] = {")
-    for p in model.commands:
-        commands.guard(p.command.guard)
+    for p in commands.guarded(model.commands):
         commands(f"[GEN_{p.name}] = sizeof(struct gen_args_{p.name}),")
-    commands.guard(None)
     commands("};")
     return {"gen_decode.h": finish_header(h), "gen_decode_structs.c": structs.render(), "gen_decode_commands.c": commands.render()}
 
@@ -188,7 +171,7 @@ def _args_member(f: Field) -> str:
 
 
 def _prototype(s: StructPlan) -> str:
-    selector = ", uint64_t selector" if s.struct.union and not s.raw and not s.only else ""
+    selector = ", uint64_t selector" if s.selected else ""
     return f"void gen_decode_{s.name}(struct lap_dec *dec, {s.name} *s{selector})"
 
 
@@ -215,10 +198,7 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("}")
     c("const uint8_t *after = dec->p + size;")
     c("switch (dec->source->struct_id(dec->source->user, number)) {")
-    for s in model.structs:
-        if not s.struct.stype or not s.struct.extends:
-            continue
-        c.guard(s.struct.guard)
+    for s in c.guarded(model.extending):
         c(f"case GEN_STRUCT_{s.name}:")
         c(f"    s = lap_arena_zalloc(dec->arena, 1, sizeof({s.name}), 8);")
         c("    if (!s)")
@@ -226,7 +206,6 @@ def _emit_chain(model: Model, c: Text) -> None:
         c(f"    s->sType = {s.struct.stype};")
         c(f"    decode_members_{s.name}(dec, ({s.name} *)s);")
         c("    break;")
-    c.guard(None)
     c("default:")
     c("    dec->unknown_structs++;")
     c("    dec->p = after;")

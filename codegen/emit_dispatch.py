@@ -45,10 +45,8 @@ def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_dispatch.py", "GEN_DISPATCH_H", ["gen_ids.h"])
     for level, members in levels.items():
         h(f"struct gen_{level}_dispatch {{")
-        for p in members:
-            h.guard(p.command.guard)
+        for p in h.guarded(members):
             h(f"PFN_{p.name} {p.command.short};")
-        h.guard(None)
         h("};")
     h("/* api_version: what may be used, so the lower of what the instance was created for and what the device has. */")
     h("void gen_load_instance_dispatch(struct gen_instance_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance,")
@@ -64,18 +62,13 @@ def emit(model: Model) -> dict[str, str]:
         c(f"void gen_load_{level}_dispatch(struct gen_{level}_dispatch *table, {get} get, {type_name} {variable}, uint32_t api_version)")
         c("{")
         c("memset(table, 0, sizeof *table);")
-        for p in members:
-            c.guard(p.command.guard)
+        for p in c.guarded(members):
             emit_load(model, c, p, variable)
-        c.guard(None)
         c("}")
     c("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance)")
     c("{")
-    for p in levels["device"]:
-        if of_instance_extension(model, p):
-            c.guard(p.command.guard)
-            c(f"if (!table->{p.command.short})")
-            c(f'    table->{p.command.short} = (PFN_{p.name})get(instance, "{p.name}");')
-    c.guard(None)
+    for p in c.guarded(p for p in levels["device"] if of_instance_extension(model, p)):
+        c(f"if (!table->{p.command.short})")
+        c(f'    table->{p.command.short} = (PFN_{p.name})get(instance, "{p.name}");')
     c("}")
     return {"gen_dispatch.h": finish_header(h), "gen_dispatch.c": c.render()}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
-from text import Text, expand, finish_header, header, parameters
+from text import Text, expand, finish_header, header, parameters, struct_call
 
 PUT = {"u8": "lap_put_u8(enc, {})", "u32": "lap_put_u64(enc, (uint32_t){})", "u64": "lap_put_u64(enc, (uint64_t){})",
        "size": "lap_put_u64(enc, (uint64_t){})", "i32": "lap_put_i64(enc, (int64_t){})", "i64": "lap_put_i64(enc, {})",
@@ -47,10 +47,7 @@ class _Body:
         return None
 
     def struct_call(self, f: Field, address: str) -> str:
-        plan = self.model.struct_of[f.type]
-        if plan.struct.union and not plan.raw and not plan.only:
-            return f"gen_encode_{f.type}(enc, {address}, (uint64_t){expand(f.selector, self.ref)});"
-        return f"gen_encode_{f.type}(enc, {address});"
+        return struct_call(self.model, "enc", f, address, self.ref)
 
     def field(self, f: Field) -> None:
         value = self.ref(f.name)
@@ -165,29 +162,24 @@ def emit(model: Model) -> dict[str, str]:
     h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
     h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
     h("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity);")
-    for s in model.structs:
-        h.guard(s.struct.guard)
+    for s in h.guarded(model.structs):
         h(_struct_prototype(s) + ";")
-    h.guard(None)
     h("/* Commands: the body of a packet or, for those in a block, what follows the command's number. */")
-    for p in model.commands:
-        h.guard(p.command.guard)
+    for p in h.guarded(model.commands):
         h(_command_prototype(p) + ";")
 
     structs = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
     _emit_chain(model, structs)
-    for s in model.structs:
-        structs.guard(s.struct.guard)
+    for s in structs.guarded(model.structs):
         _emit_struct(model, structs, s)
     commands = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
-    for p in model.commands:
-        commands.guard(p.command.guard)
+    for p in commands.guarded(model.commands):
         _emit_command(model, commands, p)
     return {"gen_encode.h": finish_header(h), "gen_encode_structs.c": structs.render(), "gen_encode_commands.c": commands.render()}
 
 
 def _struct_prototype(s: StructPlan) -> str:
-    selector = ", uint64_t selector" if s.struct.union and not s.raw and not s.only else ""
+    selector = ", uint64_t selector" if s.selected else ""
     return f"void gen_encode_{s.name}(struct lap_enc *enc, const {s.name} *s{selector})"
 
 
@@ -198,11 +190,8 @@ def _command_prototype(p: CommandPlan) -> str:
 
 
 def _emit_chain(model: Model, c: Text) -> None:
-    for s in model.structs:
-        if s.struct.stype:
-            c.guard(s.struct.guard)
-            c(f"static void encode_members_{s.name}(struct lap_enc *enc, const {s.name} *s);")
-    c.guard(None)
+    for s in c.guarded(s for s in model.structs if s.struct.stype):
+        c(f"static void encode_members_{s.name}(struct lap_enc *enc, const {s.name} *s);")
     c("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity)")
     c("{")
     c("size_t length = strnlen(text, capacity ? capacity - 1 : 0);")
@@ -218,17 +207,13 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("if (!lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT + 4))")
     c("    return;")
     c("switch ((uint32_t)s->sType) {")
-    for s in model.structs:
-        if not s.struct.stype or not s.struct.extends:
-            continue
-        c.guard(s.struct.guard)
+    for s in c.guarded(model.extending):
         c(f"case {s.struct.stype}:")
         c(f"    lap_put_u64(enc, GEN_STRUCT_{s.name});")
         c("    at = (size_t)(enc->p - enc->base);")
         c("    lap_put_fixed32(enc, 0);")
         c(f"    encode_members_{s.name}(enc, (const {s.name} *)s);")
         c("    break;")
-    c.guard(None)
     c("case VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO:")
     c("case VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO:")
     c("    continue;")

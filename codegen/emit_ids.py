@@ -32,15 +32,13 @@ def emit(model: Model) -> dict[str, str]:
     h("};")
     h()
     h("/* Handles as numbers and back; dispatchable ones are pointers, the others 64 bits wide on every machine. */")
-    for name in model.handles:
-        h.guard(model.registry.handles[name].guard)
+    for name in h.guarded(model.handles):
         if model.registry.handles[name].dispatchable:
             h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)(uintptr_t)handle; }}")
             h(f"static inline {name} gen_{name}(uint64_t value) {{ return ({name})(uintptr_t)value; }}")
         else:
             h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)handle; }}")
             h(f"static inline {name} gen_{name}(uint64_t value) {{ return ({name})value; }}")
-    h.guard(None)
     h()
     h("/* Names as they stand in the registry; [number]. */")
     for what in ("command", "struct", "handle"):
@@ -111,26 +109,10 @@ def _object_types(model: Model, c: Text) -> None:
         value = model.registry.resolve(value) if value else None
         if value in known:
             pairs.append((name, value))
-    c("enum gen_handle_type gen_handle_type_of(VkObjectType type)")
-    c("{")
-    c("switch ((uint32_t)type) {")
-    for name, value in pairs:
-        c.guard(model.registry.handles[name].guard)
-        c(f"case {value}: return GEN_HANDLE_{name};")
-    c.guard(None)
-    c("default: return GEN_HANDLE_NONE;")
-    c("}")
-    c("}")
-    c("VkObjectType gen_object_type_of(enum gen_handle_type type)")
-    c("{")
-    c("switch (type) {")
-    for name, value in pairs:
-        c.guard(model.registry.handles[name].guard)
-        c(f"case GEN_HANDLE_{name}: return {value};")
-    c.guard(None)
-    c("default: return VK_OBJECT_TYPE_UNKNOWN;")
-    c("}")
-    c("}")
+    c.lookup("enum gen_handle_type gen_handle_type_of(VkObjectType type)", "(uint32_t)type",
+             ((name, value, f"GEN_HANDLE_{name}") for name, value in pairs), "GEN_HANDLE_NONE")
+    c.lookup("VkObjectType gen_object_type_of(enum gen_handle_type type)", "type",
+             ((name, f"GEN_HANDLE_{name}", value) for name, value in pairs), "VK_OBJECT_TYPE_UNKNOWN")
     reports = {n for n, _ in model.registry.enums.get("VkDebugReportObjectTypeEXT").values} \
         if "VkDebugReportObjectTypeEXT" in model.registry.enums else set()
     c("enum gen_handle_type gen_handle_type_of_debug_report(VkDebugReportObjectTypeEXT type)")

@@ -16,16 +16,12 @@ def emit(model: Model) -> dict[str, str]:
     plans = [p for p in model.commands if not p.packet and dispatch_handle(model, p) in RECORDED]
     h = header(model, "emit_layer.py", "GEN_LAYER_H", ["layer/layer.h"])
     h("/* Entry points, generated or hand-written. */")
-    for p in plans:
-        h.guard(p.command.guard)
+    for p in h.guarded(plans):
         h(f"VKAPI_ATTR {p.command.returns} VKAPI_CALL capture_{p.command.short}({parameters(p)});")
-    h.guard(None)
     h("/* Hooks, hand-written. before: at entry, when the records still exist. after: when the call succeeded. */")
-    for p in plans:
-        h.guard(p.command.guard)
+    for p in h.guarded(plans):
         for hook in sorted(p.disposition.hooks):
             h(_hook_prototype(model, p, hook) + ";")
-    h.guard(None)
     h()
     h("struct gen_entry {")
     h("const char *name;")
@@ -46,11 +42,8 @@ def emit(model: Model) -> dict[str, str]:
 
     c = Text(model, "emit_layer.py", ["gen_layer.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
-    for p in plans:
-        if p.disposition.capture == "gen":
-            c.guard(p.command.guard)
-            _emit_entry(model, c, p)
-    c.guard(None)
+    for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
+        _emit_entry(model, c, p)
     _emit_table(model, c, plans)
     _emit_hidden(model, c)
     return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render()}

@@ -169,42 +169,29 @@ def emit(model: Model) -> dict[str, str]:
 
     c = Text(model, "emit_reflect.py", ["gen_reflect.h", "gen_decode.h", "<stddef.h>", "<string.h>"])
     members = _Members(model, c, enums)
-    for s in model.structs:
-        c.guard(s.struct.guard)
+    for s in c.guarded(model.structs):
         members.table(s.name, s.name, _struct_fields(s))
-        if s.struct.union and not s.raw and not s.only:
+        if s.selected:
             c(f"static const struct gen_selection selections_{s.name}[] = {{")
             for i, f in enumerate(s.fields):
                 for value in f.member.selection:
                     c(f"{{{value}, {i}}},")
             c("};")
-    for p in model.commands:
-        c.guard(p.command.guard)
+    for p in c.guarded(model.commands):
         members.table(p.name, f"struct gen_args_{p.name}", p.fields, p.command.returns if p.stores_result else None)
-    c.guard(None)
     _struct_infos(model, c)
     _command_infos(model, c)
     _enum_infos(enums, c)
     _extension_infos(model, c)
-    c("enum gen_struct gen_struct_of_type(VkStructureType type)")
-    c("{")
-    c("switch ((uint32_t)type) {")
-    for s in model.structs:
-        if s.struct.stype:
-            c.guard(s.struct.guard)
-            c(f"case {s.struct.stype}: return GEN_STRUCT_{s.name};")
-    c.guard(None)
-    c("default: return GEN_STRUCT_NONE;")
-    c("}")
-    c("}")
+    c.lookup("enum gen_struct gen_struct_of_type(VkStructureType type)", "(uint32_t)type",
+             ((s, s.struct.stype, f"GEN_STRUCT_{s.name}") for s in model.structs if s.struct.stype), "GEN_STRUCT_NONE")
     _aliases(model, c)
     return {"gen_reflect.h": finish_header(h), "gen_reflect.c": c.render()}
 
 
 def _struct_infos(model: Model, c: Text) -> None:
     c("const struct gen_struct_info gen_struct_infos[GEN_STRUCT_COUNT] = {")
-    for s in model.structs:
-        c.guard(s.struct.guard)
+    for s in c.guarded(model.structs):
         parts = [f".members = members_{s.name}", f".member_count = {len(_struct_fields(s))}", f".bytes = sizeof({s.name})"]
         if s.struct.union:
             parts.append(".is_union = true")
@@ -216,17 +203,14 @@ def _struct_infos(model: Model, c: Text) -> None:
         if _is_features(s):
             parts.append(".features = true")
         c(f"[GEN_STRUCT_{s.name}] = {{{', '.join(parts)}}},")
-    c.guard(None)
     c("};")
 
 
 def _command_infos(model: Model, c: Text) -> None:
     c("const struct gen_command_info gen_command_infos[GEN_COMMAND_COUNT] = {")
-    for p in model.commands:
-        c.guard(p.command.guard)
+    for p in c.guarded(model.commands):
         result = ", .has_result = true" if p.stores_result else ""
         c(f"[GEN_{p.name}] = {{.members = members_{p.name}, .member_count = {len(p.fields)}, .present = true{result}}},")
-    c.guard(None)
     c("};")
 
 

@@ -119,21 +119,17 @@ def emit(model: Model) -> dict[str, str]:
         for f in p.fields:
             if families.command(p) and f.element == "struct" and families.field(f):
                 families.emit_struct(c, model.struct_of[f.type], done)
-    for p in plans:
-        c.guard(p.command.guard)
+    for p in c.guarded(plans):
         if p.disposition.replay == "gen":
             _emit_gen(model, c, p, families)
         else:
             _emit_thunk(model, c, p, families)
-    c.guard(None)
     c("const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT] = {")
-    for p in plans:
-        c.guard(p.command.guard)
+    for p in c.guarded(plans):
         flags = ["GEN_REPLAY_INSTANCE"] if _level(model, p) == "instance" else []
         flags += ["GEN_REPLAY_LENIENT"] if lenient(p) else []
         owner = _owner_type(p)
         c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}}},")
-    c.guard(None)
     c("};")
     _emit_destroy(model, c, plans)
     return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
@@ -156,18 +152,13 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h()
     h("/* After a call that created objects: adds each live handle under the index that the trace gives it. Where the trace has no")
     h(" * object (index 0), a live one is destroyed again; a missing live one is a failure. */")
-    for name in model.handles:
-        h.guard(model.registry.handles[name].guard)
+    for name in h.guarded(model.handles):
         h(f"enum lap_status gen_keep_{name}(struct replay *r, void *owner, const {name} *indices, const {name} *live, "
           "uint64_t count) LAP_MUST_CHECK;")
-    h.guard(None)
     h()
     h("/* Hand-written, by topic. */")
-    for p in plans:
-        if p.disposition.replay == "hand":
-            h.guard(p.command.guard)
-            h(_hand_prototype(model, p) + ";")
-    h.guard(None)
+    for p in h.guarded(p for p in plans if p.disposition.replay == "hand"):
+        h(_hand_prototype(model, p) + ";")
     h("/* For every command that creates a window's surface; index is the new VkSurfaceKHR's in the trace. */")
     h("enum lap_status replay_create_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
     h("enum lap_status replay_destroy_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
@@ -182,8 +173,7 @@ def _hand_prototype(model: Model, p: CommandPlan) -> str:
 
 
 def _emit_keeps(model: Model, c: Text) -> None:
-    for name in model.handles:
-        c.guard(model.registry.handles[name].guard)
+    for name in c.guarded(model.handles):
         c(f"enum lap_status gen_keep_{name}(struct replay *r, void *owner, const {name} *indices, const {name} *live, uint64_t count)")
         c("{")
         c("enum lap_status status = LAP_OK;")

@@ -81,6 +81,11 @@ class StructPlan:
     def name(self) -> str:
         return self.struct.name
 
+    @property
+    def selected(self) -> bool:
+        """A union of which the caller must say the member that is meant."""
+        return self.struct.union and not self.raw and not self.only
+
 
 @dataclass
 class CommandPlan:
@@ -116,6 +121,11 @@ class Model:
     commands: list[CommandPlan]  # our packets first, then vkCmd*, then the others
     handles: list[str]
     struct_of: dict[str, StructPlan] = field(default_factory=dict)
+
+    @property
+    def extending(self) -> list[StructPlan]:
+        """What can stand in a pNext chain."""
+        return [s for s in self.structs if s.struct.stype and s.struct.extends]
 
     def min_wire(self, name: str, seen: tuple[str, ...] = ()) -> int:
         """The fewest bytes that a struct takes on the wire; at least 1."""
