@@ -15,24 +15,42 @@
 /* Screenshots are written while a replay waits: level 3 takes about half the time of zlib's default 6. */
 #define COMPRESSION_LEVEL 3
 
-static const uint8_t pixel_bytes[LAP_PIXEL_LAYOUT_COUNT] = {
-    [LAP_PIXEL_R8] = 1,          [LAP_PIXEL_RG8] = 2,      [LAP_PIXEL_RGB8] = 3,    [LAP_PIXEL_BGR8] = 3,
-    [LAP_PIXEL_RGBA8] = 4,       [LAP_PIXEL_BGRA8] = 4,    [LAP_PIXEL_BGR565] = 2,  [LAP_PIXEL_RGB565] = 2,
-    [LAP_PIXEL_BGRA5551] = 2,    [LAP_PIXEL_ABGR1555] = 2, [LAP_PIXEL_ABGR4] = 2,   [LAP_PIXEL_RGBA1010102] = 4,
-    [LAP_PIXEL_BGRA1010102] = 4, [LAP_PIXEL_RGBA16] = 8,   [LAP_PIXEL_RGBA16F] = 8, [LAP_PIXEL_RGBA32F] = 16,
-    [LAP_PIXEL_RGB11F] = 4,
+enum kind { KIND_NONE, KIND_BYTES, KIND_PACKED, KIND_FLOATS };
+#define NO_CHANNEL 0xff
+
+/* Red, green and blue: at which byte of KIND_BYTES, or at which bit of KIND_PACKED and how wide. */
+static const struct layout {
+    uint8_t bytes, kind, at[3], bits[3];
+} layouts[LAP_PIXEL_LAYOUT_COUNT] = {
+    [LAP_PIXEL_R8] = {1, KIND_BYTES, {0, 0, 0}, {0}},
+    [LAP_PIXEL_RG8] = {2, KIND_BYTES, {0, 1, NO_CHANNEL}, {0}},
+    [LAP_PIXEL_RGB8] = {3, KIND_BYTES, {0, 1, 2}, {0}},
+    [LAP_PIXEL_BGR8] = {3, KIND_BYTES, {2, 1, 0}, {0}},
+    [LAP_PIXEL_RGBA8] = {4, KIND_BYTES, {0, 1, 2}, {0}},
+    [LAP_PIXEL_BGRA8] = {4, KIND_BYTES, {2, 1, 0}, {0}},
+    [LAP_PIXEL_BGR565] = {2, KIND_PACKED, {11, 5, 0}, {5, 6, 5}},
+    [LAP_PIXEL_RGB565] = {2, KIND_PACKED, {0, 5, 11}, {5, 6, 5}},
+    [LAP_PIXEL_BGRA5551] = {2, KIND_PACKED, {10, 5, 0}, {5, 5, 5}},
+    [LAP_PIXEL_ABGR1555] = {2, KIND_PACKED, {11, 6, 1}, {5, 5, 5}},
+    [LAP_PIXEL_ABGR4] = {2, KIND_PACKED, {12, 8, 4}, {4, 4, 4}},
+    [LAP_PIXEL_RGBA1010102] = {4, KIND_PACKED, {0, 10, 20}, {10, 10, 10}},
+    [LAP_PIXEL_BGRA1010102] = {4, KIND_PACKED, {20, 10, 0}, {10, 10, 10}},
+    [LAP_PIXEL_RGBA16] = {8, KIND_PACKED, {0, 16, 32}, {16, 16, 16}},
+    [LAP_PIXEL_RGBA16F] = {8, KIND_FLOATS, {0}, {0}},
+    [LAP_PIXEL_RGBA32F] = {16, KIND_FLOATS, {0}, {0}},
+    [LAP_PIXEL_RGB11F] = {4, KIND_FLOATS, {0}, {0}},
 };
 
 size_t lap_pixel_bytes(enum lap_pixel_layout layout)
 {
-    return (unsigned)layout < LAP_PIXEL_LAYOUT_COUNT ? pixel_bytes[layout] : 0;
+    return (unsigned)layout < LAP_PIXEL_LAYOUT_COUNT ? layouts[layout].bytes : 0;
 }
 
 /* `bits` bits of value from `shift` on, scaled to 0..255 with rounding. */
-static uint8_t scaled(uint32_t value, unsigned shift, unsigned bits)
+static uint8_t scaled(uint64_t value, unsigned shift, unsigned bits)
 {
     uint32_t max = (1u << bits) - 1;
-    return (uint8_t)(((value >> shift & max) * 255u + max / 2) / max);
+    return (uint8_t)((((uint32_t)(value >> shift) & max) * 255u + max / 2) / max);
 }
 
 /* A linear value as an 8-bit sRGB one; what is no number is black. */
@@ -61,44 +79,46 @@ static float small_float(uint32_t value, unsigned mantissa_bits, bool is_signed)
     return is_signed && value >> (mantissa_bits + 5) & 1 ? -result : result;
 }
 
-static uint32_t load(const uint8_t *p, size_t bytes)
+static uint64_t load(const uint8_t *p, size_t bytes)
 {
-    uint32_t value = 0;
+    uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
-        value |= (uint32_t)p[i] << (8 * i);
+        value |= (uint64_t)p[i] << (8 * i);
     return value;
 }
 
-static void bytes_to_rgb(const uint8_t *p, size_t step, size_t red, size_t green, size_t blue, size_t count,
-                         uint8_t *out)
+static void bytes_to_rgb(const struct layout *layout, const uint8_t *p, size_t count, uint8_t *out)
 {
-    for (size_t i = 0; i < count; i++, p += step, out += 3)
-        out[0] = p[red], out[1] = p[green], out[2] = p[blue];
+    const uint8_t zero = 0;
+    for (int c = 0; c < 3; c++) {
+        bool none = layout->at[c] == NO_CHANNEL;
+        const uint8_t *from = none ? &zero : p + layout->at[c];
+        for (size_t i = 0; i < count; i++, from += none ? 0 : layout->bytes)
+            out[3 * i + (size_t)c] = *from;
+    }
 }
 
-/* Channels of a packed pixel: where each begins and how wide it is. */
-static void packed_to_rgb(const uint8_t *p, size_t step, const uint8_t shifts[3], const uint8_t bits[3], size_t count,
-                          uint8_t *out)
+static void packed_to_rgb(const struct layout *layout, const uint8_t *p, size_t count, uint8_t *out)
 {
-    for (size_t i = 0; i < count; i++, p += step, out += 3) {
-        uint32_t value = load(p, step);
+    for (size_t i = 0; i < count; i++, p += layout->bytes, out += 3) {
+        uint64_t value = load(p, layout->bytes);
         for (int c = 0; c < 3; c++)
-            out[c] = scaled(value, shifts[c], bits[c]);
+            out[c] = scaled(value, layout->at[c], layout->bits[c]);
     }
 }
 
 static void floats_to_rgb(enum lap_pixel_layout layout, const uint8_t *p, size_t count, uint8_t *out)
 {
-    size_t step = pixel_bytes[layout];
+    size_t step = layouts[layout].bytes;
     for (size_t i = 0; i < count; i++, p += step, out += 3) {
         float rgb[3];
         if (layout == LAP_PIXEL_RGBA32F) {
             memcpy(rgb, p, sizeof rgb);
         } else if (layout == LAP_PIXEL_RGBA16F) {
             for (int c = 0; c < 3; c++)
-                rgb[c] = small_float(load(p + 2 * c, 2), 10, true);
+                rgb[c] = small_float((uint32_t)load(p + 2 * c, 2), 10, true);
         } else {
-            uint32_t value = load(p, 4);
+            uint32_t value = (uint32_t)load(p, 4);
             rgb[0] = small_float(value & 0x7ff, 6, false);
             rgb[1] = small_float(value >> 11 & 0x7ff, 6, false);
             rgb[2] = small_float(value >> 22, 5, false);
@@ -110,65 +130,16 @@ static void floats_to_rgb(enum lap_pixel_layout layout, const uint8_t *p, size_t
 
 void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t count, uint8_t *out)
 {
-    static const uint8_t bits_565[3] = {5, 6, 5}, bits_555[3] = {5, 5, 5}, bits_444[3] = {4, 4, 4};
-    static const uint8_t bits_10[3] = {10, 10, 10}, shifts_bgr565[3] = {11, 5, 0}, shifts_rgb565[3] = {0, 5, 11};
-    static const uint8_t shifts_5551[3] = {10, 5, 0}, shifts_1555[3] = {11, 6, 1}, shifts_4[3] = {12, 8, 4};
-    static const uint8_t shifts_rgb10[3] = {0, 10, 20}, shifts_bgr10[3] = {20, 10, 0};
-    const uint8_t *p = pixels;
-    size_t step = lap_pixel_bytes(layout);
+    const struct layout *how = &layouts[(unsigned)layout < LAP_PIXEL_LAYOUT_COUNT ? layout : LAP_PIXEL_NONE];
 
-    switch (layout) {
-    case LAP_PIXEL_R8:
-        bytes_to_rgb(p, step, 0, 0, 0, count, out);
-        break;
-    case LAP_PIXEL_RG8:
-        for (size_t i = 0; i < count; i++, p += 2, out += 3)
-            out[0] = p[0], out[1] = p[1], out[2] = 0;
-        break;
-    case LAP_PIXEL_RGB8:
-    case LAP_PIXEL_RGBA8:
-        bytes_to_rgb(p, step, 0, 1, 2, count, out);
-        break;
-    case LAP_PIXEL_BGR8:
-    case LAP_PIXEL_BGRA8:
-        bytes_to_rgb(p, step, 2, 1, 0, count, out);
-        break;
-    case LAP_PIXEL_BGR565:
-        packed_to_rgb(p, step, shifts_bgr565, bits_565, count, out);
-        break;
-    case LAP_PIXEL_RGB565:
-        packed_to_rgb(p, step, shifts_rgb565, bits_565, count, out);
-        break;
-    case LAP_PIXEL_BGRA5551:
-        packed_to_rgb(p, step, shifts_5551, bits_555, count, out);
-        break;
-    case LAP_PIXEL_ABGR1555:
-        packed_to_rgb(p, step, shifts_1555, bits_555, count, out);
-        break;
-    case LAP_PIXEL_ABGR4:
-        packed_to_rgb(p, step, shifts_4, bits_444, count, out);
-        break;
-    case LAP_PIXEL_RGBA1010102:
-        packed_to_rgb(p, step, shifts_rgb10, bits_10, count, out);
-        break;
-    case LAP_PIXEL_BGRA1010102:
-        packed_to_rgb(p, step, shifts_bgr10, bits_10, count, out);
-        break;
-    case LAP_PIXEL_RGBA16:
-        for (size_t i = 0; i < count; i++, p += 8, out += 3)
-            for (int c = 0; c < 3; c++)
-                out[c] = scaled(load(p + 2 * c, 2), 0, 16);
-        break;
-    case LAP_PIXEL_RGBA16F:
-    case LAP_PIXEL_RGBA32F:
-    case LAP_PIXEL_RGB11F:
-        floats_to_rgb(layout, p, count, out);
-        break;
-    case LAP_PIXEL_NONE:
-    case LAP_PIXEL_LAYOUT_COUNT:
+    if (how->kind == KIND_BYTES)
+        bytes_to_rgb(how, pixels, count, out);
+    else if (how->kind == KIND_PACKED)
+        packed_to_rgb(how, pixels, count, out);
+    else if (how->kind == KIND_FLOATS)
+        floats_to_rgb(layout, pixels, count, out);
+    else
         memset(out, 0, 3 * count);
-        break;
-    }
 }
 
 struct png_job {
@@ -198,7 +169,7 @@ static bool write_rows(struct png_job *job, png_structp png, png_infop info, FIL
     png_set_sRGB(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_write_info(png, info);
     for (uint32_t y = 0; y < height; y++) {
-        lap_pixels_to_rgb8(layout, pixels + (size_t)y * width * pixel_bytes[layout], width, row);
+        lap_pixels_to_rgb8(layout, pixels + (size_t)y * width * layouts[layout].bytes, width, row);
         png_write_row(png, row);
     }
     png_write_end(png, info);

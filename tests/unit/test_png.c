@@ -45,6 +45,17 @@ UNIT_TEST(packed_channels_are_scaled)
     check_packed(LAP_PIXEL_ABGR4, 0x8f10, 136, 255, 17);
     check_packed(LAP_PIXEL_RGBA1010102, 1023u | 512u << 10, 255, 128, 0);
     check_packed(LAP_PIXEL_BGRA1010102, 1023u | 512u << 10, 0, 128, 255);
+    check_rgb(LAP_PIXEL_RGBA16, (uint8_t[]){0x00, 0x80, 0xff, 0xff, 0x80, 0x00, 0x12, 0x34}, 128, 255, 0);
+}
+
+UNIT_TEST(pixels_stand_side_by_side)
+{
+    const uint8_t pixels[6] = {1, 2, 3, 4, 5, 6};
+    uint8_t rgb[10] = {[9] = 77};
+    lap_pixels_to_rgb8(LAP_PIXEL_RG8, pixels, 3, rgb);
+    CHECK(memcmp(rgb, (uint8_t[]){1, 2, 0, 3, 4, 0, 5, 6, 0, 77}, sizeof rgb) == 0);
+    lap_pixels_to_rgb8(LAP_PIXEL_BGR8, pixels, 2, rgb);
+    CHECK(memcmp(rgb, (uint8_t[]){3, 2, 1, 6, 5, 4, 5, 6, 0, 77}, sizeof rgb) == 0);
 }
 
 UNIT_TEST(floats_are_clamped_and_encoded)
