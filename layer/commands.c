@@ -60,25 +60,30 @@ static void touch_indirect(struct layer_cmdbuf *cb, VkBuffer buffer, VkDeviceSiz
         layer_touch_buffer(cb, buffer, offset, (count - 1) * (VkDeviceSize)stride + bytes, LAYER_READS);
 }
 
-static void touch_indirect_count(struct layer_cmdbuf *cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,
-                                 VkDeviceSize count_offset, uint32_t count, uint32_t stride, uint32_t bytes)
+static void draw_indirect(struct layer_cmdbuf *cb, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
+                          uint32_t stride, uint32_t bytes)
 {
+    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
     touch_indirect(cb, buffer, offset, count, stride, bytes);
+}
+
+static void draw_indirect_count(struct layer_cmdbuf *cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,
+                                VkDeviceSize count_offset, uint32_t count, uint32_t stride, uint32_t bytes)
+{
+    draw_indirect(cb, buffer, offset, count, stride, bytes);
     layer_touch_buffer(cb, count_buffer, count_offset, 4, LAYER_READS);
 }
 
 void hook_after_CmdDrawIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                 VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndirectCommand));
+    draw_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndirectCommand));
 }
 
 void hook_after_CmdDrawIndexedIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                        VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndexedIndirectCommand));
+    draw_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawIndexedIndirectCommand));
 }
 
 void hook_after_CmdDispatchIndirect(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
@@ -92,50 +97,44 @@ void hook_after_CmdDrawIndirectCount(struct layer_cmdbuf *cb, VkCommandBuffer co
                                      VkDeviceSize offset, VkBuffer countBuffer, VkDeviceSize countBufferOffset,
                                      uint32_t maxDrawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
-                         sizeof(VkDrawIndirectCommand));
+    draw_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
+                        sizeof(VkDrawIndirectCommand));
 }
 
 void hook_after_CmdDrawIndexedIndirectCount(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                             VkDeviceSize offset, VkBuffer countBuffer, VkDeviceSize countBufferOffset,
                                             uint32_t maxDrawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
-                         sizeof(VkDrawIndexedIndirectCommand));
+    draw_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
+                        sizeof(VkDrawIndexedIndirectCommand));
 }
 
 void hook_after_CmdDrawMeshTasksIndirectEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                             VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandEXT));
+    draw_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandEXT));
 }
 
 void hook_after_CmdDrawMeshTasksIndirectCountEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                                  VkBuffer buffer, VkDeviceSize offset, VkBuffer countBuffer,
                                                  VkDeviceSize countBufferOffset, uint32_t maxDrawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
-                         sizeof(VkDrawMeshTasksIndirectCommandEXT));
+    draw_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
+                        sizeof(VkDrawMeshTasksIndirectCommandEXT));
 }
 
 void hook_after_CmdDrawMeshTasksIndirectNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                            VkDeviceSize offset, uint32_t drawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandNV));
+    draw_indirect(cb, buffer, offset, drawCount, stride, sizeof(VkDrawMeshTasksIndirectCommandNV));
 }
 
 void hook_after_CmdDrawMeshTasksIndirectCountNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkBuffer buffer,
                                                 VkDeviceSize offset, VkBuffer countBuffer,
                                                 VkDeviceSize countBufferOffset, uint32_t maxDrawCount, uint32_t stride)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-    touch_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
-                         sizeof(VkDrawMeshTasksIndirectCommandNV));
+    draw_indirect_count(cb, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride,
+                        sizeof(VkDrawMeshTasksIndirectCommandNV));
 }
 
 void hook_after_CmdDrawIndirectByteCountEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
