@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/barrier.h"
+
 #define SLOTS      2u /* copies under way at most */
 #define MAX_IMAGES 16u
 #define MAX_WAITS  32u
@@ -267,17 +269,7 @@ void replay_window_detach(struct replay_window *w)
 static void barrier(const struct replay_window *w, VkCommandBuffer commands, VkImage image, VkImageLayout from,
                     VkImageLayout to, VkAccessFlags before, VkAccessFlags after)
 {
-    VkImageMemoryBarrier info = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = before,
-        .dstAccessMask = after,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = image,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
-    };
+    VkImageMemoryBarrier info = lap_color_barrier(image, from, to, before, after);
     w->dev->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0,
                                   0, NULL, 0, NULL, 1, &info);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "codegen/support/barrier.h"
 #include "codegen/support/pixels.h"
 
 /* Rounded up, so that a window that is resized pixel by pixel does not allocate each time. */
@@ -246,28 +247,17 @@ static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer com
     VkImageLayout copy_layout = is_copy_layout(layout) ? layout : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {extent.width, extent.height, 1}};
-    VkImageMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT,
-        .oldLayout = layout,
-        .newLayout = copy_layout,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = image,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
-    };
+    VkImageMemoryBarrier before =
+        lap_color_barrier(image, layout, copy_layout, VK_ACCESS_MEMORY_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    VkImageMemoryBarrier after = lap_color_barrier(image, copy_layout, layout, VK_ACCESS_TRANSFER_READ_BIT,
+                                                   VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
 
     rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
-                               0, NULL, 1, &barrier);
+                               0, NULL, 1, &before);
     rb->vk->CmdCopyImageToBuffer(commands, image, copy_layout, rb->buffer, 1, &region);
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-    barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    barrier.oldLayout = copy_layout;
-    barrier.newLayout = layout;
     if (layout != copy_layout)
         rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                                   NULL, 0, NULL, 1, &barrier);
+                                   NULL, 0, NULL, 1, &after);
 }
 
 enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
