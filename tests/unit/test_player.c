@@ -113,6 +113,13 @@ static void put_objects(struct program *p)
     PUT(p, vkAllocateCommandBuffers, p->device, &allocate, &p->commands, VK_SUCCESS);
 }
 
+static void put_start(struct program *p)
+{
+    put_instance(p);
+    put_device(p);
+    put_objects(p);
+}
+
 #define COMMAND(p, command, ...)                                                                                       \
     ((void)(lap_enc_reserve(&(p)->block, LAP_WIRE_MAX_VARINT) && (lap_put_u64(&(p)->block, GEN_##command), true)),     \
      gen_encode_##command(&(p)->block __VA_OPT__(, ) __VA_ARGS__), (void)(p)->block_commands++)
@@ -265,22 +272,34 @@ static struct result play(struct program *p, bool force)
             UNIT_FAIL("\"%s\" lacks \"%s\"", (result).error, text);                                                    \
     } while (0)
 
-UNIT_TEST(a_clean_program_computes_the_same)
+/* Plays a good trace in which so many checks were made and so many of them differ. */
+static void check_played(struct program *p, uint64_t checks, uint64_t different)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    put_fill(&p);
-    put_check(&p, PATTERN);
-    put_ends(&p);
-    result = play(&p, false);
+    struct result result = play(p, false);
     CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.checks, 1);
-    CHECK_EQ_U64(result.checks.different, 0);
+    CHECK_EQ_U64(result.checks.checks, checks);
+    CHECK_EQ_U64(result.checks.different, different);
+}
+
+/* A test with a program to write and play. */
+#define PLAYER_TEST(name)                                                                                              \
+    static void write_and_play_##name(struct program *p);                                                              \
+    UNIT_TEST(name)                                                                                                    \
+    {                                                                                                                  \
+        struct program program;                                                                                        \
+        NEED_DEVICE();                                                                                                 \
+        CHECK(program_begin(&program));                                                                                \
+        write_and_play_##name(&program);                                                                               \
+    }                                                                                                                  \
+    static void write_and_play_##name(struct program *p)
+
+PLAYER_TEST(a_clean_program_computes_the_same)
+{
+    put_start(p);
+    put_fill(p);
+    put_check(p, PATTERN);
+    put_ends(p);
+    check_played(p, 1, 0);
 }
 
 /* The other tests take silence for good. */
@@ -292,9 +311,7 @@ UNIT_TEST(the_validation_layer_is_heard)
     if (access(VALIDATION_MANIFEST, R_OK) != 0)
         SKIP("no validation layer here");
     CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
+    put_start(&p);
     block_begin(&p);
     COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, 3, PATTERN); /* not a multiple of four */
     block_end(&p, 0);
@@ -306,53 +323,33 @@ UNIT_TEST(the_validation_layer_is_heard)
     CHECK(result.validation_bytes > 0);
 }
 
-UNIT_TEST(a_difference_is_found)
+PLAYER_TEST(a_difference_is_found)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    put_fill(&p);
-    put_check(&p, PATTERN + 1);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.different, 1);
+    put_start(p);
+    put_fill(p);
+    put_check(p, PATTERN + 1);
+    put_ends(p);
+    check_played(p, 1, 1);
 }
 
-UNIT_TEST(host_updates_reach_buffers)
+PLAYER_TEST(host_updates_reach_buffers)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
     uint32_t words[BYTES / 4];
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
+    put_start(p);
     for (unsigned i = 0; i < BYTES / 4; i++)
         words[i] = PATTERN;
-    PUT(&p, lapilliUpdateBuffer, p.buffer, 0, BYTES, words); /* a blob */
-    PUT(&p, lapilliUpdateBuffer, p.buffer, 16, 32, words);
-    block_begin(&p);
-    block_end(&p, 0);
-    put_submit(&p);
-    put_check(&p, PATTERN);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.checks, 1);
-    CHECK_EQ_U64(result.checks.different, 0);
+    PUT(p, lapilliUpdateBuffer, p->buffer, 0, BYTES, words); /* a blob */
+    PUT(p, lapilliUpdateBuffer, p->buffer, 16, 32, words);
+    block_begin(p);
+    block_end(p, 0);
+    put_submit(p);
+    put_check(p, PATTERN);
+    put_ends(p);
+    check_played(p, 1, 0);
 }
 
-UNIT_TEST(what_a_program_leaves_is_destroyed)
+PLAYER_TEST(what_a_program_leaves_is_destroyed)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
     VkDescriptorPoolCreateInfo pool_info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
@@ -364,139 +361,105 @@ UNIT_TEST(what_a_program_leaves_is_destroyed)
     VkDescriptorPool pool;
     VkDescriptorSetLayout layout;
     VkDescriptorSet set;
-    CHECK(program_begin(&p));
-    pool = gen_VkDescriptorPool(sample_handle(&p.s, GEN_HANDLE_VkDescriptorPool, 1));
-    layout = gen_VkDescriptorSetLayout(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSetLayout, 1));
-    set = gen_VkDescriptorSet(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSet, 1));
+    pool = gen_VkDescriptorPool(sample_handle(&p->s, GEN_HANDLE_VkDescriptorPool, 1));
+    layout = gen_VkDescriptorSetLayout(sample_handle(&p->s, GEN_HANDLE_VkDescriptorSetLayout, 1));
+    set = gen_VkDescriptorSet(sample_handle(&p->s, GEN_HANDLE_VkDescriptorSet, 1));
     allocate.descriptorPool = pool;
     allocate.pSetLayouts = &layout;
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    PUT(&p, vkCreateDescriptorSetLayout, p.device, &layout_info, NULL, &layout, VK_SUCCESS);
-    PUT(&p, vkCreateDescriptorPool, p.device, &pool_info, NULL, &pool, VK_SUCCESS);
-    PUT(&p, vkAllocateDescriptorSets, p.device, &allocate, &set, VK_SUCCESS);
-    put_fill(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
+    put_start(p);
+    PUT(p, vkCreateDescriptorSetLayout, p->device, &layout_info, NULL, &layout, VK_SUCCESS);
+    PUT(p, vkCreateDescriptorPool, p->device, &pool_info, NULL, &pool, VK_SUCCESS);
+    PUT(p, vkAllocateDescriptorSets, p->device, &allocate, &set, VK_SUCCESS);
+    put_fill(p);
+    check_played(p, 0, 0);
 }
 
-UNIT_TEST(a_dead_object_is_named_with_its_place)
+PLAYER_TEST(a_dead_object_is_named_with_its_place)
 {
-    NEED_DEVICE();
-    struct program p;
     struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    PUT(&p, vkDestroyBuffer, p.device, p.buffer, NULL);
-    lap_writer_frame(p.s.writer);
-    block_begin(&p);
-    COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, VK_WHOLE_SIZE, PATTERN);
-    block_end(&p, 0);
-    result = play(&p, false);
+    put_start(p);
+    PUT(p, vkDestroyBuffer, p->device, p->buffer, NULL);
+    lap_writer_frame(p->s.writer);
+    block_begin(p);
+    COMMAND(p, vkCmdFillBuffer, p->buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(p, 0);
+    result = play(p, false);
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkBuffer:1 is not alive");
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "frame 2, packet 11 (lapilliBlock");
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCmdFillBuffer");
     CHECK_EQ_INT(result.validation_bytes, 0);
 }
 
-UNIT_TEST(a_block_of_another_length_is_damaged)
+PLAYER_TEST(a_block_of_another_length_is_damaged)
 {
-    NEED_DEVICE();
-    struct program p;
     struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    block_begin(&p);
-    block_end(&p, 1);
-    result = play(&p, false);
+    put_start(p);
+    block_begin(p);
+    block_end(p, 1);
+    result = play(p, false);
     CHECK_SAYS(result, LAP_ERROR_FORMAT, "has 2 commands, its packet says 3");
 }
 
-UNIT_TEST(a_null_where_the_driver_follows_is_refused)
+PLAYER_TEST(a_null_where_the_driver_follows_is_refused)
 {
-    NEED_DEVICE();
-    struct program p;
     struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    PUT(&p, vkCreateFence, p.device, NULL, NULL, &p.fence, VK_SUCCESS);
-    result = play(&p, false);
+    put_instance(p);
+    put_device(p);
+    PUT(p, vkCreateFence, p->device, NULL, NULL, &p->fence, VK_SUCCESS);
+    result = play(p, false);
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCreateFence has no pCreateInfo");
 }
 
 /* An extension that no GPU has is a nuisance only when the trace uses it. */
-UNIT_TEST(unused_extensions_are_dropped)
+PLAYER_TEST(unused_extensions_are_dropped)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
-    CHECK(program_begin(&p));
-    p.extensions[0] = "VK_HUAWEI_subpass_shading";
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    put_fill(&p);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
+    p->extensions[0] = "VK_HUAWEI_subpass_shading";
+    put_start(p);
+    put_fill(p);
+    put_ends(p);
+    check_played(p, 0, 0);
 }
 
-UNIT_TEST(missing_extensions_are_named_together)
+PLAYER_TEST(missing_extensions_are_named_together)
 {
-    NEED_DEVICE();
-    struct program p;
     struct result result;
-    CHECK(program_begin(&p));
-    p.extensions[0] = "VK_HUAWEI_subpass_shading";
-    p.extensions[1] = "VK_NV_shading_rate_image";
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    block_begin(&p);
-    COMMAND(&p, vkCmdSubpassShadingHUAWEI);
-    COMMAND(&p, vkCmdBindShadingRateImageNV, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL);
-    block_end(&p, 0);
-    result = play(&p, false);
+    p->extensions[0] = "VK_HUAWEI_subpass_shading";
+    p->extensions[1] = "VK_NV_shading_rate_image";
+    put_start(p);
+    block_begin(p);
+    COMMAND(p, vkCmdSubpassShadingHUAWEI);
+    COMMAND(p, vkCmdBindShadingRateImageNV, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL);
+    block_end(p, 0);
+    result = play(p, false);
     CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "VK_HUAWEI_subpass_shading, VK_NV_shading_rate_image");
     CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "(vkCreateDevice)");
 }
 
 static void put_with_feature(struct program *p)
 {
-    CHECK(program_begin(p));
     p->features.sparseResidency16Samples = VK_TRUE; /* hardly any GPU, and no software one */
-    put_instance(p);
-    put_device(p);
-    put_objects(p);
+    put_start(p);
     put_fill(p);
     put_ends(p);
 }
 
-UNIT_TEST(missing_features_are_named_or_forced_away)
+PLAYER_TEST(missing_features_are_named_or_forced_away)
 {
-    NEED_DEVICE();
-    struct program p;
     struct result result;
-    put_with_feature(&p);
-    result = play(&p, false);
+    put_with_feature(p);
+    result = play(p, false);
     if (result.status == LAP_OK)
         SKIP("this GPU has sparseResidency16Samples");
     CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "lacks what the trace needs: sparseResidency16Samples");
-    put_with_feature(&p);
-    result = play(&p, true);
+    CHECK(program_begin(p));
+    put_with_feature(p);
+    result = play(p, true);
     CHECK_PLAYED(result);
 }
 
 /* The recorded machine had a family for copies only, then one for everything; an ownership transfer goes to and fro. */
-UNIT_TEST(queue_families_are_mapped)
+PLAYER_TEST(queue_families_are_mapped)
 {
-    NEED_DEVICE();
     static const VkQueueFlags flags[3] = {VK_QUEUE_TRANSFER_BIT, VK_QUEUE_TRANSFER_BIT,
                                           VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT};
     VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
@@ -504,73 +467,50 @@ UNIT_TEST(queue_families_are_mapped)
                                      .srcQueueFamilyIndex = 1,
                                      .dstQueueFamilyIndex = 2,
                                      .size = VK_WHOLE_SIZE};
-    struct program p;
-    struct result result;
-    CHECK(program_begin(&p));
-    p.family = 2;
-    barrier.buffer = p.buffer;
-    put_instance(&p);
-    put_families(&p, 3, flags);
-    put_device(&p);
-    put_objects(&p);
-    block_begin(&p);
-    COMMAND(&p, vkCmdPipelineBarrier, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 1,
+    p->family = 2;
+    barrier.buffer = p->buffer;
+    put_instance(p);
+    put_families(p, 3, flags);
+    put_device(p);
+    put_objects(p);
+    block_begin(p);
+    COMMAND(p, vkCmdPipelineBarrier, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 1,
             &barrier, 0, NULL);
-    COMMAND(&p, vkCmdFillBuffer, p.buffer, 0, VK_WHOLE_SIZE, PATTERN);
-    block_end(&p, 0);
-    put_submit(&p);
-    put_check(&p, PATTERN);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.checks, 1);
-    CHECK_EQ_U64(result.checks.different, 0);
+    COMMAND(p, vkCmdFillBuffer, p->buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(p, 0);
+    put_submit(p);
+    put_check(p, PATTERN);
+    put_ends(p);
+    check_played(p, 1, 0);
 }
 
 /* A driver that does nothing says that everything is done. */
-UNIT_TEST(a_wait_that_nothing_can_end_is_given_up)
+PLAYER_TEST(a_wait_that_nothing_can_end_is_given_up)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_SUCCESS);
-    put_fill(&p);
-    put_check(&p, PATTERN);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.checks, 1);
-    CHECK_EQ_U64(result.checks.different, 0);
+    put_start(p);
+    PUT(p, vkGetFenceStatus, p->device, p->fence, VK_SUCCESS);
+    put_fill(p);
+    put_check(p, PATTERN);
+    put_ends(p);
+    check_played(p, 1, 0);
 }
 
-UNIT_TEST(failed_calls_and_information_are_passed_over)
+PLAYER_TEST(failed_calls_and_information_are_passed_over)
 {
-    NEED_DEVICE();
-    struct program p;
-    struct result result;
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    CHECK(program_begin(&p));
-    put_instance(&p);
-    put_device(&p);
-    put_objects(&p);
-    gen_encode_vkCreateFence(sample_packet(&p.s, GEN_vkCreateFence, LAP_PACKET_FAILED), p.device, &info, NULL, &p.fence,
-                             VK_ERROR_OUT_OF_HOST_MEMORY);
-    lap_packet_end(p.s.stream);
-    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_NOT_READY);
-    PUT(&p, vkWaitForFences, p.device, 1, &p.fence, VK_TRUE, 0, VK_TIMEOUT);
-    put_fill(&p);
-    PUT(&p, vkGetFenceStatus, p.device, p.fence, VK_SUCCESS);
-    PUT(&p, vkDeviceWaitIdle, p.device, VK_SUCCESS);
-    PUT(&p, vkQueueWaitIdle, p.queue, VK_SUCCESS);
-    put_check(&p, PATTERN);
-    put_ends(&p);
-    result = play(&p, false);
-    CHECK_PLAYED(result);
-    CHECK_EQ_U64(result.checks.different, 0);
+    put_start(p);
+    gen_encode_vkCreateFence(sample_packet(&p->s, GEN_vkCreateFence, LAP_PACKET_FAILED), p->device, &info, NULL,
+                             &p->fence, VK_ERROR_OUT_OF_HOST_MEMORY);
+    lap_packet_end(p->s.stream);
+    PUT(p, vkGetFenceStatus, p->device, p->fence, VK_NOT_READY);
+    PUT(p, vkWaitForFences, p->device, 1, &p->fence, VK_TRUE, 0, VK_TIMEOUT);
+    put_fill(p);
+    PUT(p, vkGetFenceStatus, p->device, p->fence, VK_SUCCESS);
+    PUT(p, vkDeviceWaitIdle, p->device, VK_SUCCESS);
+    PUT(p, vkQueueWaitIdle, p->queue, VK_SUCCESS);
+    put_check(p, PATTERN);
+    put_ends(p);
+    check_played(p, 1, 0);
 }
 
 __attribute__((constructor)) static void use_validation(void)
