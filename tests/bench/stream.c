@@ -26,7 +26,7 @@ static void measure_reference(struct bench *bench, const void *source, size_t by
     CHECK(copy && packed);
     memset(copy, 1, bytes);
     for (uint32_t i = 0; i < REFERENCES; i++) {
-        uint64_t start = bench_now();
+        uint64_t cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID), start = bench_now();
         memcpy(copy, source, bytes);
         uint64_t copied = bench_now();
         packed_bytes = 0;
@@ -38,6 +38,7 @@ static void measure_reference(struct bench *bench, const void *source, size_t by
         }
         bench_sample_once(bench, "memcpy", copied - start);
         bench_sample_once(bench, "lz4", bench_now() - copied);
+        bench_sample_once(bench, "reference_cpu", bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu);
     }
     bench_add(bench, "lz4_bytes", packed_bytes);
     free(copy);
