@@ -10,6 +10,7 @@
 
 #define MAX_PLANES REPLAY_ALIAS_PLANES
 #define MAX_BYTES  ((uint64_t)1 << 62)
+#define MAX_INDEX  (UINT64_MAX - 2) /* maps have no keys beyond */
 
 struct object {
     struct replay_creation *creation;
@@ -167,6 +168,7 @@ static struct replay_alias_group *join(struct replay_aliases *aliases, struct re
     into->last->next = from->first;
     into->last = from->last;
     into->count += from->count;
+    into->has_planes |= from->has_planes;
     into->alive += from->alive;
     into->alive_xor ^= from->alive_xor;
     if (from->node.begin < into->node.begin)
@@ -209,14 +211,14 @@ enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_hand
     struct lap_map *objects = &aliases->objects[kind_of(type)];
     struct object *object;
 
-    if (lap_map_get(objects, index))
+    if (index > MAX_INDEX || lap_map_get(objects, index))
         return LAP_OK; /* a wrong trace: playing it will say so */
     object = calloc(1, sizeof *object);
     if (object) {
         object->opaque = opaque;
         object->creation = take_creation(aliases, creation, bytes);
     }
-    if (!object || !object->creation || lap_map_put(objects, index, object, NULL) == LAP_ERROR_MEMORY) {
+    if (!object || !object->creation || lap_map_put(objects, index, object, NULL) != LAP_OK) {
         if (object && object->creation)
             drop_creation(aliases, object->creation);
         free(object);
@@ -249,6 +251,7 @@ static struct replay_alias_member *create_member(struct replay_aliases *aliases,
                                          .last = member,
                                          .count = 1,
                                          .opaque = object->opaque,
+                                         .has_planes = bind->plane != 0,
                                          .space = space,
                                          .alive = 1,
                                          .alive_xor = (uintptr_t)member};
@@ -265,7 +268,7 @@ enum lap_status replay_aliases_bind(struct replay_aliases *aliases, const struct
     struct lap_tree_node *node;
     struct replay_alias_space *space;
 
-    if (!object || bind->bytes == 0 || bind->bytes > MAX_BYTES || bind->offset > MAX_BYTES)
+    if (!object || bind->memory > MAX_INDEX || bind->bytes == 0 || bind->bytes > MAX_BYTES || bind->offset > MAX_BYTES)
         return LAP_OK;
     member = &object->members[replay_alias_plane(bind->plane)];
     if (*member)

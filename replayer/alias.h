@@ -82,6 +82,7 @@ struct replay_alias_group {
     struct replay_alias_member *first, *last;
     uint64_t count; /* of members: two or more once the trace has been looked through */
     bool opaque;
+    bool has_planes; /* planes of disjoint images are among them */
     /* While the trace is looked through: the bytes that are shared now. */
     struct lap_tree_node node;
     struct replay_alias_space *space;

@@ -28,6 +28,16 @@ struct question {
     struct lap_arena arena;
 };
 
+/* As generated code does before it calls replay_CreateBuffer and replay_CreateImage. */
+static void map_families(struct replay_device *dev, const uint32_t *families, uint32_t *count, VkSharingMode *mode)
+{
+    if (!dev->families_differ || !families)
+        return;
+    *count = replay_map_families(dev, (uint32_t *)(uintptr_t)families, *count);
+    if (*count < 2)
+        *mode = VK_SHARING_MODE_EXCLUSIVE;
+}
+
 static void ask_buffer(struct question *q, struct lap_dec *dec, struct replay_alias_answer *answer)
 {
     struct replay_needs needs;
@@ -37,9 +47,7 @@ static void ask_buffer(struct question *q, struct lap_dec *dec, struct replay_al
     gen_decode_VkBufferCreateInfo(dec, &info);
     if (dec->status != LAP_OK)
         return;
-    if (q->dev->families_differ && info.pQueueFamilyIndices)
-        info.queueFamilyIndexCount =
-            replay_map_families(q->dev, (uint32_t *)(uintptr_t)info.pQueueFamilyIndices, info.queueFamilyIndexCount);
+    map_families(q->dev, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
     if (replay_buffer_create(q->dev, &info, &buffer) < 0)
         return;
     replay_buffer_needs(q->dev, buffer, &needs);
@@ -58,9 +66,7 @@ static void ask_image(struct question *q, struct lap_dec *dec, uint32_t plane, s
     gen_decode_VkImageCreateInfo(dec, &info);
     if (dec->status != LAP_OK)
         return;
-    if (q->dev->families_differ && info.pQueueFamilyIndices)
-        info.queueFamilyIndexCount =
-            replay_map_families(q->dev, (uint32_t *)(uintptr_t)info.pQueueFamilyIndices, info.queueFamilyIndexCount);
+    map_families(q->dev, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
     if (!replay_plane_is_valid(q->dev, &info, plane) || replay_image_create(q->dev, &info, &image) < 0)
         return;
     linear = info.tiling == VK_IMAGE_TILING_LINEAR;
@@ -125,16 +131,10 @@ static void ask_all(struct question *q, const struct replay_alias_group *group, 
 
 /* ---- saying what does not work ---- */
 
-/* Whether contents pass between a member and some other one. */
+/* Whether contents pass between a member and some other one: by and large, since this is only about a sentence. */
 static bool shares_contents(const struct replay_alias_member *member)
 {
-    const struct replay_alias_member *other = member->group->first;
-
-    if (!member->group->opaque || member->plane)
-        return true;
-    while (other && (other == member || (other->creation != member->creation && !other->plane)))
-        other = other->next;
-    return other != NULL;
+    return !member->group->opaque || member->group->has_planes || member->creation->users > 1;
 }
 
 static const struct replay_alias_member *partner(const struct replay_alias_member *member)

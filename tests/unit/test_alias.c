@@ -162,7 +162,9 @@ UNIT_TEST(wrong_traces_do_no_harm)
     put_buffer(aliases, 3, 1, 10, UINT64_MAX);
     put_buffer(aliases, 4, 1, 0, 10);
     put_buffer(aliases, 4, 1, 0, 10); /* made twice, bound twice */
-    put_buffer(aliases, UINT64_MAX, UINT64_MAX, 0, 10);
+    put_buffer(aliases, UINT64_MAX, 1, 0, 10);
+    put_buffer(aliases, 5, UINT64_MAX, 0, 10);
+    put_buffer(aliases, 6, UINT64_MAX, 0, 10);
     CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
     CHECK_EQ_U64(replay_aliases_group_count(aliases), 0);
     replay_aliases_destroy(&aliases);
