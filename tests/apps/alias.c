@@ -2,8 +2,9 @@
 /*
  * alias: objects that lie in the same bytes of one allocation. What the device writes through one buffer it reads
  * through others, of host-visible and of device memory; a linear image is a buffer's bytes; two optimal images that
- * were made to alias are one; an optimal image and a staging buffer take turns. Members come and go while others stay.
- * All is copied into buffers of their own and compared with a model on the host.
+ * were made to alias are one, and so are an image and a plane of a disjoint one; an optimal image and a staging buffer
+ * take turns. Members come and go while others stay. All is copied into buffers of their own and compared with a model
+ * on the host.
  */
 #include "common/app.h"
 
@@ -436,6 +437,119 @@ static void test_images(const struct app *app)
     vkFreeMemory(app->device, area.memory, NULL);
 }
 
+/* ---- a plane that is an image of its own ---- */
+
+static VkMemoryRequirements plane_requirements(const struct app *app, VkImage image, VkImageAspectFlagBits plane)
+{
+    const VkImagePlaneMemoryRequirementsInfo which = {.sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
+                                                      .planeAspect = plane};
+    const VkImageMemoryRequirementsInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .pNext = &which, .image = image};
+    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+    vkGetImageMemoryRequirements2(app->device, &info, &requirements);
+    return requirements.memoryRequirements;
+}
+
+static void bind_planes(const struct app *app, VkImage image, VkDeviceMemory memory, const VkDeviceSize offsets[2])
+{
+    VkBindImagePlaneMemoryInfo planes[2];
+    VkBindImageMemoryInfo binds[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                                 .planeAspect = VK_IMAGE_ASPECT_PLANE_0_BIT << i};
+        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
+                                           .pNext = &planes[i],
+                                           .image = image,
+                                           .memory = memory,
+                                           .memoryOffset = offsets[i]};
+    }
+    CHECK_VK(vkBindImageMemory2(app->device, 2, binds));
+}
+
+/* The first plane is bytes, as an image of bytes is. False when there are no such images. */
+static bool create_plane_images(const struct app *app, VkImage *whole, VkImage *plane)
+{
+    VkImageCreateInfo create = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .flags = VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_DISJOINT_BIT,
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+        .extent = {SIDE, SIDE, 1},
+        .mipLevels = 1,
+        .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+    };
+    if (app->api_version < VK_API_VERSION_1_1 ||
+        !app_format_has(app, create.format, create.tiling,
+                        VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT |
+                            VK_FORMAT_FEATURE_DISJOINT_BIT))
+        return false;
+    CHECK_VK(vkCreateImage(app->device, &create, NULL, whole));
+    create.flags = VK_IMAGE_CREATE_ALIAS_BIT;
+    create.format = VK_FORMAT_R8_UNORM;
+    CHECK_VK(vkCreateImage(app->device, &create, NULL, plane));
+    return true;
+}
+
+/* Written through the image that is the plane, read through the image that has it, and the other way round. */
+static void run_planes(const struct app *app, VkImage whole, VkImage plane, uint32_t frame,
+                       const struct app_buffer *source, const struct app_buffer *check)
+{
+    VkBufferImageCopy region = whole_image;
+    VkCommandBuffer commands = app_begin(app);
+
+    to_layout(commands, whole, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+    to_layout(commands, plane, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+    everything(commands);
+    region.imageSubresource.aspectMask = frame % 2 ? VK_IMAGE_ASPECT_PLANE_0_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
+    vkCmdCopyBufferToImage(commands, source->buffer, frame % 2 ? whole : plane, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    everything(commands);
+    region.imageSubresource.aspectMask = frame % 2 ? VK_IMAGE_ASPECT_COLOR_BIT : VK_IMAGE_ASPECT_PLANE_0_BIT;
+    vkCmdCopyImageToBuffer(commands, frame % 2 ? plane : whole, VK_IMAGE_LAYOUT_GENERAL, check->buffer, 1, &region);
+    everything(commands);
+    app_run(app, commands);
+    app_buffer_invalidate(app, check, 0, SIDE * SIDE);
+    EXPECT_EQ(app, memcmp(check->mapped, source->mapped, SIDE * SIDE), 0);
+}
+
+static void test_planes(const struct app *app)
+{
+    VkMemoryRequirements first, second, single;
+    struct app_buffer source, check;
+    VkDeviceSize offsets[2] = {0};
+    VkImage whole, plane;
+    struct area area;
+    uint32_t seed = 8;
+
+    if (!create_plane_images(app, &whole, &plane)) {
+        printf("left out: planes of disjoint images\n");
+        return;
+    }
+    first = plane_requirements(app, whole, VK_IMAGE_ASPECT_PLANE_0_BIT);
+    second = plane_requirements(app, whole, VK_IMAGE_ASPECT_PLANE_1_BIT);
+    vkGetImageMemoryRequirements(app->device, plane, &single);
+    offsets[1] = round_up(larger(first.size, single.size), second.alignment);
+    CHECK(create_area(app, offsets[1] + second.size,
+                      first.memoryTypeBits & second.memoryTypeBits & single.memoryTypeBits, false, &area));
+    bind_planes(app, whole, area.memory, offsets);
+    CHECK_VK(vkBindImageMemory(app->device, plane, area.memory, 0));
+    app_buffer_create(app, &source, SIDE * SIDE, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    app_buffer_create(app, &check, SIDE * SIDE, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t frame = 0; frame < app->frames; frame++) {
+        fill_random(source.mapped, SIDE * SIDE, &seed);
+        app_buffer_flush(app, &source, 0, SIDE * SIDE);
+        run_planes(app, whole, plane, frame, &source, &check);
+    }
+    vkDestroyImage(app->device, whole, NULL);
+    vkDestroyImage(app->device, plane, NULL);
+    app_buffer_destroy(app, &source);
+    app_buffer_destroy(app, &check);
+    vkFreeMemory(app->device, area.memory, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct app_program program = {
@@ -451,5 +565,6 @@ int main(int argc, char **argv)
     test_buffers(&app, false);
     test_mixed(&app);
     test_images(&app);
+    test_planes(&app);
     return app_finish(&app);
 }
