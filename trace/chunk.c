@@ -164,6 +164,41 @@ void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
     out->blob_bytes = lap_load_u64(in + 8 + 8 * LAP_TOTALS_MAX_COUNTERS);
 }
 
+static uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value > 0x7f; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+size_t lap_mark_store(const struct lap_totals *totals, uint8_t out[LAP_MARK_MAX_BYTES])
+{
+    uint8_t *at = put_varint(out, totals->blob_bytes);
+    unsigned count = LAP_COUNTER_COUNT;
+    while (count && totals->counters[count - 1] == 0)
+        count--;
+    for (unsigned i = 0; i < count; i++)
+        at = put_varint(at, totals->counters[i]);
+    return (size_t)(at - out);
+}
+
+enum lap_status lap_mark_load(const uint8_t *in, size_t bytes, struct lap_totals *out)
+{
+    struct lap_dec dec;
+    memset(out, 0, sizeof(*out));
+    lap_dec_init(&dec, in, bytes, NULL, NULL);
+    out->blob_bytes = lap_get_u64(&dec);
+    for (unsigned i = 0; i < LAP_TOTALS_MAX_COUNTERS && dec.status == LAP_OK && dec.p != dec.end; i++) {
+        uint64_t value = lap_get_u64(&dec);
+        if (i < LAP_COUNTER_COUNT)
+            out->counters[i] = value;
+    }
+    if (dec.status == LAP_OK && dec.p != dec.end)
+        return lap_fail(LAP_ERROR_FORMAT, "a frame mark with needless bytes");
+    return dec.status;
+}
+
 void lap_end_store(const struct lap_end *end, uint8_t out[LAP_END_BYTES])
 {
     memset(out, 0, LAP_END_BYTES);

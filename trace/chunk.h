@@ -19,6 +19,7 @@
 #define LAP_BLOB_ALIGN          16u
 #define LAP_TOTALS_BYTES        144u
 #define LAP_TOTALS_MAX_COUNTERS 16u
+#define LAP_MARK_MAX_BYTES      ((1 + LAP_TOTALS_MAX_COUNTERS) * LAP_WIRE_MAX_VARINT)
 #define LAP_END_BYTES           384u
 #define LAP_END_REASON_BYTES    224u
 
@@ -71,7 +72,7 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
 
 /* ---- payloads of fixed shape ---- */
 
-/* What a FRAME chunk and the END chunk say about everything before them. */
+/* What a FRAME chunk and the END chunk say about everything before them: of fixed size in the latter. */
 struct lap_totals {
     uint64_t counters[LAP_COUNTER_COUNT];
     uint64_t blob_bytes; /* of the distinct blobs */
@@ -79,6 +80,11 @@ struct lap_totals {
 
 void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES]);
 void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out); /* counters it lacks are 0 */
+
+/* Returns how many bytes of `out` are the mark's payload. */
+size_t lap_mark_store(const struct lap_totals *totals, uint8_t out[LAP_MARK_MAX_BYTES]);
+/* Counters that it lacks are 0. LAP_ERROR_FORMAT when the bytes are no mark. */
+enum lap_status lap_mark_load(const uint8_t *in, size_t bytes, struct lap_totals *out) LAP_MUST_CHECK;
 
 struct lap_end {
     uint64_t index_offset; /* in the file, of the last INDEX chunk */

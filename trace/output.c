@@ -305,7 +305,8 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
         return LAP_ERROR_STOPPED;
     header->frame = output->frames;
     if (!packed)
-        payload = lap_chunk_pack(header, output->options.codec, payload, bytes, output->scratch);
+        payload =
+            lap_chunk_pack(header, mark ? LAP_CODEC_NONE : output->options.codec, payload, bytes, output->scratch);
     enum lap_status status = append(output, header, payload);
     if (status != LAP_OK) {
         give_up(output, status);
@@ -381,9 +382,8 @@ enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_hea
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals)
 {
-    uint8_t payload[LAP_TOTALS_BYTES];
-    lap_totals_store(totals, payload);
-    return write_behind_queue(output, header, payload, sizeof(payload), totals);
+    uint8_t payload[LAP_MARK_MAX_BYTES];
+    return write_behind_queue(output, header, payload, lap_mark_store(totals, payload), totals);
 }
 
 enum lap_status lap_output_drain(struct lap_output *output)

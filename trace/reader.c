@@ -116,7 +116,7 @@ static enum lap_status read_frames(struct lap_reader *reader)
         const struct lap_chunk_ref *chunk = &source->chunks[i];
         if (chunk->header.kind != LAP_CHUNK_FRAME)
             continue;
-        if (chunk->header.frame != reader->frame_count || chunk->header.raw_bytes != LAP_TOTALS_BYTES ||
+        if (chunk->header.frame != reader->frame_count || chunk->header.raw_bytes > LAP_MARK_MAX_BYTES ||
             (last && chunk->header.last < last->header.last))
             return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": frame marks out of order", chunk->offset);
         reader->frames[reader->frame_count++].last_ticket = chunk->header.last;
@@ -129,11 +129,12 @@ static enum lap_status read_frames(struct lap_reader *reader)
     if (source->has_end) {
         totals = source->end.totals;
     } else if (last) {
-        uint8_t raw[LAP_TOTALS_BYTES];
+        uint8_t raw[LAP_MARK_MAX_BYTES];
         enum lap_status status = lap_source_load(&reader->source, last, raw);
+        if (status == LAP_OK)
+            status = lap_mark_load(raw, last->header.raw_bytes, &totals);
         if (status != LAP_OK)
             return status;
-        lap_totals_load(raw, &totals);
     }
     memcpy(reader->summary.counters, totals.counters, sizeof(totals.counters));
     reader->summary.blob_bytes = totals.blob_bytes;

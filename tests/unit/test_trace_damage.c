@@ -334,20 +334,34 @@ UNIT_TEST(forged_orders)
     CHECK_EQ_INT(read_forged(), LAP_END);
     CHECK_EQ_U64(forged_packets, 1);
     /* with a mark behind it, it is damage */
-    uint8_t totals[LAP_TOTALS_BYTES] = {0};
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 3}, totals, sizeof(totals));
+    uint8_t totals[LAP_MARK_MAX_BYTES + 1] = {0};
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 3}, totals, 1);
     CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
     /* frame marks that go back, skip a number, or have another size */
     begin_forging();
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 5}, totals, sizeof(totals));
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 4, .frame = 1}, totals, sizeof(totals));
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 5}, totals, 1);
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 4, .frame = 1}, totals, 1);
     CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
     begin_forging();
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .frame = 1}, totals, sizeof(totals));
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .frame = 1}, totals, 1);
     CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
     begin_forging();
-    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, totals, sizeof(totals) - 1);
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, totals, sizeof(totals));
     CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    /* and marks with no number, too many of them, one that is not in its shortest form, one that is cut */
+    static const struct {
+        uint8_t bytes[20];
+        size_t count;
+    } bad[] = {{{0}, 0}, {{0}, 18}, {{0x80, 0}, 2}, {{1, 0x80}, 2}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        begin_forging();
+        add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, bad[i].bytes, bad[i].count);
+        CHECK_EQ_INT(read_forged(), LAP_ERROR_FORMAT);
+    }
+    /* counters of a later writer are left out */
+    begin_forging();
+    add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, totals, 17);
+    CHECK_EQ_INT(read_forged(), LAP_END);
 }
 
 UNIT_TEST(forged_dictionaries)
