@@ -98,10 +98,12 @@ static size_t wait_for_place(struct lap_queue *queue, size_t need)
     if (place != SIZE_MAX || queue->ending || queue->closed)
         return place;
     uint64_t since = now_ns();
+    queue->waiting++;
     do {
         pthread_cond_wait(&queue->room, &queue->mutex);
         place = find_place(queue, need);
     } while (place == SIZE_MAX && !queue->ending && !queue->closed);
+    queue->waiting--;
     queue->waited_ns += now_ns() - since;
     return place;
 }

@@ -32,6 +32,7 @@ struct lap_queue {
     bool idle;           /* somebody waits for work */
     bool closed;         /* nothing more is put */
     atomic_bool ending;  /* nobody waits for work or room any more: the process ends, or the queue does */
+    unsigned waiting;    /* threads that wait for room; under the mutex */
     uint64_t waited_ns;  /* by threads that put, for room; under the mutex */
 };
 
