@@ -44,7 +44,7 @@ static void describe_device(const struct layer_device *dev)
 {
     const VkPhysicalDeviceProperties *p = &dev->physical_device->properties;
     cJSON *info = cJSON_CreateObject(), *machine = cJSON_AddObjectToObject(info, "recorded_on");
-    char version[64], *text;
+    char version[64], backing[160], *text;
 
     cJSON_AddStringToObject(machine, "device", p->deviceName);
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
@@ -67,6 +67,9 @@ static void describe_device(const struct layer_device *dev)
     cJSON_AddNumberToObject(machine, "device_id", p->deviceID);
     cJSON_AddStringToObject(info, "write_watch", lap_memtrack_watch_name(dev->memtrack));
     cJSON_AddStringToObject(info, "write_watch_reason", lap_memtrack_watch_reason(dev->memtrack));
+    layer_backing_describe(dev, backing, sizeof backing);
+    cJSON_AddStringToObject(info, "backing", backing);
+    cJSON_AddStringToObject(info, "backing_reason", dev->backing.plan.reason);
     text = cJSON_PrintUnformatted(info);
     if (text)
         layer_recording_info(text);
@@ -115,6 +118,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     layer_mutex_init(&dev->submit_mutex);
     layer_mutex_init(&dev->slots_mutex);
     layer_mutex_init(&dev->verify_mutex);
+    layer_mutex_init(&dev->backing.mutex);
     dev->device_addresses = enables_addresses(info);
     gen_load_device_dispatch(&dev->vk, next, handle,
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
@@ -124,6 +128,34 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
         return false;
     layer_fork_add(dev);
     return true;
+}
+
+static bool enables(const VkDeviceCreateInfo *info, const char *extension)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
+            return true;
+    return false;
+}
+
+/* Calls down with what backing adds, and without it if that fails. */
+static VkResult create_device(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *allocator, VkLayerDeviceCreateInfo *link,
+                              PFN_vkCreateDevice create, VkDevice *out, struct layer_backing_request *backing)
+{
+    VkPhysicalDevice handle = gen_VkPhysicalDevice(gpu->object.handle);
+    VkLayerDeviceLink *next = link->u.pLayerInfo->pNext;
+
+    link->u.pLayerInfo = next;
+    if (layer_backing_request(gpu, info, backing)) {
+        VkResult result = create(handle, &backing->info, allocator, out);
+        layer_backing_request_finish(backing);
+        if (result == VK_SUCCESS)
+            return result;
+        backing->reason = "the driver does not create the device with VK_EXT_external_memory_host";
+        link->u.pLayerInfo = next; /* layers below have advanced it */
+    }
+    return create(handle, info, allocator, out);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,
@@ -136,6 +168,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     PFN_vkGetInstanceProcAddr next_instance;
     PFN_vkGetDeviceProcAddr next_device;
     PFN_vkCreateDevice create;
+    struct layer_backing_request backing;
     struct layer_device *dev;
     VkResult result;
 
@@ -146,8 +179,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     create = (PFN_vkCreateDevice)next_instance(gpu->instance->handle, "vkCreateDevice");
     if (!create)
         return VK_ERROR_INITIALIZATION_FAILED;
-    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    result = create(physicalDevice, pCreateInfo, pAllocator, pDevice);
+    result = create_device(gpu, pCreateInfo, pAllocator, link, create, pDevice, &backing);
     if (result != VK_SUCCESS)
         return result;
 
@@ -161,6 +193,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
     dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
+    dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    layer_backing_init(dev, backing.reason);
     if (layer_is_recording())
         describe_device(dev);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateDevice, 0);
@@ -221,6 +255,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
     if (dev->memtrack)
         describe_mappings(dev);
     lap_memtrack_destroy(&dev->memtrack);
+    layer_backing_finish(dev);
     pthread_mutex_destroy(&dev->submit_mutex);
     pthread_mutex_destroy(&dev->slots_mutex);
     pthread_mutex_destroy(&dev->verify_mutex);

@@ -99,14 +99,54 @@ bool layer_shows_extension(const char *extension)
            !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
 }
 
+/* All of the next layer's; the caller frees. NULL with *out_result when it fails. */
+static VkExtensionProperties *device_extensions(const struct layer_instance *instance, VkPhysicalDevice physicalDevice,
+                                                uint32_t *out_count, VkResult *out_result)
+{
+    VkExtensionProperties *all = NULL;
+    do {
+        free(all);
+        all = NULL;
+        *out_count = 0;
+        *out_result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, out_count, NULL);
+        if (*out_result != VK_SUCCESS)
+            return NULL;
+        all = calloc(*out_count ? *out_count : 1, sizeof *all);
+        if (!all) {
+            *out_result = VK_ERROR_OUT_OF_HOST_MEMORY;
+            return NULL;
+        }
+        *out_result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, out_count, all);
+    } while (*out_result == VK_INCOMPLETE);
+    if (*out_result != VK_SUCCESS) {
+        free(all);
+        all = NULL;
+    }
+    return all;
+}
+
+bool layer_device_has_extension(const struct layer_physical_device *gpu, const char *extension)
+{
+    uint32_t count;
+    VkResult result;
+    VkExtensionProperties *all =
+        device_extensions(gpu->instance, gen_VkPhysicalDevice(gpu->object.handle), &count, &result);
+    bool found = false;
+
+    for (uint32_t i = 0; all && i < count && !found; i++)
+        found = strcmp(all[i].extensionName, extension) == 0;
+    free(all);
+    return found;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
                                                                           const char *pLayerName,
                                                                           uint32_t *pPropertyCount,
                                                                           VkExtensionProperties *pProperties)
 {
     struct layer_instance *instance;
-    VkExtensionProperties *all = NULL;
-    uint32_t count = 0, shown = 0;
+    VkExtensionProperties *all;
+    uint32_t count, shown = 0;
     VkResult result;
 
     if (is_own_name(pLayerName))
@@ -116,22 +156,13 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhys
         return VK_ERROR_LAYER_NOT_PRESENT;
     if (layer.pass_through || pLayerName)
         return instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
-    do {
-        free(all);
-        all = NULL;
-        result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, &count, NULL);
-        if (result != VK_SUCCESS)
-            return result;
-        all = calloc(count ? count : 1, sizeof *all);
-        if (!all)
-            return VK_ERROR_OUT_OF_HOST_MEMORY;
-        result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, &count, all);
-    } while (result == VK_INCOMPLETE);
-    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
+    all = device_extensions(instance, physicalDevice, &count, &result);
+    if (!all)
+        return result;
+    for (uint32_t i = 0; i < count; i++)
         if (layer_shows_extension(all[i].extensionName))
             all[shown++] = all[i];
-    if (result == VK_SUCCESS)
-        result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
+    result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
     free(all);
     return result;
 }
@@ -194,7 +225,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice hand
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
         return dev->next_get_proc_addr(handle, pName);
     /* By this very name: programs look for an extension's spelling to learn whether they may use it. */
-    return entry->device_level && dev->next_get_proc_addr(handle, pName) ? entry->function : NULL;
+    return entry->device_level && !layer_backing_hides(dev, pName) && dev->next_get_proc_addr(handle, pName)
+               ? entry->function
+               : NULL;
 }
 
 /* Physical-device commands that this registry does not know go on to the next layer. */

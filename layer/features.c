@@ -33,7 +33,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures2(VkPhysicalDevice p
     RECORD(GetPhysicalDeviceFeatures2, physicalDevice, pFeatures);
 }
 
-/* Heaps, and what chains say about them, are the machine's own. */
+/* Heaps are the machine's own. */
 static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryProperties *properties)
 {
     const struct layer_physical_device *record = layer_physical_device_of(physical_device);
@@ -45,6 +45,13 @@ static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryP
         properties->memoryTypes[i].propertyFlags = record->types.shown[i].flags;
         properties->memoryTypes[i].heapIndex = record->types.shown[i].heap;
     }
+}
+
+static void adjust_budget(VkPhysicalDevice physical_device, void *chain)
+{
+    struct layer_physical_device *record = layer_physical_device_of(physical_device);
+    if (record)
+        layer_backing_adjust_budget(record, chain);
 }
 
 VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceMemoryProperties(
@@ -62,6 +69,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceMemoryProperties2(
     struct layer_instance *instance_record = layer_instance_of_VkPhysicalDevice(physicalDevice);
     instance_record->vk.GetPhysicalDeviceMemoryProperties2(physicalDevice, pMemoryProperties);
     show_types(physicalDevice, &pMemoryProperties->memoryProperties);
+    adjust_budget(physicalDevice, pMemoryProperties->pNext);
     RECORD(GetPhysicalDeviceMemoryProperties2, physicalDevice, pMemoryProperties);
 }
 

@@ -45,6 +45,8 @@ static void each_mutex(visit_fn visit)
         visit(&dev->submit_mutex, dev);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->slots_mutex, NULL); /* slots are complete at any time */
+    for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
+        visit(&dev->backing.mutex, NULL); /* and so is what it guards */
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         visit(&layer.object_mutex[type], NULL);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)

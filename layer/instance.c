@@ -28,6 +28,27 @@ static bool names_layer(const VkInstanceCreateInfo *info)
     return false;
 }
 
+/* Calls down with what backing adds, and without it if that fails. */
+static VkResult create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *allocator,
+                                VkLayerInstanceCreateInfo *link, PFN_vkCreateInstance create, VkInstance *out,
+                                bool *out_imports)
+{
+    VkLayerInstanceLink *next = link->u.pLayerInfo->pNext;
+    struct layer_backing_instance_request backing;
+
+    link->u.pLayerInfo = next;
+    *out_imports = layer_backing_instance_request(info, &backing);
+    if (*out_imports) {
+        VkResult result = create(&backing.info, allocator, out);
+        layer_backing_instance_request_finish(&backing);
+        if (result == VK_SUCCESS)
+            return result;
+        *out_imports = false;
+        link->u.pLayerInfo = next; /* layers below have advanced it */
+    }
+    return create(info, allocator, out);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo *pCreateInfo,
                                                       const VkAllocationCallbacks *pAllocator, VkInstance *pInstance)
 {
@@ -36,6 +57,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     PFN_GetPhysicalDeviceProcAddr next_physical_device;
     PFN_vkCreateInstance create;
     struct layer_instance *instance;
+    bool imports;
     VkResult result;
 
     if (!link || !link->u.pLayerInfo)
@@ -45,12 +67,12 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     create = (PFN_vkCreateInstance)next(VK_NULL_HANDLE, "vkCreateInstance");
     if (!create)
         return VK_ERROR_INITIALIZATION_FAILED;
-    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    result = create(pCreateInfo, pAllocator, pInstance);
+    layer_resolve(names_layer(pCreateInfo));
+    result = create_instance(pCreateInfo, pAllocator, link, create, pInstance, &imports);
     if (result != VK_SUCCESS)
         return result;
 
-    layer_recording_start(names_layer(pCreateInfo));
+    layer_recording_start();
     instance = LAYER_ADD(NULL, VkInstance, *pInstance);
     void *table = *(void **)*pInstance;
     if (!instance || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
@@ -68,6 +90,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     instance->api_version = pCreateInfo->pApplicationInfo && pCreateInfo->pApplicationInfo->apiVersion
                                 ? pCreateInfo->pApplicationInfo->apiVersion
                                 : VK_API_VERSION_1_0;
+    instance->knows_imports = imports;
     gen_load_instance_dispatch(&instance->vk, next, *pInstance, instance->api_version);
 
     struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkCreateInstance, 0);

@@ -25,6 +25,7 @@
 #include "gen_dispatch.h"
 #include "gen_encode.h"
 #include "gen_ids.h"
+#include "layer/backing.h"
 #include "layer/options.h"
 #include "layer/spirv.h"
 #include "memtrack/memtrack.h"
@@ -40,6 +41,7 @@ struct layer_physical_device {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
     struct lap_types types;
+    atomic_llong heap_shift[VK_MAX_MEMORY_HEAPS]; /* bytes that programs believe to be in a heap minus those that are */
 };
 
 struct layer_instance {
@@ -49,6 +51,7 @@ struct layer_instance {
     PFN_GetPhysicalDeviceProcAddr next_get_physical_device_proc_addr; /* NULL: the next layer has none */
     struct gen_instance_dispatch vk;
     uint32_t api_version;
+    bool knows_imports;   /* it can be asked what can be imported */
     void *dispatch_table; /* the key in layer.instances_by_table */
     struct lap_object_tables tables;
 };
@@ -80,6 +83,7 @@ struct layer_device {
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
+    struct layer_backing_device backing;
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
     bool device_addresses;        /* a feature is enabled with which shaders may follow addresses */
     pthread_mutex_t slots_mutex;  /* descriptors that may be updated while their set is in use */
@@ -104,6 +108,7 @@ struct layer_device {
 struct layer_memory {
     struct lap_object object;
     struct lap_mem *mem;
+    struct layer_backing *backing; /* NULL: the driver's own memory */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
 };
@@ -114,6 +119,7 @@ struct layer_buffer {
     struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
+    struct layer_backing_object backing;
     bool device_only;  /* bound to memory that the program can't map: the host never touches it */
     bool non_coherent; /* what the device wrote is seen only after the program invalidated it */
 };
@@ -121,8 +127,9 @@ struct layer_buffer {
 struct layer_image {
     struct lap_object object;
     struct lap_memobj *memobj;
-    VkImageCreateInfo info;         /* pNext and pQueueFamilyIndices cleared */
-    VkDeviceSize bytes;             /* from its memory requirements when bound */
+    VkImageCreateInfo info; /* pNext and pQueueFamilyIndices cleared */
+    VkDeviceSize bytes;     /* from its memory requirements when bound */
+    struct layer_backing_object backing;
     bool device_only, non_coherent; /* as in layer_buffer */
     VkSwapchainKHR swapchain;       /* of presentable images */
 };
@@ -275,7 +282,7 @@ struct layer_state {
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;
-    bool resolved;               /* options are */
+    bool resolved, started;      /* options are; the recording was */
     bool forked;                 /* this process began as a copy of one that had resolved them, and has no file yet */
     atomic_uint_fast64_t frames; /* presented */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
@@ -322,6 +329,8 @@ struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle);
 
 /* True when programs are told that the device has an extension, where it has it. */
 bool layer_shows_extension(const char *extension);
+/* True when the device has it, whatever programs are told. */
+bool layer_device_has_extension(const struct layer_physical_device *gpu, const char *extension);
 
 /* ---- recording.c ---- */
 
@@ -340,9 +349,10 @@ void layer_recording_info(const char *json);
 void layer_frame_end(void);
 bool layer_is_recording(void);
 void layer_stop(const char *reason);
-/* At vkCreateInstance: resolves the options once and opens the file unless it is open. named: the program itself
- * enabled the layer. At process exit the file is closed. */
-void layer_recording_start(bool named);
+/* Before vkCreateInstance calls down: resolves the options once. named: the program itself enabled the layer. */
+void layer_resolve(bool named);
+/* When an instance was created: opens the file unless it is or was open. At process exit the file is closed. */
+void layer_recording_start(void);
 
 /* In the child of a fork: gives the parent's file up. The next vkCreateInstance opens one of the child's own. */
 void layer_recording_forked(void);

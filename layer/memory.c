@@ -5,9 +5,13 @@
  *
  * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
  */
+#include <stdlib.h>
+
 #include "codegen/support/layout.h"
 #include "gen_layer.h"
+#include "layer/backing.h"
 #include "layer/check.h"
+#include "layer/records.h"
 #include "layer/resource.h"
 
 #define FAILED_FLAG(result) ((result) < 0 ? LAP_PACKET_FAILED : 0u)
@@ -43,13 +47,15 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
     return flags | LAP_MEM_HOST_VISIBLE;
 }
 
+/* Pages whose memory gets no record are not given back: the driver has them. */
 static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t real_type,
-                            VkDeviceMemory handle)
+                            struct layer_backing *backing, VkDeviceMemory handle)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
     if (!memory || memory->object.aliases)
         return;
+    memory->backing = backing;
     memory->bytes = info->allocationSize;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
@@ -64,15 +70,12 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
                                                       const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkMemoryAllocateInfo info = *pAllocateInfo;
-    uint32_t real_type = lap_types_real_index(&dev->physical_device->types, info.memoryTypeIndex);
-    VkResult result;
+    struct layer_backing *backing;
+    uint32_t real_type;
+    VkResult result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &backing, &real_type);
 
-    if (real_type != UINT32_MAX)
-        info.memoryTypeIndex = real_type;
-    result = dev->vk.AllocateMemory(device, &info, pAllocator, pMemory);
     if (result >= 0)
-        remember_memory(dev, pAllocateInfo, info.memoryTypeIndex, *pMemory);
+        remember_memory(dev, pAllocateInfo, real_type, backing, *pMemory);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkAllocateMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
@@ -86,11 +89,15 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    struct layer_backing *backing = NULL;
     struct lap_enc *enc;
 
     /* Freeing unmaps, and the watch must be off before the pages go. */
-    if (record && !record->object.aliases)
+    if (record && !record->object.aliases) {
         lap_mem_destroy(&record->mem);
+        backing = record->backing;
+        record->backing = NULL;
+    }
     enc = layer_packet_begin(&dev->tables, GEN_vkFreeMemory, 0);
     if (enc) {
         gen_encode_vkFreeMemory(enc, device, memory, pAllocator);
@@ -98,16 +105,28 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
     }
     layer_object_remove(dev, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory));
     dev->vk.FreeMemory(device, memory, pAllocator);
+    layer_backing_free(dev, backing);
+}
+
+void layer_memory_finish(struct lap_object *object)
+{
+    layer_backing_drop(((struct layer_memory *)object)->backing);
 }
 
 /* ---- mapping ---- */
 
+static VkDeviceMemory driver_memory(struct layer_device *dev, VkDeviceMemory memory)
+{
+    return layer_backing_driver_memory(LAYER_GET(dev, VkDeviceMemory, memory), memory);
+}
+
 static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
-                             void *pointer)
+                             void **pointer)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    *pointer = layer_backing_map(dev, record, offset, *pointer);
     if (record && record->mem && layer_is_recording())
-        layer_tracking_result(lap_mem_map(record->mem, pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
+        layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
 }
 
 /* A map shows what the device wrote; without coherence an invalidate does. */
@@ -124,15 +143,16 @@ static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
     if (record && record->mem)
         lap_mem_unmap(record->mem);
+    layer_backing_unmap(dev, record);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
                                                  VkDeviceSize size, VkMemoryMapFlags flags, void **ppData)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.MapMemory(device, memory, offset, size, flags, ppData);
+    VkResult result = dev->vk.MapMemory(device, driver_memory(dev, memory), offset, size, flags, ppData);
     if (result >= 0)
-        remember_mapping(dev, memory, offset, size, *ppData);
+        remember_mapping(dev, memory, offset, size, ppData);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkMapMemory(enc, device, memory, offset, size, flags, ppData, result);
@@ -147,7 +167,7 @@ VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory m
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     forget_mapping(dev, memory);
-    dev->vk.UnmapMemory(device, memory);
+    dev->vk.UnmapMemory(device, driver_memory(dev, memory));
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkUnmapMemory, 0);
     if (enc) {
         gen_encode_vkUnmapMemory(enc, device, memory);
@@ -168,9 +188,13 @@ VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory m
 VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMapInfoKHR *pMemoryMapInfo, void **ppData)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.MAP_2()(device, pMemoryMapInfo, ppData);
+    VkMemoryMapInfoKHR info = *pMemoryMapInfo;
+    VkResult result;
+
+    info.memory = driver_memory(dev, info.memory);
+    result = dev->vk.MAP_2()(device, &info, ppData);
     if (result >= 0)
-        remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, *ppData);
+        remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, ppData);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, MAP_2(GEN_vk), FAILED_FLAG(result));
     if (enc) {
         MAP_2(gen_encode_vk)(enc, device, pMemoryMapInfo, ppData, result);
@@ -184,10 +208,12 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
 VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemoryUnmapInfoKHR *pMemoryUnmapInfo)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkMemoryUnmapInfoKHR info = *pMemoryUnmapInfo;
     VkResult result;
 
-    forget_mapping(dev, pMemoryUnmapInfo->memory);
-    result = dev->vk.UNMAP_2()(device, pMemoryUnmapInfo);
+    forget_mapping(dev, info.memory);
+    info.memory = driver_memory(dev, info.memory);
+    result = dev->vk.UNMAP_2()(device, &info);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, UNMAP_2(GEN_vk), FAILED_FLAG(result));
     if (enc) {
         UNMAP_2(gen_encode_vk)(enc, device, pMemoryUnmapInfo, result);
@@ -196,6 +222,29 @@ VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemory
     return result;
 }
 #endif
+
+/* The driver's own memory may stand in for some of these. One range after the other then. */
+static bool taken_over(struct layer_device *dev, uint32_t count, const VkMappedMemoryRange *ranges)
+{
+    for (uint32_t i = 0; i < count && dev->backing.plan.types; i++)
+        if (driver_memory(dev, ranges[i].memory) != ranges[i].memory)
+            return true;
+    return false;
+}
+
+static VkResult call_on_ranges(struct layer_device *dev, PFN_vkFlushMappedMemoryRanges call, uint32_t count,
+                               const VkMappedMemoryRange *ranges)
+{
+    VkResult result = VK_SUCCESS;
+    if (!taken_over(dev, count, ranges))
+        return call(dev->handle, count, ranges);
+    for (uint32_t i = 0; i < count && result >= 0; i++) {
+        VkMappedMemoryRange range = ranges[i];
+        range.memory = driver_memory(dev, range.memory);
+        result = call(dev->handle, 1, &range);
+    }
+    return result;
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_FlushMappedMemoryRanges(VkDevice device, uint32_t memoryRangeCount,
                                                                const VkMappedMemoryRange *pMemoryRanges)
@@ -208,7 +257,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_FlushMappedMemoryRanges(VkDevice device, 
         if (memory && memory->mem && layer_is_recording())
             lap_mem_flush(memory->mem, pMemoryRanges[i].offset, pMemoryRanges[i].size);
     }
-    result = dev->vk.FlushMappedMemoryRanges(device, memoryRangeCount, pMemoryRanges);
+    result = call_on_ranges(dev, dev->vk.FlushMappedMemoryRanges, memoryRangeCount, pMemoryRanges);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkFlushMappedMemoryRanges, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkFlushMappedMemoryRanges(enc, device, memoryRangeCount, pMemoryRanges, result);
@@ -221,7 +270,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_InvalidateMappedMemoryRanges(VkDevice dev
                                                                     const VkMappedMemoryRange *pMemoryRanges)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.InvalidateMappedMemoryRanges(device, memoryRangeCount, pMemoryRanges);
+    VkResult result = call_on_ranges(dev, dev->vk.InvalidateMappedMemoryRanges, memoryRangeCount, pMemoryRanges);
 
     for (uint32_t i = 0; i < memoryRangeCount && result >= 0; i++) {
         struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pMemoryRanges[i].memory);
@@ -269,6 +318,21 @@ static void count_bind(const struct lap_memobj *object, bool plane)
     lap_writer_count(writer, LAP_COUNTER_BINDS, 1);
     if (!place.mem || place.aliased)
         lap_writer_count(writer, LAP_COUNTER_ALIASED_BINDS, 1);
+}
+
+/* The memory for the driver to bind. What the buffer or image is made for decides whether pages can stay behind it. */
+static VkDeviceMemory buffer_memory(struct layer_device *dev, VkBuffer handle, VkDeviceMemory memory)
+{
+    struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, handle);
+    return buffer ? layer_backing_bind_memory(dev, LAYER_GET(dev, VkDeviceMemory, memory), memory, &buffer->backing)
+                  : memory;
+}
+
+static VkDeviceMemory image_memory(struct layer_device *dev, VkImage handle, VkDeviceMemory memory)
+{
+    struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    return image ? layer_backing_bind_memory(dev, LAYER_GET(dev, VkDeviceMemory, memory), memory, &image->backing)
+                 : memory;
 }
 
 /* The packet comes first: as soon as memory tracking knows the place, a submission of another thread may send updates.
@@ -359,7 +423,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BindBufferMemory(VkDevice device, VkBuffe
                                                         VkDeviceSize memoryOffset)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.BindBufferMemory(device, buffer, memory, memoryOffset);
+    VkResult result = dev->vk.BindBufferMemory(device, buffer, buffer_memory(dev, buffer, memory), memoryOffset);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindBufferMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkBindBufferMemory(enc, device, buffer, memory, memoryOffset, result);
@@ -370,11 +434,32 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BindBufferMemory(VkDevice device, VkBuffe
     return result;
 }
 
+static VkResult bind_buffers(struct layer_device *dev, uint32_t count, const VkBindBufferMemoryInfo *infos)
+{
+    VkBindBufferMemoryInfo few[16] = {{0}}, *changed = few;
+    VkResult result;
+
+    if (!dev->backing.plan.types)
+        return dev->vk.BindBufferMemory2(dev->handle, count, infos);
+    if (count > sizeof few / sizeof *few)
+        changed = malloc(count * sizeof *changed);
+    if (!changed)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        changed[i] = infos[i];
+        changed[i].memory = buffer_memory(dev, infos[i].buffer, infos[i].memory);
+    }
+    result = dev->vk.BindBufferMemory2(dev->handle, count, changed);
+    if (changed != few)
+        free(changed);
+    return result;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_BindBufferMemory2(VkDevice device, uint32_t bindInfoCount,
                                                          const VkBindBufferMemoryInfo *pBindInfos)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.BindBufferMemory2(device, bindInfoCount, pBindInfos);
+    VkResult result = bind_buffers(dev, bindInfoCount, pBindInfos);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindBufferMemory2, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkBindBufferMemory2(enc, device, bindInfoCount, pBindInfos, result);
@@ -390,7 +475,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory(VkDevice device, VkImage 
                                                        VkDeviceSize memoryOffset)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.BindImageMemory(device, image, memory, memoryOffset);
+    VkResult result = dev->vk.BindImageMemory(device, image, image_memory(dev, image, memory), memoryOffset);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindImageMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkBindImageMemory(enc, device, image, memory, memoryOffset, result);
@@ -401,11 +486,32 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory(VkDevice device, VkImage 
     return result;
 }
 
+static VkResult bind_images(struct layer_device *dev, uint32_t count, const VkBindImageMemoryInfo *infos)
+{
+    VkBindImageMemoryInfo few[16] = {{0}}, *changed = few;
+    VkResult result;
+
+    if (!dev->backing.plan.types)
+        return dev->vk.BindImageMemory2(dev->handle, count, infos);
+    if (count > sizeof few / sizeof *few)
+        changed = malloc(count * sizeof *changed);
+    if (!changed)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        changed[i] = infos[i];
+        changed[i].memory = image_memory(dev, infos[i].image, infos[i].memory);
+    }
+    result = dev->vk.BindImageMemory2(dev->handle, count, changed);
+    if (changed != few)
+        free(changed);
+    return result;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory2(VkDevice device, uint32_t bindInfoCount,
                                                         const VkBindImageMemoryInfo *pBindInfos)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.BindImageMemory2(device, bindInfoCount, pBindInfos);
+    VkResult result = bind_images(dev, bindInfoCount, pBindInfos);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkBindImageMemory2, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkBindImageMemory2(enc, device, bindInfoCount, pBindInfos, result);

@@ -85,6 +85,16 @@ static bool set_write_watch(struct layer_options *options, const char *text)
     return false;
 }
 
+static bool set_backing(struct layer_options *options, const char *text)
+{
+    static const char *const names[] = {
+        [LAYER_BACKING_AUTO] = "auto", [LAYER_BACKING_HOST] = "host", [LAYER_BACKING_OFF] = "off"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0)
+            return options->backing = (enum layer_backing_option)i, true;
+    return false;
+}
+
 static bool set_compression(struct layer_options *options, const char *text)
 {
     options->codec = strcmp(text, "none") == 0 ? LAP_CODEC_NONE : LAP_CODEC_LZ4;
@@ -155,6 +165,7 @@ static const struct option table[] = {
     {"LAPILLI_QUEUE", "queue", "256", "0 or 16 to 65536 MiB", set_queue},
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
+    {"LAPILLI_BACKING", "backing", "auto", "auto, host or off", set_backing},
     {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},
     {"LAPILLI_SCREENSHOT", "screenshot", "", "frames to write as PNG: 1,50-60", set_screenshots},
     {"LAPILLI_SCREENSHOT_DIR", "screenshot_dir", ".", "folder for screenshots", set_screenshot_dir},

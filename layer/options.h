@@ -19,6 +19,13 @@ struct layer_frame_list {
     uint32_t count;
 };
 
+/* Whose pages host-visible memory lies in. */
+enum layer_backing_option {
+    LAYER_BACKING_AUTO, /* the layer's where the driver's can't be watched for writes or are slow to read */
+    LAYER_BACKING_HOST, /* the layer's wherever that can be done */
+    LAYER_BACKING_OFF   /* the driver's */
+};
+
 struct layer_options {
     bool armed;   /* recording was asked for */
     char *file;   /* pattern: %p pid, %e program, %t time, %n number, %% */
@@ -26,6 +33,7 @@ struct layer_options {
     bool verify;
     bool real_memory_types;
     enum lap_watch_kind write_watch;
+    enum layer_backing_option backing;
     enum lap_chunk_codec codec;
     size_t queue_bytes; /* as in lap_writer_options */
     enum lap_log_level log_level;

@@ -211,7 +211,7 @@ __attribute__((constructor)) static void layer_loaded(void)
     layer.tables.maps = layer.map_pointers;
 }
 
-void layer_recording_start(bool named)
+void layer_resolve(bool named)
 {
     pthread_mutex_lock(&layer.recording_mutex);
     if (!layer.resolved) {
@@ -219,6 +219,15 @@ void layer_recording_start(bool named)
         layer_options_resolve(&layer.options, named, &layer.log);
         layer.log.level = layer.options.log_level;
         layer.pass_through = !layer.options.armed;
+    }
+    pthread_mutex_unlock(&layer.recording_mutex);
+}
+
+void layer_recording_start(void)
+{
+    pthread_mutex_lock(&layer.recording_mutex);
+    if (!layer.started) {
+        layer.started = true;
         /* An unarmed layer has locks that a child could find taken, too. */
         bool watched = layer_fork_watch();
         if (layer.options.armed) {

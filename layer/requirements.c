@@ -7,6 +7,26 @@ static uint32_t shown(const struct layer_device *dev, uint32_t mask)
     return lap_types_shown_mask(&dev->physical_device->types, mask);
 }
 
+static const struct layer_backing_object as_asked;
+
+static const struct layer_backing_object *of_buffer(const struct layer_device *dev, VkBuffer handle)
+{
+    const struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, handle);
+    return buffer ? &buffer->backing : &as_asked;
+}
+
+static const struct layer_backing_object *of_image(const struct layer_device *dev, VkImage handle)
+{
+    const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    return image ? &image->backing : &as_asked;
+}
+
+static bool is_linear(const struct layer_device *dev, VkImage handle)
+{
+    const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    return image && image->info.tiling == VK_IMAGE_TILING_LINEAR;
+}
+
 #define RECORD(command, ...)                                                                                           \
     do {                                                                                                               \
         struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vk##command, 0);                                    \
@@ -21,7 +41,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements(VkDevice device, 
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     dev->vk.GetBufferMemoryRequirements(device, buffer, pMemoryRequirements);
-    pMemoryRequirements->memoryTypeBits = shown(dev, pMemoryRequirements->memoryTypeBits);
+    pMemoryRequirements->memoryTypeBits =
+        shown(dev, pMemoryRequirements->memoryTypeBits | of_buffer(dev, buffer)->moved_types);
     RECORD(GetBufferMemoryRequirements, device, buffer, pMemoryRequirements);
 }
 
@@ -31,8 +52,10 @@ VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements2(VkDevice device,
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    const struct layer_backing_object *object = of_buffer(dev, pInfo->buffer);
     dev->vk.GetBufferMemoryRequirements2(device, pInfo, pMemoryRequirements);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    layer_backing_prefer_dedicated(dev, object, requirements->memoryTypeBits, pMemoryRequirements->pNext);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits | object->moved_types);
     RECORD(GetBufferMemoryRequirements2, device, pInfo, pMemoryRequirements);
 }
 
@@ -41,7 +64,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements(VkDevice device, V
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     dev->vk.GetImageMemoryRequirements(device, image, pMemoryRequirements);
-    pMemoryRequirements->memoryTypeBits = shown(dev, pMemoryRequirements->memoryTypeBits);
+    pMemoryRequirements->memoryTypeBits =
+        shown(dev, pMemoryRequirements->memoryTypeBits | of_image(dev, image)->moved_types);
     RECORD(GetImageMemoryRequirements, device, image, pMemoryRequirements);
 }
 
@@ -51,8 +75,11 @@ VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements2(VkDevice device,
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
+    const struct layer_backing_object *object = of_image(dev, pInfo->image);
     dev->vk.GetImageMemoryRequirements2(device, pInfo, pMemoryRequirements);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    if (is_linear(dev, pInfo->image))
+        layer_backing_prefer_dedicated(dev, object, requirements->memoryTypeBits, pMemoryRequirements->pNext);
+    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits | object->moved_types);
     RECORD(GetImageMemoryRequirements2, device, pInfo, pMemoryRequirements);
 }
 

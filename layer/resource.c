@@ -3,6 +3,7 @@
 #include "layer/resource.h"
 
 #include "gen_layer.h"
+#include "layer/backing.h"
 #include "layer/format_utils.h"
 #include "layer/touched.h"
 
@@ -53,23 +54,43 @@ static VkBufferUsageFlags buffer_usage(const VkBufferCreateInfo *info)
     return info->usage;
 }
 
-void hook_after_CreateBuffer(struct layer_device *dev, VkDevice device, const VkBufferCreateInfo *pCreateInfo,
-                             const VkAllocationCallbacks *pAllocator, VkBuffer *pBuffer, VkResult result)
+static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *pCreateInfo,
+                            const struct layer_backing_object *backing, struct layer_buffer *buffer)
 {
-    struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, *pBuffer);
-    if (!buffer || buffer->object.aliases)
-        return;
+    buffer->backing = *backing;
     buffer->bytes = pCreateInfo->size;
     buffer->usage = buffer_usage(pCreateInfo);
     track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBufferCreateInfo *pCreateInfo,
+                                                    const VkAllocationCallbacks *pAllocator, VkBuffer *pBuffer)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    struct layer_backing_object backing;
+    VkResult result = layer_backing_create_buffer(dev, pCreateInfo, pAllocator, pBuffer, &backing);
+    struct layer_buffer *buffer = result >= 0 ? LAYER_ADD(dev, VkBuffer, *pBuffer) : NULL;
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateBuffer, result < 0 ? LAP_PACKET_FAILED : 0);
+
+    if (enc) {
+        gen_encode_vkCreateBuffer(enc, device, pCreateInfo, pAllocator, pBuffer, result);
+        layer_packet_end();
+    }
+    if (buffer && !buffer->object.aliases)
+        remember_buffer(dev, pCreateInfo, &backing, buffer);
+    else
+        layer_backing_settle(dev, &backing);
+    return result;
 }
 
 void hook_before_DestroyBuffer(struct layer_device *dev, VkDevice device, VkBuffer buffer,
                                const VkAllocationCallbacks *pAllocator)
 {
     struct layer_buffer *record = LAYER_GET(dev, VkBuffer, buffer);
-    if (record && !record->object.aliases)
-        untrack(dev, layer_resource_of_buffer(record), &record->memobj);
+    if (!record || record->object.aliases)
+        return;
+    untrack(dev, layer_resource_of_buffer(record), &record->memobj);
+    layer_backing_settle(dev, &record->backing);
 }
 
 void hook_after_CreateBufferView(struct layer_device *dev, VkDevice device, const VkBufferViewCreateInfo *pCreateInfo,
@@ -141,12 +162,10 @@ static bool is_measurable(const VkImageCreateInfo *info)
            (!external || !(external->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID));
 }
 
-void hook_after_CreateImage(struct layer_device *dev, VkDevice device, const VkImageCreateInfo *pCreateInfo,
-                            const VkAllocationCallbacks *pAllocator, VkImage *pImage, VkResult result)
+static void remember_image(struct layer_device *dev, const VkImageCreateInfo *pCreateInfo,
+                           const struct layer_backing_object *backing, struct layer_image *image)
 {
-    struct layer_image *image = LAYER_GET(dev, VkImage, *pImage);
-    if (!image || image->object.aliases)
-        return;
+    image->backing = *backing;
     image->info = *pCreateInfo;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
@@ -155,12 +174,34 @@ void hook_after_CreateImage(struct layer_device *dev, VkDevice device, const VkI
         layer_image_track(dev, image);
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImageCreateInfo *pCreateInfo,
+                                                   const VkAllocationCallbacks *pAllocator, VkImage *pImage)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    struct layer_backing_object backing;
+    VkResult result = layer_backing_create_image(dev, pCreateInfo, pAllocator, pImage, &backing);
+    struct layer_image *image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateImage, result < 0 ? LAP_PACKET_FAILED : 0);
+
+    if (enc) {
+        gen_encode_vkCreateImage(enc, device, pCreateInfo, pAllocator, pImage, result);
+        layer_packet_end();
+    }
+    if (image && !image->object.aliases)
+        remember_image(dev, pCreateInfo, &backing, image);
+    else
+        layer_backing_settle(dev, &backing);
+    return result;
+}
+
 void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage image,
                               const VkAllocationCallbacks *pAllocator)
 {
     struct layer_image *record = LAYER_GET(dev, VkImage, image);
-    if (record && !record->object.aliases)
-        untrack(dev, layer_resource_of_image(record), &record->memobj);
+    if (!record || record->object.aliases)
+        return;
+    untrack(dev, layer_resource_of_image(record), &record->memobj);
+    layer_backing_settle(dev, &record->backing);
 }
 
 void hook_after_CreateImageView(struct layer_device *dev, VkDevice device, const VkImageViewCreateInfo *pCreateInfo,

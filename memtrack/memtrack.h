@@ -42,6 +42,9 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker); /* frees what is still
 const char *lap_memtrack_watch_name(const struct lap_memtrack *tracker);
 const char *lap_memtrack_watch_reason(const struct lap_memtrack *tracker);
 
+/* True when the watch can be armed on this mapping; nothing is watched afterwards. */
+bool lap_memtrack_can_watch(struct lap_memtrack *tracker, void *begin, size_t bytes);
+
 /* The lock of all that a tracker has, for whoever holds it around a fork() and makes it anew in the child. */
 pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker);
 

@@ -92,6 +92,18 @@ struct lap_watch_counts lap_memtrack_watch_counts(const struct lap_memtrack *tra
     return counts;
 }
 
+bool lap_memtrack_can_watch(struct lap_memtrack *tracker, void *begin, size_t bytes)
+{
+    void *region = NULL;
+    bool can;
+    lap_memtrack_lock(tracker);
+    can = tracker->watch->arm(tracker->watch_context, begin, bytes, &region) == LAP_OK;
+    if (can)
+        tracker->watch->disarm(region);
+    lap_memtrack_unlock(tracker);
+    return can;
+}
+
 void lap_memtrack_break(struct lap_memtrack *tracker)
 {
     if (tracker->failed == LAP_OK)

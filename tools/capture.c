@@ -36,6 +36,7 @@ static const char help[] =
     "      --compression HOW    lz4 (default) or none\n"
     "      --memory-types HOW   virtual (default) or real: show the program the device's own memory types\n"
     "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how host writes are found\n"
+    "      --backing HOW        auto (default), host or off: whose pages host-visible memory lies in\n"
     "      --log LEVEL          error, warning (default), info or debug\n"
     "  -q, --quiet              do not name the traces at the end\n"
     "      --help               this text\n"
@@ -50,12 +51,13 @@ enum {
     OPTION_COMPRESSION,
     OPTION_MEMORY,
     OPTION_WATCH,
+    OPTION_BACKING,
     OPTION_LOG,
     OPTION_HELP
 };
 
 struct options {
-    const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *log;
+    const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
     bool verify, quiet;
     char **argv;
 };
@@ -73,6 +75,7 @@ static bool check_values(const struct options *options)
 {
     static const char *const compressions[] = {"lz4", "none", NULL}, *const types[] = {"virtual", "real", NULL};
     static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
+    static const char *const backings[] = {"auto", "host", "off", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
     if (options->screenshots &&
@@ -83,6 +86,7 @@ static bool check_values(const struct options *options)
     return (!options->compression || one_of("compression", options->compression, compressions)) &&
            (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
            (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
+           (!options->backing || one_of("backing", options->backing, backings)) &&
            (!options->log || one_of("log", options->log, levels));
 }
 
@@ -97,6 +101,7 @@ static int parse(int argc, char **argv, struct options *options)
         {"compression", required_argument, NULL, OPTION_COMPRESSION},
         {"memory-types", required_argument, NULL, OPTION_MEMORY},
         {"write-watch", required_argument, NULL, OPTION_WATCH},
+        {"backing", required_argument, NULL, OPTION_BACKING},
         {"log", required_argument, NULL, OPTION_LOG},
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, OPTION_HELP},
@@ -130,6 +135,9 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case OPTION_WATCH:
             options->write_watch = optarg;
+            break;
+        case OPTION_BACKING:
+            options->backing = optarg;
             break;
         case OPTION_LOG:
             options->log = optarg;
@@ -334,7 +342,8 @@ static bool set_environment(const struct options *options, const char *pattern, 
         set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify ? "1" : NULL) &&
         set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
         set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
-        set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_LOG", options->log))
+        set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_BACKING", options->backing) &&
+        set("LAPILLI_LOG", options->log))
         return unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
     fprintf(stderr, PROGRAM ": the environment can't be set: %s\n", strerror(errno));
     return false;

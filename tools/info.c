@@ -105,8 +105,9 @@ static void put_uses(cJSON *object, const struct lap_uses *uses)
 
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
 {
-    static const char *const texts[] = {"write_watch", "write_watch_reason", "mappings_compared_reason",
-                                        "layer_version", "registry"};
+    static const char *const texts[] = {"write_watch",    "write_watch_reason",       "backing",
+                                        "backing_reason", "mappings_compared_reason", "layer_version",
+                                        "registry"};
     static const char *const numbers[] = {"mappings", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
@@ -207,6 +208,10 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
         printf("%-14s%.0f of %.0f mappings were compared instead\n", "", compared->valuedouble,
                cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mappings")));
         show_text("", info_text(json, "mappings_compared_reason"));
+    }
+    if (info_text(json, "backing")) {
+        show_text("backing", info_text(json, "backing"));
+        show_text("", info_text(json, "backing_reason"));
     }
     printf("%-14s%" PRIu64 "\n", "frames", summary->frames);
     printf("%-14s%zu\n", "threads", threads);

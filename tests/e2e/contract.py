@@ -309,7 +309,7 @@ def info_has_the_documented_keys(context: Context) -> None:
     context.capture([app(context, "compute")])
     info = context.info()
     kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int, "blocks": dict,
-             "updates": dict, "blobs": dict, "bytes": dict, "program": str, "recorded_on": dict, "write_watch": str, "uses": dict}
+             "updates": dict, "blobs": dict, "bytes": dict, "program": str, "recorded_on": dict, "write_watch": str, "backing": str, "uses": dict}
     for key, kind in kinds.items():
         check(isinstance(info.get(key), kind), f"{key}: {info.get(key)!r}")
     check("stopped" in info and info["stopped"] is None, f"stopped: {info.get('stopped')!r}")

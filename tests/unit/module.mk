@@ -13,6 +13,7 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
+$(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
