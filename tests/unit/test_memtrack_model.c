@@ -5,14 +5,23 @@
  * may, while the captured one runs as late as it may. After each submit the replay's objects must hold what the program
  * put there.
  *
+ * Every operation has a seed of its own, so any part of a sequence is a sequence. What fails is shrunk until no
+ * operation can be left out, and printed. Memory lies in pages that other memories, and those of another tracker, lie
+ * in too; where something was mapped, something else is mapped later; and the device stores through the same pages as
+ * the program (as a software driver does) or behind them (as a GPU does).
+ *
  * MODEL_SEED and MODEL_OPERATIONS in the environment repeat one sequence, or run a longer one.
  */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "memtrack/memtrack.h"
+#include "memtrack/internal.h"
 #include "tests/unit/unit.h"
 
-enum { MEMS = 3, MEM_BYTES = 3 * 4096 + 700, OBJECTS = 10, OBJECT_BYTES = 3000, JOBS = 4, ATOM = 64 };
+enum { MEMS = 3, MEM_BYTES = 2 * 4096 + 300, OBJECTS = 8, OBJECT_BYTES = 900, JOBS = 4, ATOM = 64 };
 enum owner { NOBODY, HOST, DEVICE };
 
 struct model_mem {
@@ -41,6 +50,17 @@ struct model_object {
     } at[OBJECT_BYTES]; /* copy: the replay's */
 };
 
+/* Memory that is mapped twice: the program's view, which is watched, and the device's. */
+enum { ARENA = 8 * 4096, NEIGHBOUR = 2500 };
+static unsigned char *arena, *behind;
+
+/* A memory of another tracker, which is always mapped. */
+static struct {
+    struct lap_memtrack *tracker;
+    unsigned char *at;
+    unsigned char copy[NEIGHBOUR];
+} neighbour;
+
 static struct lap_memtrack *tracker;
 static struct model_mem mems[MEMS];
 static struct model_object objects[OBJECTS];
@@ -61,6 +81,14 @@ static unsigned char *byte_at(struct model_mem *mem, uint32_t at)
 {
     return mem->window && at >= mem->map_begin && at < mem->map_end ? &mem->window[at - mem->map_begin]
                                                                     : &mem->content[at];
+}
+
+static void device_stores(struct model_mem *mem, uint32_t at, unsigned char value, bool unseen)
+{
+    unsigned char *byte = byte_at(mem, at);
+    if (unseen && byte >= arena && byte < arena + ARENA)
+        byte = behind + (byte - arena);
+    *byte = value;
 }
 
 /* ---- what the tracker is meant to notice ---- */
@@ -149,6 +177,7 @@ static void check_replay(const struct lap_touched *touched)
 static void finish_job(void)
 {
     struct lap_touched *job = &jobs[0];
+    bool unseen = random_below(2);
     if (!job_count)
         return;
     for (size_t r = 0; r < job->count; r++) {
@@ -160,7 +189,7 @@ static void finish_job(void)
             if (!mem)
                 continue;
             if (mem->flight[at])
-                *byte_at(mem, at) = mem->flight_value[at];
+                device_stores(mem, at, mem->flight_value[at], unseen);
             mem->flight[at] = false;
             mem->known[at] = *byte_at(mem, at);
             mem->owner[at] = DEVICE;
@@ -206,16 +235,40 @@ static void op_mem(struct model_mem *mem)
             mem->content[i] = (unsigned char)random_below(4);
 }
 
+static bool is_free(const unsigned char *at, uint32_t bytes)
+{
+    if (at < neighbour.at + NEIGHBOUR && neighbour.at < at + bytes)
+        return false;
+    for (unsigned m = 0; m < MEMS; m++)
+        if (mems[m].window && at < mems[m].window + (mems[m].map_end - mems[m].map_begin) &&
+            mems[m].window < at + bytes)
+            return false;
+    return true;
+}
+
+/* Somewhere among the others if there is room, and otherwise in an allocation of its own. */
+static unsigned char *find_window(struct model_mem *mem, uint32_t bytes)
+{
+    mem->window_block = NULL;
+    for (unsigned tries = random_below(4) * 3; tries; tries--) {
+        unsigned char *at = arena + random_below(ARENA - bytes);
+        if (is_free(at, bytes))
+            return at;
+    }
+    mem->window_block = malloc(bytes + 64);
+    return mem->window_block + random_below(64);
+}
+
 static void op_map(struct model_mem *mem)
 {
-    uint32_t shift = random_below(64);
+    unsigned char *window;
     if (!mem->mem || mem->window)
         return;
     mem->map_begin = random_below(3) ? 0 : random_below(MEM_BYTES);
     mem->map_end = random_below(3) ? MEM_BYTES : mem->map_begin + 1 + random_below(MEM_BYTES - mem->map_begin);
-    mem->window_block = malloc(shift + mem->map_end - mem->map_begin);
-    memcpy(mem->window_block + shift, mem->content + mem->map_begin, mem->map_end - mem->map_begin);
-    mem->window = mem->window_block + shift;
+    window = find_window(mem, mem->map_end - mem->map_begin);
+    memcpy(window, mem->content + mem->map_begin, mem->map_end - mem->map_begin);
+    mem->window = window;
     for (uint32_t i = mem->map_begin; i < mem->map_end; i++) {
         /* An exact watch knows that nobody stored what is left over. */
         if (kind == LAP_WATCH_COMPARE && (mem->flags & LAP_MEM_FRESH) && !mem->seen[i] && !mem->told[i]) {
@@ -450,63 +503,236 @@ static void op_submit(void)
     jobs[job_count++] = touched;
 }
 
-static void run(uint64_t first_seed, unsigned operations)
+static enum lap_status receive_neighbour(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    CHECK(offset + bytes <= NEIGHBOUR);
+    if (offset + bytes <= NEIGHBOUR)
+        memcpy(neighbour.copy + offset, data, bytes);
+    return LAP_OK;
+}
+
+static void op_neighbour(void)
+{
+    if (random_below(3)) {
+        neighbour.at[random_below(2) ? random_below(NEIGHBOUR) : random_below(20)]++;
+        return;
+    }
+    CHECK_EQ_INT(lap_memtrack_collect(neighbour.tracker, NULL, receive_neighbour, NULL, NULL), LAP_OK);
+    if (memcmp(neighbour.copy, neighbour.at, NEIGHBOUR) != 0)
+        UNIT_FAIL("what was stored next to other memories is not in the other tracker's replay");
+}
+
+static const char *operate(void)
+{
+    struct model_mem *mem = &mems[random_below(MEMS)];
+    struct model_object *object = &objects[random_below(OBJECTS)];
+    switch (random_below(22)) {
+    case 0:
+        return op_mem(mem), "allocate or free";
+    case 1:
+        return op_object(object), "create or destroy";
+    case 2:
+    case 3:
+        return op_bind(object), "bind";
+    case 4:
+    case 5:
+        return op_map(mem), "map";
+    case 6:
+        return random_below(3) ? (op_write(mem), "write") : (op_unmap(mem), "unmap");
+    case 7:
+    case 8:
+        return op_flush_or_invalidate(mem), "flush or invalidate";
+    case 9:
+    case 10:
+        return finish_job(), "finish";
+    case 11:
+    case 12:
+    case 13:
+        return op_submit(), "submit";
+    case 14:
+    case 15:
+        return op_neighbour(), "neighbour";
+    default:
+        return op_write(mem), "write";
+    }
+}
+
+/* ---- sequences ---- */
+
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ull;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebull;
+    return value ^ value >> 31;
+}
+
+/* A watch that forgets: what it reports of every page with this number's remainder is lost. */
+static unsigned forgotten_page;
+
+struct forgetting {
+    lap_watch_report_fn report;
+    void *context;
+};
+
+static void report_some(void *context, const void *begin, size_t bytes)
+{
+    const struct forgetting *forgetting = context;
+    uintptr_t at = (uintptr_t)begin, end = at + bytes, next;
+    for (; at < end; at = next) {
+        next = (at / 4096 + 1) * 4096 < end ? (at / 4096 + 1) * 4096 : end;
+        if ((at / 4096) % 4 != forgotten_page)
+            forgetting->report(forgetting->context, (const void *)at, next - at);
+    }
+}
+
+static enum lap_status take_some(void *region, const void *begin, size_t bytes, lap_watch_report_fn report,
+                                 void *context)
+{
+    struct forgetting forgetting = {report, context};
+    return lap_watch_compare.take(region, begin, bytes, report_some, &forgetting);
+}
+
+static bool forgetful;
+
+static void make_tracker(uint64_t seed_of_run, struct lap_memtrack **out)
 {
     struct lap_memtrack_options options = {
-        .non_coherent_atom_bytes = ATOM, .coalesce_gap_bytes = (first_seed % 3) * 8, .watch = kind};
-    seed = first_seed * 0x9e3779b97f4a7c15ull + 1;
+        .non_coherent_atom_bytes = ATOM, .coalesce_gap_bytes = (seed_of_run % 3) * 8, .watch = kind};
+    struct lap_watch_ops ops = lap_watch_compare;
+    static struct lap_watch_ops forgetting;
+    ops.exact = true;
+    ops.take = take_some;
+    forgetting = ops;
+    CHECK_EQ_INT(forgetful ? lap_memtrack_create_watched(&options, &forgetting, NULL, "for a test", out)
+                           : lap_memtrack_create(&options, out),
+                 LAP_OK);
+}
+
+static void begin_run(uint64_t seed_of_run)
+{
+    struct lap_mem *mem = NULL;
+    struct lap_memobj *object = NULL;
     memset(mems, 0, sizeof(mems));
     memset(objects, 0, sizeof(objects));
+    memset(arena, 0, ARENA);
+    memset(neighbour.copy, 0, sizeof(neighbour.copy));
     for (unsigned o = 0; o < OBJECTS; o++)
         for (uint32_t i = 0; i < OBJECT_BYTES; i++)
             objects[o].at[i].mem = -1;
-    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
-    for (unsigned step = 0; step < operations && !unit_failed; step++) {
-        struct model_mem *mem = &mems[random_below(MEMS)];
-        struct model_object *object = &objects[random_below(OBJECTS)];
-        switch (random_below(20)) {
-        case 0:
-            op_mem(mem);
-            break;
-        case 1:
-            op_object(object);
-            break;
-        case 2:
-        case 3:
-            op_bind(object);
-            break;
-        case 4:
-        case 5:
-            op_map(mem);
-            break;
-        case 6:
-            random_below(3) ? op_write(mem) : op_unmap(mem);
-            break;
-        case 7:
-        case 8:
-            op_flush_or_invalidate(mem);
-            break;
-        case 9:
-        case 10:
-            finish_job();
-            break;
-        case 11:
-        case 12:
-        case 13:
-            op_submit();
-            break;
-        default:
-            op_write(mem);
-            break;
-        }
-        if (unit_failed)
-            printf("seed %" PRIu64 ", step %u\n", first_seed, step);
-    }
+    make_tracker(seed_of_run, &tracker);
+    make_tracker(seed_of_run, &neighbour.tracker);
+    neighbour.at = arena + mix(seed_of_run) % (ARENA - NEIGHBOUR);
+    CHECK_EQ_INT(lap_mem_create(neighbour.tracker, NEIGHBOUR, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &mem),
+                 LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(neighbour.tracker, NULL, NEIGHBOUR, true, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, NEIGHBOUR), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, neighbour.at, 0, NEIGHBOUR), LAP_OK);
+}
+
+static void end_run(void)
+{
     lap_memtrack_destroy(&tracker);
+    lap_memtrack_destroy(&neighbour.tracker);
     for (unsigned m = 0; m < MEMS; m++)
         free(mems[m].window_block);
     while (job_count)
         lap_touched_finish(&jobs[--job_count]);
+}
+
+/* Returns how many operations were done before one failed, or all. */
+static size_t run(uint64_t seed_of_run, const uint64_t *seeds, size_t count, bool print)
+{
+    size_t done = 0;
+    begin_run(seed_of_run);
+    while (done < count && !unit_failed) {
+        const char *what;
+        seed = seeds[done++] | 1;
+        what = operate();
+        if (print)
+            printf("  %016" PRIx64 " %s\n", seeds[done - 1], what);
+    }
+    end_run();
+    return done;
+}
+
+/* Leaves out halves, quarters, ... and at last single operations for as long as the rest still fails. */
+static size_t shrink(uint64_t seed_of_run, uint64_t *seeds, size_t count)
+{
+    uint64_t *shorter = malloc(count * sizeof(*shorter));
+    for (size_t part = count / 2; part && shorter; part = part > 1 ? (part + 1) / 2 : 0) {
+        bool again;
+        do {
+            again = false;
+            for (size_t first = 0; first < count;) {
+                size_t end = first + part < count ? first + part : count, left = count - (end - first), done;
+                memcpy(shorter, seeds, first * sizeof(*seeds));
+                memcpy(shorter + first, seeds + end, (count - end) * sizeof(*seeds));
+                unit_failed = false;
+                done = left ? run(seed_of_run, shorter, left, false) : 0;
+                if (!unit_failed) {
+                    first = end;
+                    continue;
+                }
+                memcpy(seeds, shorter, done * sizeof(*seeds));
+                count = done;
+                again = part == 1;
+            }
+        } while (again);
+    }
+    free(shorter);
+    return count;
+}
+
+/* A failure of thousands of operations says the same thing thousands of times while it is shrunk. */
+static int mute(void)
+{
+    int kept, nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    fflush(stdout);
+    kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    return kept;
+}
+
+static void unmute(int kept)
+{
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+}
+
+/* 0: nothing failed. Otherwise the number of operations that it takes. */
+static size_t run_and_shrink(uint64_t seed_of_run, size_t count)
+{
+    uint64_t *seeds = malloc(count * sizeof(*seeds));
+    size_t needed = 0;
+    int out = mute();
+    for (size_t i = 0; i < count; i++)
+        seeds[i] = mix(seed_of_run * 0x9e3779b97f4a7c15ull + i);
+    count = run(seed_of_run, seeds, count, false);
+    if (unit_failed)
+        needed = shrink(seed_of_run, seeds, count);
+    unmute(out);
+    if (needed) {
+        printf("seed %" PRIu64 " fails, and these %zu operations of it are enough:\n", seed_of_run, needed);
+        unit_failed = false;
+        run(seed_of_run, seeds, needed, true);
+    }
+    free(seeds);
+    return needed;
+}
+
+static bool prepare_arena(void)
+{
+    int fd = memfd_create("lapilli test", MFD_CLOEXEC);
+    if (arena)
+        return true;
+    if (fd < 0 || ftruncate(fd, ARENA) != 0)
+        return false;
+    arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    behind = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return arena != MAP_FAILED && behind != MAP_FAILED;
 }
 
 static uint64_t number_from(const char *variable, uint64_t otherwise)
@@ -515,20 +741,29 @@ static uint64_t number_from(const char *variable, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* The same sequences every time, and some that nobody has run before. */
 static void run_with(enum lap_watch_kind watch, const char *name)
 {
-    uint64_t seeds = number_from("MODEL_SEED", 0), first = seeds ? seeds : 1, last = seeds ? seeds : 10;
-    struct lap_memtrack_options options = {.watch = watch};
+    const size_t length = number_from("MODEL_OPERATIONS", 10000), old_runs = 80, new_runs = 20;
+    uint64_t wanted = number_from("MODEL_SEED", 0), fresh = (uint64_t)time(NULL) * 1000;
+    bool works;
     kind = watch;
     emitted = 0;
-    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
-    if (strcmp(lap_memtrack_watch_name(tracker), name) != 0) {
-        lap_memtrack_destroy(&tracker);
-        SKIP(name);
-    }
+    CHECK(prepare_arena());
+    make_tracker(0, &tracker);
+    works = strcmp(lap_memtrack_watch_name(tracker), name) == 0;
     lap_memtrack_destroy(&tracker);
-    while (first <= last && !unit_failed)
-        run(first++, (unsigned)number_from("MODEL_OPERATIONS", 10000));
+    if (!works)
+        SKIP("this watch does not work here");
+    if (wanted) {
+        run_and_shrink(wanted, length);
+        return;
+    }
+    for (uint64_t i = 1; i <= old_runs && !unit_failed; i++)
+        run_and_shrink(i, length);
+    printf("%s: fresh seeds from %" PRIu64 "\n", name, fresh);
+    for (uint64_t i = 0; i < new_runs && !unit_failed; i++)
+        run_and_shrink(fresh + i, length);
     CHECK(emitted > 0); /* a model that never sends anything would agree with everything */
 }
 
@@ -545,6 +780,22 @@ UNIT_TEST(the_replay_holds_what_the_program_put_there_pagemap)
 UNIT_TEST(the_replay_holds_what_the_program_put_there_mprotect)
 {
     run_with(LAP_WATCH_MPROTECT, "mprotect");
+}
+
+UNIT_TEST(a_watch_that_forgets_is_found_out)
+{
+    size_t needed = 0;
+    CHECK(prepare_arena());
+    kind = LAP_WATCH_COMPARE;
+    forgetful = true;
+    for (forgotten_page = 0; forgotten_page < 4; forgotten_page++) {
+        int out = mute();
+        needed = run_and_shrink(100 + forgotten_page, 3000);
+        unmute(out);
+        unit_failed = false;
+        CHECK(needed > 0 && needed <= 12);
+    }
+    forgetful = false;
 }
 
 UNIT_MAIN();
