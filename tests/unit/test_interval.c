@@ -168,6 +168,55 @@ UNIT_TEST(holds_a_million_ranges)
     lap_interval_finish(&set);
 }
 
+/* How far it is from the root to a range, on average and at most. Any operation goes such ways, a few times. */
+static double average_depth(const struct lap_interval *set, unsigned *most)
+{
+    struct {
+        uint32_t node;
+        unsigned depth;
+    } stack[256];
+    uint64_t sum = 0, seen = 0;
+    unsigned count = 0;
+    *most = 0;
+    stack[count].node = set->root;
+    stack[count++].depth = 1;
+    while (count) {
+        uint32_t node = stack[--count].node;
+        unsigned depth = stack[count].depth;
+        if (!node || depth > 200)
+            continue;
+        sum += depth;
+        seen++;
+        *most = depth > *most ? depth : *most;
+        stack[count].node = set->nodes[node].left;
+        stack[count++].depth = depth + 1;
+        stack[count].node = set->nodes[node].right;
+        stack[count++].depth = depth + 1;
+    }
+    CHECK_EQ_U64(seen, set->count);
+    return (double)sum / (double)seen;
+}
+
+UNIT_TEST(the_way_to_a_range_grows_as_the_logarithm)
+{
+    /* Ascending, as scans add them, and from both ends inwards. */
+    for (unsigned inwards = 0; inwards < 2; inwards++) {
+        struct lap_interval set = {0};
+        double small = 0, large;
+        unsigned most;
+        for (uint64_t i = 0; i < 1000000; i++) {
+            uint64_t at = inwards ? (i & 1 ? 10000000 - i * 4 : i * 4) : i * 4;
+            CHECK(lap_interval_add(&set, at, at + 2));
+            if (i == 999)
+                small = average_depth(&set, &most);
+        }
+        large = average_depth(&set, &most);
+        CHECK(large < 2.6 * small); /* log(1000000) / log(1000) is 2; linear growth would be 1000 */
+        CHECK(large < 50 && most < 110);
+        lap_interval_finish(&set);
+    }
+}
+
 UNIT_TEST(a_reserved_change_allocates_nothing)
 {
     struct lap_interval set = {0};
