@@ -25,9 +25,9 @@ $(APP_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON)
+$(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON) $(SANITIZER_KEEP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -lvulkan -lxcb
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $^ -lvulkan -lxcb
 
 -include $(APP_OBJECTS:.o=.d) $(APP_COMMON:.o=.d)

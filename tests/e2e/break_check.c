@@ -68,6 +68,9 @@ int main(int argc, char **argv)
         lap_packet_end(stream);
     }
     lap_writer_destroy(&writer);
+    free((void *)(uintptr_t)options.commands.names);
+    free((void *)(uintptr_t)options.structs.names);
+    free((void *)(uintptr_t)options.handle_types.names);
     lap_reader_close(&reader);
     printf("%u updates changed\n", changed);
     return changed ? 0 : 1;
