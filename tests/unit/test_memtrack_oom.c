@@ -55,7 +55,9 @@ void *realloc(void *old, size_t bytes)
 
 enum { MEM = 64 * 1024, FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
 
-static unsigned char store[MEM], copies[2][MEM];
+/* In pages of its own: one that is watched may hold nothing that an allocation stores to. */
+static _Alignas(4096) unsigned char store[MEM];
+static unsigned char copies[2][MEM];
 
 static enum lap_status receive(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
 {
