@@ -97,7 +97,7 @@ $(BUILD)/obj/%.o: %.c | $(GEN_STAMP)
 $(LIBRARY): $(COMMON) $(MEMTRACK) $(LAYER) layer/exports.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now \
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit -Wl,-z,relro -Wl,-z,now \
 		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(TRACE_LIBS)
 
 $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)

@@ -244,6 +244,15 @@ void layer_recording_start(void)
     pthread_mutex_unlock(&layer.recording_mutex);
 }
 
+/* The C++ runtime that comes with the layer utilities has static objects. Their destructors would run at exit, in
+ * whatever thread calls it, and allocate: in a signal handler that interrupted malloc() that never returns. They have
+ * nothing to clean up in a library that is never unloaded, so none is registered (the linker's --wrap). */
+int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library);
+int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
+{
+    return 0;
+}
+
 /* At process exit other threads may still be calling Vulkan: the file is finished, its memory stays. */
 __attribute__((destructor)) static void layer_unloaded(void)
 {

@@ -58,3 +58,16 @@ def forks_of_a_launcher(context: Context) -> None:
         info = context.info(trace)
         check(info["complete"] is True and info["frames"] == 1, f"{trace}: {info}")
         check_verified(context.replay(trace))
+
+
+@case
+def exit_in_a_signal_handler(context: Context) -> None:
+    """The handler interrupts malloc() most of the time: what closes the file must not need it, or any lock for long."""
+    whole = 0
+    for number in range(12):
+        trace = f"quits{number}.lapilli"
+        context.run([context.program("lapilli"), "capture", "--verify", "-o", trace, "--", app(context, "quits"),
+                     "--frames", str(60 + 7 * number)])
+        whole += context.info(trace)["complete"] is True
+        check_verified(context.replay(trace, expect=None))
+    check(whole > 0, "no trace has an end")
