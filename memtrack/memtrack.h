@@ -101,6 +101,14 @@ void lap_memobj_destroy(struct lap_memobj **object);
 enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
                                 uint64_t bytes) LAP_MUST_CHECK;
 void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64_t bytes);
+/* An object without readable layout, of the same size, that lies where this part of the object lies now: its own places
+ * stay when the object moves on. For what the device still writes there. */
+enum lap_status lap_memobj_keep(struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                                struct lap_memobj **out) LAP_MUST_CHECK;
+/* The first part of [*offset, *offset + *bytes) of the object that lies in [begin, end) of the memory; the range
+ * becomes that part. False when none does. */
+bool lap_memobj_find(const struct lap_memobj *object, const struct lap_mem *mem, uint64_t begin, uint64_t end,
+                     uint64_t *offset, uint64_t *bytes);
 /* Memory, offset and presence of another live object in the same bytes. mem NULL when not bound (first piece is told).
  */
 struct lap_memobj_place {

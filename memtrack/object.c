@@ -216,6 +216,58 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
     return LAP_OK;
 }
 
+enum lap_status lap_memobj_keep(struct lap_memobj *object, uint64_t offset, uint64_t bytes, struct lap_memobj **out)
+{
+    uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    enum lap_status status = lap_memobj_create(object->tracker, object->user, object->bytes, false, out);
+    struct lap_tree_node *node;
+
+    if (status != LAP_OK)
+        return status;
+    lap_memtrack_lock(object->tracker);
+    while (offset < end && (node = lap_tree_first(object->pieces, offset, end))) {
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        uint64_t from = node->begin > offset ? node->begin : offset, to = node->end < end ? node->end : end;
+        struct lap_piece *copy = malloc(sizeof(*copy));
+        if (!copy) {
+            status = lap_fail(LAP_ERROR_MEMORY, "no memory for the place of an object");
+            break;
+        }
+        set_piece(copy, *out, from, piece->mem, piece->in_mem.begin + (from - node->begin), to - from);
+        offset = to;
+    }
+    lap_memtrack_unlock(object->tracker);
+    if (status != LAP_OK)
+        lap_memobj_destroy(out);
+    return status;
+}
+
+bool lap_memobj_find(const struct lap_memobj *object, const struct lap_mem *mem, uint64_t begin, uint64_t end,
+                     uint64_t *offset, uint64_t *bytes)
+{
+    uint64_t at = *offset, range_end = *bytes > UINT64_MAX - at ? UINT64_MAX : at + *bytes;
+    struct lap_tree_node *node;
+    bool found = false;
+
+    lap_memtrack_lock(object->tracker);
+    while (!found && at < range_end && (node = lap_tree_first(object->pieces, at, range_end))) {
+        const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+        uint64_t to_object = node->begin - piece->in_mem.begin; /* wraps, and wraps back */
+        uint64_t from = (node->begin > at ? node->begin : at) - to_object;
+        uint64_t to = (node->end < range_end ? node->end : range_end) - to_object;
+        from = from > begin ? from : begin;
+        to = to < end ? to : end;
+        found = piece->mem == mem && from < to;
+        if (found) {
+            *offset = from + to_object;
+            *bytes = to - from;
+        }
+        at = node->end;
+    }
+    lap_memtrack_unlock(object->tracker);
+    return found;
+}
+
 struct other_object {
     const struct lap_memobj *object;
     bool found;

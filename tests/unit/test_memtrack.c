@@ -681,6 +681,68 @@ RULE(sparse_pieces_lie_anywhere)
     end();
 }
 
+RULE(parts_are_found_by_the_memory_that_they_lie_in)
+{
+    begin();
+    struct lap_mem *other = NULL;
+    struct lap_memobj *object = NULL;
+    uint64_t offset = 0, bytes = UINT64_MAX;
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, COHERENT, &other), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 10000, true, &object), LAP_OK);
+    CHECK(!lap_memobj_find(object, mem, 0, MEM, &offset, &bytes));
+    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 0, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, other, 8192, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 8192, mem, 16384, 4096), LAP_OK);
+    CHECK(lap_memobj_find(object, mem, 0, MEM, &offset, &bytes) && offset == 4096 && bytes == 4096);
+    offset = 5000, bytes = 10000;
+    CHECK(lap_memobj_find(object, mem, 4000, 16484, &offset, &bytes) && offset == 8096 && bytes == 96);
+    offset = 8192, bytes = 10000;
+    CHECK(lap_memobj_find(object, mem, 4000, 16484, &offset, &bytes) && offset == 8192 && bytes == 100);
+    offset = 0, bytes = 100;
+    CHECK(!lap_memobj_find(object, mem, 0, MEM, &offset, &bytes));
+    CHECK(lap_memobj_find(object, other, 0, MEM, &offset, &bytes) && offset == 0 && bytes == 100);
+    lap_mem_destroy(&other);
+    end();
+}
+
+/* The device writes where the object lay when the work was submitted, and the host where it lies now. */
+RULE(a_kept_place_is_the_devices_and_the_new_one_the_hosts)
+{
+    begin();
+    struct lap_memobj *object = NULL, *kept = NULL;
+    struct lap_touched written;
+    lap_touched_init(&written);
+    CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 8192, true, &object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, 8192), LAP_OK);
+    map(0, MEM);
+    CHECK_EQ_INT(lap_memobj_keep(object, 4096, 4096, &kept), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 16384, 4096), LAP_OK);
+    CHECK(lap_memobj_place(kept).mem == mem && lap_memobj_place(kept).offset == 4096);
+    CHECK(lap_touched_add(&written, kept, 0, UINT64_MAX, true));
+    lap_memtrack_device_busy(tracker, &written, false);
+    memset(store + 4096, 9, 4096); /* by the device */
+    store[16384 + 100] = 5;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1);
+    CHECK_EQ_U64(copies[0].bytes[4196], 5);
+    lap_memtrack_device_wrote(tracker, &written);
+    lap_memtrack_device_busy(tracker, NULL, true);
+    lap_memobj_destroy(&kept);
+    store[16384 + 200] = 6;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    /* Back again: what the device wrote there is nothing that the host wrote. */
+    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 4096, 4096), LAP_OK);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 2);
+    store[4096] = 7;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 3);
+    CHECK_EQ_U64(copies[0].bytes[4096], 7);
+    lap_touched_finish(&written);
+    end();
+}
+
 struct large {
     unsigned char *bytes;
     uint64_t received, most;
