@@ -223,35 +223,32 @@ void layer_check_written(struct layer_device *dev, const struct layer_written *w
         remember(dev, rest);
 }
 
-/* The part of a range that lies in [begin, end) of the memory; false when none does. */
-static bool clip(const struct layer_written *range, const struct lap_memobj_place *place, uint64_t begin, uint64_t end,
-                 struct layer_written *out)
+/* Of one range all that lies in [begin, end) of the memory. */
+static void check_visible_range(struct layer_device *dev, struct lap_memobj *object, uint32_t i,
+                                const struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    uint64_t from = range->offset + place->offset, to = from + range->bytes;
-    from = from > begin ? from : begin;
-    to = to < end ? to : end;
-    if (from >= to)
-        return false;
-    *out = *range;
-    out->offset = from - place->offset;
-    out->bytes = to - from;
-    return true;
+    struct layer_written part = dev->unseen.ranges[i];
+    const uint64_t range_end = part.offset + part.bytes;
+
+    while (part.bytes && lap_memobj_find(object, mem, begin, end, &part.offset, &part.bytes)) {
+        if (!layer_submission_writes(dev, &part) && check_first(dev, object, &part.offset, &part.bytes))
+            layer_check_forget(dev, &part);
+        part.offset += part.bytes;
+        part.bytes = range_end - part.offset;
+    }
 }
 
 static void check_visible(struct layer_device *dev, const struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     for (uint32_t i = dev->unseen.count; i-- > 0;) {
-        struct lap_memobj *object = layer_resource_get(dev, dev->unseen.ranges[i].resource);
-        struct lap_memobj_place place;
-        struct layer_written part;
-        if (!object) {
-            take_out(dev, i, 0, UINT64_MAX);
+        struct lap_memobj *object;
+        if (i >= dev->unseen.count) /* more than one went */
             continue;
-        }
-        place = lap_memobj_place(object);
-        if (place.mem == mem && clip(&dev->unseen.ranges[i], &place, begin, end, &part) &&
-            !layer_submission_writes(dev, &part) && check_first(dev, object, &part.offset, &part.bytes))
-            take_out(dev, i, part.offset, part.offset + part.bytes);
+        object = layer_resource_get(dev, dev->unseen.ranges[i].resource);
+        if (object)
+            check_visible_range(dev, object, i, mem, begin, end);
+        else
+            take_out(dev, i, 0, UINT64_MAX);
     }
 }
 

@@ -100,6 +100,12 @@ struct layer_device {
         struct layer_written *ranges;
         uint32_t count, capacity;
     } unseen; /* check.c: what finished work wrote where the program could not see it; under submit_mutex */
+    struct layer_kept {
+        uint64_t number; /* a layer_resource of its own */
+        struct lap_memobj *memobj;
+    } * kept; /* kept.c: places that sparse objects had when work was submitted that writes there; under submit_mutex */
+    uint32_t kept_count, kept_capacity;
+    uint64_t last_kept;
     struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
     bool torn; /* fork.c: in a child; some of the above was being changed when the process was copied */
@@ -111,6 +117,7 @@ struct layer_memory {
     struct layer_backing *backing; /* NULL: the driver's own memory */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
+    bool sparse; /* some vkQueueBindSparse has named it; under submit_mutex */
 };
 
 /* Buffers and images: what memory tracking needs. */

@@ -13,6 +13,7 @@
 #include "layer/check.h"
 #include "layer/records.h"
 #include "layer/resource.h"
+#include "layer/sparse.h"
 
 #define FAILED_FLAG(result) ((result) < 0 ? LAP_PACKET_FAILED : 0u)
 
@@ -97,6 +98,7 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
         lap_mem_destroy(&record->mem);
         backing = record->backing;
         record->backing = NULL;
+        layer_sparse_freed(dev, record);
     }
     enc = layer_packet_begin(&dev->tables, GEN_vkFreeMemory, 0);
     if (enc) {

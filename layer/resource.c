@@ -5,6 +5,7 @@
 #include "gen_layer.h"
 #include "layer/backing.h"
 #include "layer/format_utils.h"
+#include "layer/sparse.h"
 #include "layer/touched.h"
 
 const void *layer_chain_find(const void *chain, VkStructureType type)
@@ -61,6 +62,8 @@ static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *
     buffer->bytes = pCreateInfo->size;
     buffer->usage = buffer_usage(pCreateInfo);
     track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
+    if (pCreateInfo->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
+        layer_sparse_created_buffer(dev, buffer);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBufferCreateInfo *pCreateInfo,
@@ -147,6 +150,7 @@ void layer_image_track(struct layer_device *dev, struct layer_image *image)
         return;
     layer_image_planes(dev, image, &planes);
     image->bytes = planes.offsets[planes.count - 1] + planes.bytes[planes.count - 1];
+    image->bytes += layer_sparse_tile_bytes(dev, image);
     track(dev, layer_resource_of_image(image), image, image->bytes, image->info.tiling == VK_IMAGE_TILING_LINEAR,
           &image->memobj);
 }
@@ -172,6 +176,8 @@ static void remember_image(struct layer_device *dev, const VkImageCreateInfo *pC
     image->info.queueFamilyIndexCount = 0;
     if (is_measurable(pCreateInfo))
         layer_image_track(dev, image);
+    if (pCreateInfo->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT)
+        layer_sparse_created_image(dev, image);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImageCreateInfo *pCreateInfo,

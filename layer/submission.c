@@ -232,6 +232,7 @@ void layer_submit_finish(struct layer_device *dev)
             destroy(submission);
         }
     dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
+    layer_kept_release(dev, true);
     lap_touched_finish(&dev->submitted);
     lap_touched_finish(&dev->batch);
     lap_touched_finish(&dev->batch_unchecked);
@@ -318,6 +319,8 @@ static void retire(struct layer_device *dev)
             link = &before->next;
         }
     }
+    if (dev->kept_count)
+        layer_kept_release(dev, false);
 }
 
 static bool nothing_to_learn(const struct layer_device *dev)

@@ -62,6 +62,11 @@ void layer_submission_end(struct layer_device *dev);
 bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
+/* kept.c. A range of an object is about to get other memory: work that is not known to be finished goes on writing
+ * where it lies now. Such places are kept, under numbers of their own, until the work is finished. */
+void layer_submission_moves(struct layer_device *dev, const struct layer_written *range);
+/* Drops the places that no work writes any more (all: those that work writes as well). */
+void layer_kept_release(struct layer_device *dev, bool all);
 /* The driver refused it: nothing of the serials [first, last] will happen. */
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
 

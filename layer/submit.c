@@ -4,6 +4,7 @@
 
 #include "gen_layer.h"
 #include "layer/resource.h"
+#include "layer/sparse.h"
 #include "layer/submission.h"
 #include "layer/update.h"
 
@@ -218,6 +219,9 @@ struct submit_kind {
     void (*gather)(struct gathering *g, const struct submit *submit, uint32_t number);
     void (*encode)(struct lap_enc *enc, const struct submit *submit);
     VkResult (*call)(struct layer_device *dev, const struct submit *submit);
+    /* Right before the packet, and right behind it; NULL: nothing. */
+    void (*before)(struct layer_device *dev, const struct submit *submit);
+    void (*behind)(struct layer_device *dev, const struct submit *submit);
 };
 
 static VkResult capture_submit(const struct submit_kind *kind, const struct submit *submit)
@@ -236,12 +240,16 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
     }
     gather_fence(&g, submit->fence);
     gather_updates(&g);
+    if (kind->before)
+        kind->before(dev, submit);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, kind->command, 0);
     if (enc) {
         ticket = layer_packet_ticket();
         kind->encode(enc, submit);
         layer_packet_end();
     }
+    if (kind->behind)
+        kind->behind(dev, submit);
     gather_end(&g);
     result = submitted(&g, ticket, kind->call(dev, submit));
     if (kind->runs_commands && !atomic_load_explicit(&layer.has_surface, memory_order_relaxed))
@@ -272,7 +280,8 @@ static VkResult call_submit(struct layer_device *dev, const struct submit *submi
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit(VkQueue queue, uint32_t submitCount, const VkSubmitInfo *pSubmits,
                                                    VkFence fence)
 {
-    static const struct submit_kind kind = {GEN_vkQueueSubmit, true, gather_submit, encode_submit, call_submit};
+    static const struct submit_kind kind = {GEN_vkQueueSubmit, true, gather_submit, encode_submit,
+                                            call_submit,       NULL, NULL};
     return capture_submit(&kind, &(struct submit){queue, submitCount, pSubmits, fence});
 }
 
@@ -303,7 +312,8 @@ static VkResult call_submit2(struct layer_device *dev, const struct submit *subm
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits,
                                                     VkFence fence)
 {
-    static const struct submit_kind kind = {GEN_vkQueueSubmit2, true, gather_submit2, encode_submit2, call_submit2};
+    static const struct submit_kind kind = {
+        GEN_vkQueueSubmit2, true, gather_submit2, encode_submit2, call_submit2, NULL, NULL};
     return capture_submit(&kind, &(struct submit){queue, submitCount, pSubmits, fence});
 }
 
@@ -326,10 +336,24 @@ static VkResult call_sparse(struct layer_device *dev, const struct submit *submi
     return dev->vk.QueueBindSparse(submit->queue, submit->count, submit->infos, submit->fence);
 }
 
+static void announce_sparse(struct layer_device *dev, const struct submit *submit)
+{
+    for (uint32_t i = 0; i < submit->count; i++)
+        layer_sparse_announce(dev, (const VkBindSparseInfo *)submit->infos + i);
+}
+
+/* Later submissions use the objects with their new places, and their updates stand behind the packet. */
+static void bind_sparse(struct layer_device *dev, const struct submit *submit)
+{
+    for (uint32_t i = 0; i < submit->count; i++)
+        layer_sparse_bind(dev, (const VkBindSparseInfo *)submit->infos + i);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t bindInfoCount,
                                                        const VkBindSparseInfo *pBindInfo, VkFence fence)
 {
-    static const struct submit_kind kind = {GEN_vkQueueBindSparse, false, gather_sparse, encode_sparse, call_sparse};
+    static const struct submit_kind kind = {GEN_vkQueueBindSparse, false,           gather_sparse, encode_sparse,
+                                            call_sparse,           announce_sparse, bind_sparse};
     return capture_submit(&kind, &(struct submit){queue, bindInfoCount, pBindInfo, fence});
 }
 

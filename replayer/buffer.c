@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
+#include "replayer/sparse.h"
 
 /* The replay's own copies: updates that the host can't write straight, and checks. */
 #define ADDED_USAGE (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
@@ -58,8 +59,10 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
     if (!args->buffer)
         return LAP_OK;
     dev->vk.DestroyBuffer(dev->live, args->buffer, NULL);
-    if (record)
+    if (record) {
         replay_place_free(dev, &record->place);
+        replay_sparse_destroy(dev, &record->sparse);
+    }
     free(record);
     replay_object_remove(r, GEN_HANDLE_VkBuffer, index);
     return LAP_OK;
@@ -84,7 +87,7 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
 
     if (!record)
         return replay_fail(r, "memory is bound to a buffer that is not alive");
-    if (record->place.memory)
+    if (record->place.memory || record->sparse)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is bound twice", index);
     replay_buffer_needs(dev, args->buffer, &needs);
     needs.wanted = args->propertyFlags;

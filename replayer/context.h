@@ -70,7 +70,8 @@ struct replay_device {
     struct replay_instance *instance;
     VkPhysicalDevice gpu;
     struct gen_device_dispatch vk;
-    struct replay_planner *planner; /* created with the device by replay_planner_create */
+    struct replay_planner *planner;      /* created with the device by replay_planner_create */
+    struct replay_sparse_device *sparse; /* sparse.c; NULL until something is sparse */
     struct replay_queue *queues;
     uint32_t queue_count;
     uint32_t family_map[REPLAY_MAX_FAMILIES]; /* [recorded]: the queue family here that stands for it */
@@ -153,7 +154,8 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
  * *dev, struct gen_args_X *args);      device level enum lap_status replay_X(struct replay *r, struct replay_instance
  * *instance, struct gen_args_X *args); instance level (X without "vk"; instance is NULL for vkCreateInstance;
  * gen_replay.h declares them all). Handles in args are live, except those that the call creates: there the array holds
- * trace indices; gen_keep_VkX() turns it into live objects. In our own packets VkDeviceMemory is a trace index: memory
- * of the program is not replayed. A VkSurfaceKHR is a trace index as well (surface.h). */
+ * trace indices; gen_keep_VkX() turns it into live objects. In our own packets and in
+ * vkQueueBindSparse VkDeviceMemory is a trace index: memory of the program is not replayed. A VkSurfaceKHR is a trace
+ * index as well (surface.h). */
 
 #endif

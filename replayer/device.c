@@ -7,8 +7,9 @@
 #include "replayer/match.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"
+#include "replayer/resource.h"
 
-#define KINDS (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)
+#define KINDS (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT)
 
 struct families {
     VkQueueFamilyProperties here[REPLAY_MAX_FAMILIES];
@@ -69,10 +70,20 @@ static enum lap_status map_family(struct replay *r, struct replay_device *dev, c
             dev->families_differ = true;
             return LAP_OK;
         }
-    return lap_fail(
-        LAP_ERROR_UNSUPPORTED, "%s has no queue family for%s%s%s, as family %" PRIu32 " of the recorded machine",
-        dev->instance->properties.deviceName, need & VK_QUEUE_GRAPHICS_BIT ? " graphics" : "",
-        need & VK_QUEUE_COMPUTE_BIT ? " compute" : "", need & VK_QUEUE_TRANSFER_BIT ? " transfer" : "", recorded);
+    return lap_fail(LAP_ERROR_UNSUPPORTED,
+                    "%s has no queue family for%s%s%s%s, as family %" PRIu32 " of the recorded machine",
+                    dev->instance->properties.deviceName, need & VK_QUEUE_GRAPHICS_BIT ? " graphics" : "",
+                    need & VK_QUEUE_COMPUTE_BIT ? " compute" : "", need & VK_QUEUE_TRANSFER_BIT ? " transfer" : "",
+                    need & VK_QUEUE_SPARSE_BINDING_BIT ? " sparse binding" : "", recorded);
+}
+
+/* Only a device that was made for it binds pages. */
+static bool binds_pages(const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceFeatures2 *features =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+    return features ? features->features.sparseBinding
+                    : info->pEnabledFeatures && info->pEnabledFeatures->sparseBinding;
 }
 
 static enum lap_status map_all_families(struct replay *r, struct replay_device *dev,
@@ -86,6 +97,8 @@ static enum lap_status map_all_families(struct replay *r, struct replay_device *
     dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(dev->gpu, &families->count, families->here);
     for (uint32_t i = 0; recorded && i < recorded->family_count; i++) {
         flags[i] = recorded->families[i];
+        if (!binds_pages(info))
+            flags[i] &= ~(VkQueueFlags)VK_QUEUE_SPARSE_BINDING_BIT;
         named[i] = true;
     }
     for (uint32_t i = 0; i < info->queueCreateInfoCount && info->pQueueCreateInfos; i++) {
@@ -97,6 +110,8 @@ static enum lap_status map_all_families(struct replay *r, struct replay_device *
     for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
         enum lap_status status = named[i] ? map_family(r, dev, families, i, flags[i]) : LAP_OK;
         bool created = false;
+        if (status != LAP_OK && r->options.force) /* it does without what is missing */
+            status = map_family(r, dev, families, i, flags[i] & ~(VkQueueFlags)VK_QUEUE_SPARSE_BINDING_BIT);
         for (uint32_t j = 0; j < info->queueCreateInfoCount && info->pQueueCreateInfos; j++)
             created = created || info->pQueueCreateInfos[j].queueFamilyIndex == i;
         /* A family that the device has no queue of need not exist here. */

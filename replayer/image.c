@@ -7,6 +7,7 @@
 #include "replayer/alias.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
+#include "replayer/sparse.h"
 #include "replayer/swapchain.h"
 
 /* Memory of other processes or APIs, dedicated memory, which is chosen here, and presentable images (see
@@ -60,8 +61,10 @@ enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev,
         return LAP_OK;
     if (!record || !record->of_swapchain)
         dev->vk.DestroyImage(dev->live, args->image, NULL);
-    if (record)
+    if (record) {
         free_places(dev, record);
+        replay_sparse_destroy(dev, &record->sparse);
+    }
     free(record);
     replay_object_remove(r, GEN_HANDLE_VkImage, index);
     return LAP_OK;
@@ -144,7 +147,7 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
         return replay_fail(r, "memory is bound to an image that is not alive");
     if (!replay_plane_is_valid(dev, &record->info, args->planeAspect))
         return replay_fail(r, "VkImage:%" PRIu64 " has no plane %#x of its own", index, args->planeAspect);
-    if (record->bound || record->places[plane].memory)
+    if (record->bound || record->places[plane].memory || record->sparse)
         return replay_fail(r, "VkImage:%" PRIu64 " is bound twice", index);
     if (args->swapchain)
         return bind_to_swapchain(r, dev, index, args->image, record, args);

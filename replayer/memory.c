@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "replayer/group.h"
+#include "replayer/sparse.h"
 
 #define MIB               ((VkDeviceSize)1 << 20)
 #define MAX_BLOCK_BYTES   (64 * MIB)
@@ -71,6 +72,7 @@ void replay_planner_destroy(struct replay *r, struct replay_device *dev)
 
     if (!planner)
         return;
+    replay_sparse_finish(dev);
     lap_readback_finish(&planner->readback);
     if (planner->fence)
         dev->vk.DestroyFence(dev->live, planner->fence, NULL);

@@ -36,8 +36,9 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
         return LAP_OK;
     }
     *out = 0;
-    if (type == GEN_HANDLE_VkDeviceMemory && !gen_command_providers[r->command]) {
-        *out = index; /* our own packet */
+    if (type == GEN_HANDLE_VkDeviceMemory &&
+        (!gen_command_providers[r->command] || r->command == GEN_vkQueueBindSparse)) {
+        *out = index; /* memory of the program is not replayed: what stands for it is found by its index */
         return LAP_OK;
     }
     if (r->lenient)

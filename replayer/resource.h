@@ -8,9 +8,12 @@
 
 #include "replayer/memory.h"
 
+struct replay_sparse; /* sparse.c */
+
 struct replay_buffer {
     VkDeviceSize bytes; /* as created */
     struct replay_place place;
+    struct replay_sparse *sparse; /* NULL unless vkQueueBindSparse gives it memory */
 };
 
 #define REPLAY_MAX_PLANES 3
@@ -19,6 +22,7 @@ struct replay_image {
     VkImageCreateInfo info;                        /* as given to the driver; pointers cleared */
     struct replay_place places[REPLAY_MAX_PLANES]; /* [0] unless disjoint */
     bool bound;
+    struct replay_sparse *sparse; /* as in replay_buffer */
     bool of_swapchain; /* the image belongs to a virtual swapchain: neither image nor memory are this record's */
 };
 

@@ -10,6 +10,7 @@
 
 #include "gen_replay.h"
 #include "replayer/resource.h"
+#include "replayer/sparse.h"
 
 static bool inside(VkDeviceSize whole, VkDeviceSize offset, VkDeviceSize bytes)
 {
@@ -29,6 +30,8 @@ enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_devic
     if (!args->pData || !inside(record->bytes, args->offset, args->dataSize))
         return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes",
                            args->dataSize, (uint64_t)args->offset, index, (uint64_t)record->bytes);
+    if (replay_sparse_has_pages(record))
+        return replay_sparse_write(r, dev, record, args->offset, args->pData, args->dataSize);
     if (!record->place.memory)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
     if (record->place.host)

@@ -10,6 +10,7 @@
 #include "gen_replay.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
+#include "replayer/sparse.h"
 #include "replayer/swapchain.h"
 
 /* A lapilliCheckPresent that waits for its present. */
@@ -157,6 +158,8 @@ static enum lap_status read_buffer(struct replay *r, struct replay_device *dev, 
     struct lap_readback_queue at = {0};
     enum lap_status status;
 
+    if (replay_sparse_has_pages(record))
+        return replay_sparse_read(r, dev, record, offset, (size_t)bytes, out_data);
     if (record->place.host) {
         status = replay_place_invalidate(r, dev, &record->place, offset, bytes);
         *out_data = record->place.host + offset;
@@ -180,7 +183,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
 
     if (!r->check)
         return LAP_OK;
-    if (!record || !record->place.memory)
+    if (!record || (!record->place.memory && !replay_sparse_has_pages(record)))
         return replay_fail(r, "a check of a buffer that is not alive or has no memory");
     if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
         return replay_fail(r, "a check of what is not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes", index,

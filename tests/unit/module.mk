@@ -18,7 +18,8 @@ $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c)
-$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_rows.c layer/rows.c layer/submission.c layer/submit.c \
+$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_rows.c layer/kept.c layer/rows.c layer/sparse.c \
+	layer/submission.c layer/submit.c \
 	layer/tell.c layer/touched.c)
 $(BUILD)/tests/unit/test_rows $(BUILD)/tests/unit/test_submission: REPLAY_LIBS += $(UTILITY_LIBS)
 

@@ -538,6 +538,42 @@ static void submit_timeline(VkQueue queue, bool signal, uint64_t value)
     CHECK_EQ_INT(capture_QueueSubmit(queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
 }
 
+/* Half of the buffer gets other memory while a job that writes across the border is under way. */
+UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
+{
+    begin();
+    struct lap_mem *other = NULL;
+    unsigned char *other_store = calloc(1, BYTES);
+    struct layer_written whole = {layer_resource_of_buffer(&buffer), 0, BYTES, true};
+    struct layer_written half = {layer_resource_of_buffer(&buffer), BYTES / 2, BYTES / 2, false};
+    CHECK_EQ_INT(lap_mem_create(dev->memtrack, BYTES, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &other), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
+    dev->submit_serial++;
+    CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
+    layer_submission_moves(dev, &half);
+    CHECK_EQ_U64(dev->kept_count, 1);
+    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
+    memset(store, 3, BYTES); /* the device */
+    other_store[10] = 4;     /* the host */
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(dev->kept_count, 0);
+    CHECK_EQ_U64(outstanding(), 0);
+    CHECK_EQ_U64(checked_bytes, BYTES / 2);
+    other_store[11] = 5;
+    CHECK_EQ_U64(sent_after_store(0), 2 + 1); /* both stores of the host, and the new one */
+    /* A page that comes back holds what the device wrote, and nothing else is sent of it. */
+    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, BYTES / 2, mem, BYTES / 2, BYTES / 2), LAP_OK);
+    CHECK_EQ_U64(sent_after_store(BYTES / 2 + 100), 1);
+    /* Work that nobody waits for until the device goes. */
+    dev->submit_serial++;
+    CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
+    layer_submission_moves(dev, &half);
+    CHECK_EQ_U64(dev->kept_count, 1);
+    lap_mem_destroy(&other);
+    free(other_store);
+    end();
+}
+
 UNIT_TEST(a_signal_that_earlier_work_waits_for_sends_everything)
 {
     begin();

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/sparse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "gen_replay.h"
+#include "replayer/pages.h"
+#include "replayer/player.h"
+
+/* Memory like one of the program's. */
+struct sparse_memory {
+    VkDeviceSize bytes;
+    VkMemoryPropertyFlags wanted;
+    struct replay_place place; /* none until an object is bound there */
+    VkBuffer window;           /* all of it, for copies where the host can't see it; made when first needed */
+};
+
+/* Of one buffer or image. */
+struct replay_sparse {
+    struct replay_sparse *next, **previous; /* in replay_sparse_device.objects */
+    struct replay_needs needs;
+    struct replay_blocks blocks; /* aspects: own */
+    struct replay_pages pages;   /* of buffers that are not apart; memory: struct sparse_memory */
+    bool apart;                  /* it has memory of its own, in its place */
+    bool bound;                  /* some memory was bound to it */
+};
+
+struct replay_sparse_device {
+    struct lap_map memories; /* struct sparse_memory by index in the trace */
+    struct replay_sparse *objects;
+};
+
+static enum lap_status no_memory(struct replay *r)
+{
+    return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+}
+
+static struct replay_sparse_device *device_of(struct replay_device *dev)
+{
+    if (!dev->sparse) {
+        dev->sparse = calloc(1, sizeof *dev->sparse);
+        if (dev->sparse)
+            lap_map_init(&dev->sparse->memories);
+    }
+    return dev->sparse;
+}
+
+static void destroy_memory(struct replay_device *dev, struct sparse_memory *memory)
+{
+    for (struct replay_sparse *object = dev->sparse->objects; object; object = object->next)
+        replay_pages_drop(&object->pages, memory);
+    if (memory->window)
+        dev->vk.DestroyBuffer(dev->live, memory->window, NULL);
+    replay_place_free(dev, &memory->place);
+    free(memory);
+}
+
+static void visit_memory(void *user, uint64_t key, void *memory)
+{
+    destroy_memory(user, memory);
+}
+
+void replay_sparse_finish(struct replay_device *dev)
+{
+    if (!dev->sparse)
+        return;
+    lap_map_each(&dev->sparse->memories, visit_memory, dev);
+    lap_map_finish(&dev->sparse->memories);
+    free(dev->sparse);
+    dev->sparse = NULL;
+}
+
+/* ---- objects ---- */
+
+void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **sparse)
+{
+    struct replay_sparse *old = *sparse;
+
+    if (!old)
+        return;
+    *old->previous = old->next;
+    if (old->next)
+        old->next->previous = old->previous;
+    replay_pages_finish(&old->pages);
+    free((void *)(uintptr_t)old->blocks.aspects);
+    free(old);
+    *sparse = NULL;
+}
+
+static enum lap_status create_object(struct replay *r, struct replay_device *dev, const struct replay_needs *needs,
+                                     struct replay_sparse **out)
+{
+    struct replay_sparse_device *list = device_of(dev);
+    struct replay_sparse *sparse = list ? calloc(1, sizeof *sparse) : NULL;
+
+    if (!sparse)
+        return no_memory(r);
+    sparse->needs = *needs;
+    sparse->blocks.bytes = needs->requirements.size;
+    sparse->blocks.alignment = needs->requirements.alignment;
+    sparse->next = list->objects;
+    sparse->previous = &list->objects;
+    if (sparse->next)
+        sparse->next->previous = &sparse->next;
+    list->objects = sparse;
+    *out = sparse;
+    return LAP_OK;
+}
+
+static void say_apart(const struct replay *r, enum gen_handle_type type, uint64_t index, const char *reason)
+{
+    lap_log(r->log, LAP_LOG_WARNING,
+            "%s:%" PRIu64 " gets memory for all of its bytes (%s): it shares none with others, keeps its contents when "
+            "other memory is bound, and has no unbound parts",
+            gen_handle_names[type], index, reason);
+}
+
+enum lap_status replay_lapilliSparseBuffer(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_lapilliSparseBuffer *args)
+{
+    const struct replay_blocks recorded = {.bytes = args->size, .alignment = args->alignment};
+    struct replay_needs needs;
+    enum lap_status status;
+    uint64_t index;
+    struct replay_buffer *buffer = replay_buffer_of(r, args->buffer, &index);
+
+    if (!buffer || buffer->sparse || buffer->place.memory)
+        return replay_fail(r, "a buffer becomes sparse that is not new");
+    replay_buffer_needs(dev, args->buffer, &needs);
+    status = create_object(r, dev, &needs, &buffer->sparse);
+    if (status == LAP_OK && !replay_blocks_fit(&recorded, &buffer->sparse->blocks)) {
+        buffer->sparse->apart = true;
+        say_apart(r, GEN_HANDLE_VkBuffer, index, "blocks of buffers are larger here");
+    }
+    return status;
+}
+
+static enum lap_status ask_aspects(struct replay *r, struct replay_device *dev, VkImage image,
+                                   const VkImageCreateInfo *info, struct replay_blocks *blocks)
+{
+    VkSparseImageMemoryRequirements *aspects;
+    uint32_t count = 0;
+
+    if (!(info->flags & VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT))
+        return LAP_OK;
+    dev->vk.GetImageSparseMemoryRequirements(dev->live, image, &count, NULL);
+    aspects = count ? calloc(count, sizeof *aspects) : NULL;
+    if (!aspects)
+        return count ? no_memory(r) : LAP_OK;
+    dev->vk.GetImageSparseMemoryRequirements(dev->live, image, &count, aspects);
+    blocks->aspects = aspects;
+    blocks->aspect_count = count;
+    return LAP_OK;
+}
+
+enum lap_status replay_lapilliSparseImage(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_lapilliSparseImage *args)
+{
+    const struct replay_blocks recorded = {.bytes = args->size,
+                                           .alignment = args->alignment,
+                                           .aspect_count = args->pRequirements ? args->requirementCount : 0,
+                                           .aspects = args->pRequirements};
+    struct replay_needs needs;
+    enum lap_status status;
+    uint64_t index;
+    struct replay_image *image = replay_image_of(r, args->image, &index);
+    bool linear;
+
+    if (!image || image->sparse || image->bound)
+        return replay_fail(r, "an image becomes sparse that is not new");
+    linear = image->info.tiling == VK_IMAGE_TILING_LINEAR;
+    replay_image_needs(dev, args->image, linear, 0, &needs);
+    status = create_object(r, dev, &needs, &image->sparse);
+    if (status == LAP_OK)
+        status = ask_aspects(r, dev, args->image, &image->info, &image->sparse->blocks);
+    if (status != LAP_OK)
+        return status;
+    image->sparse->apart = linear || !replay_tiles_fit(&recorded, &image->sparse->blocks);
+    if (image->sparse->apart)
+        say_apart(r, GEN_HANDLE_VkImage, index,
+                  linear ? "it is of linear tiling" : "its size, its tiles or its mip tail are others here");
+    return LAP_OK;
+}
+
+/* ---- memory ---- */
+
+enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_lapilliSparseMemory *args)
+{
+    uint64_t index = gen_u64_VkDeviceMemory(args->memory);
+    struct replay_sparse_device *list = device_of(dev);
+    struct sparse_memory *memory = list ? calloc(1, sizeof *memory) : NULL;
+
+    if (!memory)
+        return no_memory(r);
+    if (!index || lap_map_get(&list->memories, index)) {
+        free(memory);
+        return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is told of twice", index);
+    }
+    memory->bytes = args->size;
+    memory->wanted = args->propertyFlags;
+    if (lap_map_put(&list->memories, index, memory, NULL) == LAP_OK)
+        return LAP_OK;
+    free(memory);
+    return no_memory(r);
+}
+
+enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_device *dev,
+                                               struct gen_args_lapilliFreeSparseMemory *args)
+{
+    uint64_t index = gen_u64_VkDeviceMemory(args->memory);
+    struct sparse_memory *memory = dev->sparse ? lap_map_remove(&dev->sparse->memories, index) : NULL;
+
+    if (!memory)
+        return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is freed and was not told of", index);
+    destroy_memory(dev, memory);
+    return LAP_OK;
+}
+
+static enum lap_status make_window(struct replay *r, struct replay_device *dev, struct sparse_memory *memory)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = memory->place.bytes,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    struct replay_needs needs;
+    enum lap_status status;
+
+    if (memory->window)
+        return LAP_OK;
+    status = replay_result(r, dev->vk.CreateBuffer(dev->live, &info, NULL, &memory->window));
+    if (status != LAP_OK)
+        return status;
+    replay_buffer_needs(dev, memory->window, &needs);
+    if (!(needs.requirements.memoryTypeBits >> memory->place.type & 1) || needs.alone ||
+        needs.requirements.size > memory->place.bytes || memory->place.offset & (needs.requirements.alignment - 1))
+        status = replay_fail(r, "the host can't write to the pages of sparse buffers here");
+    else
+        status = replay_result(
+            r, dev->vk.BindBufferMemory(dev->live, memory->window, memory->place.memory, memory->place.offset));
+    if (status != LAP_OK) {
+        dev->vk.DestroyBuffer(dev->live, memory->window, NULL);
+        memory->window = VK_NULL_HANDLE;
+    }
+    return status;
+}
+
+/* data NULL: zeroes. */
+static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
+                                    VkDeviceSize offset, const void *data, size_t bytes)
+{
+    enum lap_status status;
+
+    if (memory->place.host)
+        return replay_place_write(r, dev, &memory->place, offset, data, bytes);
+    status = make_window(r, dev, memory);
+    return status == LAP_OK ? replay_stage_buffer(r, dev, memory->window, offset, data, bytes) : status;
+}
+
+/* Memory for the first object that is bound there. What the host writes is told as a difference to zeroes
+ * (docs/memory.md, "Fresh allocations"). */
+static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
+                                const struct replay_needs *object)
+{
+    VkDeviceSize alignment = object->requirements.alignment;
+    VkDeviceSize granularity = dev->instance->properties.limits.bufferImageGranularity;
+    struct replay_needs needs = {
+        .requirements = object->requirements, .wanted = memory->wanted, .linear = object->linear};
+    enum lap_status status;
+
+    if (granularity > alignment)
+        alignment = granularity; /* pages of buffers and of images may lie in it */
+    needs.requirements.alignment = alignment;
+    needs.requirements.size = (memory->bytes + alignment - 1) / alignment * alignment;
+    status = replay_place_alloc(r, dev, &needs, &memory->place);
+    if (status == LAP_OK && memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        status = write_memory(r, dev, memory, 0, NULL, (size_t)memory->place.bytes);
+    return status;
+}
+
+/* ---- what the host writes and reads ---- */
+
+bool replay_sparse_has_pages(const struct replay_buffer *buffer)
+{
+    return buffer->sparse && !buffer->sparse->apart;
+}
+
+enum lap_status replay_sparse_write(struct replay *r, struct replay_device *dev, const struct replay_buffer *buffer,
+                                    VkDeviceSize offset, const void *data, size_t bytes)
+{
+    const unsigned char *from = data;
+    enum lap_status status = LAP_OK;
+    struct replay_run run;
+
+    while (status == LAP_OK && bytes) {
+        if (!replay_pages_find(&buffer->sparse->pages, offset, bytes, &run) || run.offset != offset)
+            return replay_fail(r, "a sparse buffer is updated where it has no memory");
+        status = write_memory(r, dev, run.memory, run.memory_offset, from, (size_t)run.bytes);
+        from += run.bytes;
+        offset += run.bytes;
+        bytes -= (size_t)run.bytes;
+    }
+    return status;
+}
+
+static enum lap_status read_memory(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
+                                   VkDeviceSize offset, size_t bytes, void *out)
+{
+    struct lap_readback_queue at = {0};
+    const void *data;
+    enum lap_status status;
+
+    if (memory->place.host) {
+        status = replay_place_invalidate(r, dev, &memory->place, offset, bytes);
+        if (status == LAP_OK)
+            memcpy(out, memory->place.host + offset, bytes);
+        return status;
+    }
+    if (!dev->main_queue)
+        return replay_fail(r, "the device has no queue for copies");
+    status = make_window(r, dev, memory);
+    if (status != LAP_OK)
+        return status;
+    at.queue = dev->main_queue->live;
+    at.family = dev->main_queue->family;
+    status = lap_readback_buffer(replay_device_readback(dev), &at, memory->window, offset, bytes, &data);
+    if (status != LAP_OK)
+        return replay_place(r, status);
+    memcpy(out, data, bytes);
+    return LAP_OK;
+}
+
+enum lap_status replay_sparse_read(struct replay *r, struct replay_device *dev, const struct replay_buffer *buffer,
+                                   VkDeviceSize offset, size_t bytes, const void **out_data)
+{
+    unsigned char *copy = replay_scratch(r, bytes, 1);
+    uint64_t at = offset, end = offset + bytes;
+    enum lap_status status = LAP_OK;
+    struct replay_run run;
+
+    if (!copy)
+        return replay_no_scratch(r);
+    while (status == LAP_OK && at < end && replay_pages_find(&buffer->sparse->pages, at, end - at, &run)) {
+        status = read_memory(r, dev, run.memory, run.memory_offset, (size_t)run.bytes, copy + (run.offset - offset));
+        at = run.offset + run.bytes;
+    }
+    *out_data = copy;
+    return status;
+}
+
+/* ---- binding ---- */
+
+/* One batch of a vkQueueBindSparse under way. */
+struct binding {
+    struct replay *r;
+    struct replay_device *dev;
+    VkSparseImageOpaqueMemoryBindInfo *opaque; /* of the batch for this host */
+    uint32_t opaque_count;
+};
+
+static bool takes(const struct replay_sparse *sparse, const struct sparse_memory *memory)
+{
+    return !memory->place.memory || (sparse->needs.requirements.memoryTypeBits >> memory->place.type & 1);
+}
+
+/* The memory here for the program's; NULL with LAP_OK: none, or the object is apart. */
+static enum lap_status find_memory(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
+                                   uint64_t index, VkDeviceMemory handle, struct sparse_memory **out_memory)
+{
+    uint64_t number = gen_u64_VkDeviceMemory(handle);
+    struct sparse_memory *memory;
+
+    *out_memory = NULL;
+    if (!number)
+        return LAP_OK;
+    memory = b->dev->sparse ? lap_map_get(&b->dev->sparse->memories, number) : NULL;
+    if (!memory)
+        return replay_fail(b->r, "VkDeviceMemory:%" PRIu64 " is bound and was not told of", number);
+    if (!sparse->apart && !takes(sparse, memory)) {
+        if (sparse->bound)
+            return replay_fail(b->r,
+                               "%s:%" PRIu64 " can't lie in the memory that it was recorded in, whose type is "
+                               "none of its own here",
+                               gen_handle_names[type], index);
+        sparse->apart = true;
+        say_apart(b->r, type, index, "it needs another type of memory here than those that it shares with");
+    }
+    *out_memory = memory;
+    if (sparse->apart || memory->place.memory)
+        return LAP_OK;
+    return allocate(b->r, b->dev, memory, &sparse->needs);
+}
+
+/* Memory of its own for all of an object, when the trace first binds some to it. more: bytes behind the object's. */
+static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse *sparse,
+                                   const struct sparse_memory *memory, VkDeviceSize more, struct replay_place *place)
+{
+    struct replay_needs needs = sparse->needs;
+    enum lap_status status;
+
+    needs.wanted = memory->wanted;
+    needs.requirements.size += more;
+    needs.dedicated = needs.alone = false; /* sparse objects are none that an allocation could name */
+    status = replay_place_alloc(b->r, b->dev, &needs, place);
+    if (status != LAP_OK)
+        return status;
+    sparse->bound = true;
+    if (!needs.linear || !(memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        return LAP_OK;
+    if (!place->host)
+        return replay_fail(b->r, "a sparse object that the host writes gets no memory that it sees");
+    return replay_place_write(b->r, b->dev, place, 0, NULL, (size_t)place->bytes);
+}
+
+/* Where the driver keeps data of its own about an image's tiles; one range for each layer, unless all layers have one.
+ */
+static uint32_t metadata_ranges(const VkSparseImageMemoryRequirements *aspect, const struct replay_image *image)
+{
+    if (!(aspect->formatProperties.aspectMask & VK_IMAGE_ASPECT_METADATA_BIT))
+        return 0;
+    return aspect->formatProperties.flags & VK_SPARSE_IMAGE_FORMAT_SINGLE_MIPTAIL_BIT ? 1 : image->info.arrayLayers;
+}
+
+/* All of an image that is apart, its mip tail and its metadata too. */
+static enum lap_status bind_apart(struct binding *b, VkImage handle, struct replay_image *image,
+                                  const struct sparse_memory *memory)
+{
+    struct replay_sparse *sparse = image->sparse;
+    const VkSparseImageMemoryRequirements *aspects = sparse->blocks.aspects;
+    VkDeviceSize more = 0, at = sparse->blocks.bytes;
+    struct replay_place *place = &image->places[0];
+    VkSparseMemoryBind *binds;
+    enum lap_status status;
+    uint64_t count = 1;
+
+    for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++) {
+        count += metadata_ranges(&aspects[i], image);
+        more += metadata_ranges(&aspects[i], image) * aspects[i].imageMipTailSize;
+    }
+    binds = replay_scratch(b->r, count, sizeof *binds);
+    if (!binds)
+        return replay_no_scratch(b->r);
+    status = alloc_apart(b, sparse, memory, more, place);
+    if (status != LAP_OK)
+        return status;
+    image->bound = true;
+    b->opaque[b->opaque_count++] = (VkSparseImageOpaqueMemoryBindInfo){handle, (uint32_t)count, binds};
+    *binds++ = (VkSparseMemoryBind){0, sparse->blocks.bytes, place->memory, place->offset, 0};
+    for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++)
+        for (uint32_t j = 0; j < metadata_ranges(&aspects[i], image); j++, at += aspects[i].imageMipTailSize)
+            *binds++ = (VkSparseMemoryBind){aspects[i].imageMipTailOffset + j * aspects[i].imageMipTailStride,
+                                            aspects[i].imageMipTailSize, place->memory, place->offset + at,
+                                            VK_SPARSE_MEMORY_BIND_METADATA_BIT};
+    return LAP_OK;
+}
+
+static bool inside(const struct sparse_memory *memory, VkDeviceSize offset, VkDeviceSize bytes)
+{
+    return offset <= memory->place.bytes && bytes <= memory->place.bytes - offset;
+}
+
+/* Translates one range of a buffer or of an image's opaque bytes. LAP_END: it is nothing here. */
+static enum lap_status translate(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
+                                 uint64_t index, VkSparseMemoryBind *bind)
+{
+    struct sparse_memory *memory;
+    enum lap_status status = find_memory(b, sparse, type, index, bind->memory, &memory);
+
+    if (status != LAP_OK || sparse->apart)
+        return status == LAP_OK ? LAP_END : status;
+    if (type == GEN_HANDLE_VkBuffer) {
+        bind->size = replay_blocks_clip(&sparse->blocks, bind->resourceOffset, bind->size);
+        if (!bind->size)
+            return LAP_END;
+        status = replay_pages_put(&sparse->pages, bind->resourceOffset, bind->size, memory, bind->memoryOffset);
+        if (status != LAP_OK)
+            return replay_place(b->r, status);
+    }
+    bind->memory = VK_NULL_HANDLE;
+    if (!memory)
+        return LAP_OK;
+    if (!inside(memory, bind->memoryOffset, bind->size))
+        return replay_fail(b->r, "%s:%" PRIu64 " is bound across the end of its memory", gen_handle_names[type], index);
+    bind->memory = memory->place.memory;
+    bind->memoryOffset += memory->place.offset;
+    sparse->bound = true;
+    return LAP_OK;
+}
+
+/* An object that is apart is bound once, with its first memory. */
+static enum lap_status first_memory(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
+                                    uint64_t index, uint32_t count, const VkSparseMemoryBind *binds,
+                                    struct sparse_memory **out_memory)
+{
+    enum lap_status status = LAP_OK;
+
+    *out_memory = NULL;
+    for (uint32_t i = 0; i < count && !*out_memory && status == LAP_OK; i++)
+        status = find_memory(b, sparse, type, index, binds[i].memory, out_memory);
+    return status;
+}
+
+/* The binds of a range list, in place where all is as recorded. *count becomes what is left of them. */
+static enum lap_status translate_all(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
+                                     uint64_t index, uint32_t *count, VkSparseMemoryBind *binds)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < *count; i++) {
+        enum lap_status status = translate(b, sparse, type, index, &binds[i]);
+        if (status == LAP_OK)
+            binds[left++] = binds[i];
+        else if (status != LAP_END)
+            return status;
+    }
+    *count = left;
+    return LAP_OK;
+}
+
+static enum lap_status bind_buffer(const struct binding *b, VkSparseBufferMemoryBindInfo *info)
+{
+    uint64_t index;
+    struct replay_buffer *buffer = replay_buffer_of(b->r, info->buffer, &index);
+    VkSparseMemoryBind *binds = (VkSparseMemoryBind *)(uintptr_t)info->pBinds; /* the decoder's own */
+    struct replay_sparse *sparse = buffer ? buffer->sparse : NULL;
+    struct sparse_memory *memory;
+    enum lap_status status;
+
+    if (!sparse || !binds)
+        return replay_fail(b->r, "pages are bound to a buffer that is not sparse");
+    status = first_memory(b, sparse, GEN_HANDLE_VkBuffer, index, info->bindCount, binds, &memory);
+    if (status != LAP_OK)
+        return status;
+    if (!sparse->apart)
+        return translate_all(b, sparse, GEN_HANDLE_VkBuffer, index, &info->bindCount, binds);
+    info->bindCount = 0;
+    if (sparse->bound || !memory)
+        return LAP_OK;
+    status = alloc_apart(b, sparse, memory, 0, &buffer->place);
+    info->bindCount = status == LAP_OK;
+    binds[0] = (VkSparseMemoryBind){0, sparse->blocks.bytes, buffer->place.memory, buffer->place.offset, 0};
+    return status;
+}
+
+static enum lap_status bind_opaque(struct binding *b, const VkSparseImageOpaqueMemoryBindInfo *recorded)
+{
+    uint64_t index;
+    struct replay_image *image = replay_image_of(b->r, recorded->image, &index);
+    VkSparseMemoryBind *binds = (VkSparseMemoryBind *)(uintptr_t)recorded->pBinds;
+    struct replay_sparse *sparse = image ? image->sparse : NULL;
+    uint32_t count = recorded->bindCount;
+    struct sparse_memory *memory;
+    enum lap_status status;
+
+    if (!sparse || !binds)
+        return replay_fail(b->r, "pages are bound to an image that is not sparse");
+    status = first_memory(b, sparse, GEN_HANDLE_VkImage, index, count, binds, &memory);
+    if (status == LAP_OK && sparse->apart)
+        return sparse->bound || !memory ? LAP_OK : bind_apart(b, recorded->image, image, memory);
+    if (status == LAP_OK)
+        status = translate_all(b, sparse, GEN_HANDLE_VkImage, index, &count, binds);
+    if (status == LAP_OK && count)
+        b->opaque[b->opaque_count++] = (VkSparseImageOpaqueMemoryBindInfo){recorded->image, count, binds};
+    return status;
+}
+
+static enum lap_status bind_tiles(struct binding *b, VkSparseImageMemoryBindInfo *info)
+{
+    uint64_t index;
+    struct replay_image *image = replay_image_of(b->r, info->image, &index);
+    VkSparseImageMemoryBind *binds = (VkSparseImageMemoryBind *)(uintptr_t)info->pBinds;
+    struct replay_sparse *sparse = image ? image->sparse : NULL;
+    enum lap_status status = LAP_OK;
+    uint32_t left = 0;
+
+    if (!sparse || !binds)
+        return replay_fail(b->r, "tiles are bound to an image that is not sparse");
+    for (uint32_t i = 0; i < info->bindCount; i++) {
+        struct sparse_memory *memory;
+        status = find_memory(b, sparse, GEN_HANDLE_VkImage, index, binds[i].memory, &memory);
+        if (status == LAP_OK && sparse->apart && memory && !sparse->bound)
+            status = bind_apart(b, info->image, image, memory);
+        if (status != LAP_OK)
+            return status;
+        if (sparse->apart)
+            continue;
+        if (memory && !inside(memory, binds[i].memoryOffset, sparse->blocks.alignment))
+            return replay_fail(b->r, "VkImage:%" PRIu64 " is bound across the end of its memory", index);
+        binds[left] = binds[i];
+        binds[left].memory = memory ? memory->place.memory : VK_NULL_HANDLE;
+        binds[left++].memoryOffset += memory ? memory->place.offset : 0;
+        sparse->bound = sparse->bound || memory;
+    }
+    info->bindCount = left;
+    return LAP_OK;
+}
+
+/* Puts a batch together for this host; lists without binds are left out (a driver wants none of them empty). */
+static enum lap_status bind_batch(struct replay *r, struct replay_device *dev, VkBindSparseInfo *info)
+{
+    VkSparseBufferMemoryBindInfo *buffers = (VkSparseBufferMemoryBindInfo *)(uintptr_t)info->pBufferBinds;
+    VkSparseImageMemoryBindInfo *images = (VkSparseImageMemoryBindInfo *)(uintptr_t)info->pImageBinds;
+    uint32_t buffer_count = buffers ? info->bufferBindCount : 0, image_count = images ? info->imageBindCount : 0;
+    uint32_t opaque_count = info->pImageOpaqueBinds ? info->imageOpaqueBindCount : 0;
+    uint64_t opaque_room = (uint64_t)opaque_count + image_count;
+    struct binding b = {.r = r, .dev = dev};
+    enum lap_status status = LAP_OK;
+
+    info->bufferBindCount = info->imageBindCount = 0;
+    if (opaque_room) {
+        b.opaque = replay_scratch(r, opaque_room, sizeof *b.opaque);
+        if (!b.opaque)
+            return replay_no_scratch(r);
+    }
+    for (uint32_t i = 0; i < buffer_count && status == LAP_OK; i++) {
+        status = bind_buffer(&b, &buffers[i]);
+        if (status == LAP_OK && buffers[i].bindCount)
+            buffers[info->bufferBindCount++] = buffers[i];
+    }
+    for (uint32_t i = 0; i < opaque_count && status == LAP_OK; i++)
+        status = bind_opaque(&b, &info->pImageOpaqueBinds[i]);
+    for (uint32_t i = 0; i < image_count && status == LAP_OK; i++) {
+        status = bind_tiles(&b, &images[i]);
+        if (status == LAP_OK && images[i].bindCount)
+            images[info->imageBindCount++] = images[i];
+    }
+    info->imageOpaqueBindCount = b.opaque_count;
+    info->pImageOpaqueBinds = b.opaque;
+    return status;
+}
+
+enum lap_status replay_QueueBindSparse(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkQueueBindSparse *args)
+{
+    static const VkStructureType dropped[] = {
+        VK_STRUCTURE_TYPE_DEVICE_GROUP_BIND_SPARSE_INFO};                     /* one GPU stands for all */
+    VkBindSparseInfo *infos = (VkBindSparseInfo *)(uintptr_t)args->pBindInfo; /* the decoder's own */
+
+    for (uint32_t i = 0; i < args->bindInfoCount; i++) {
+        enum lap_status status = bind_batch(r, dev, &infos[i]);
+        if (status != LAP_OK)
+            return status;
+        replay_chain_drop(&infos[i].pNext, dropped, sizeof dropped / sizeof *dropped);
+    }
+    return replay_result(r, dev->vk.QueueBindSparse(args->queue, args->bindInfoCount, infos, args->fence));
+}
