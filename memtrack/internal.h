@@ -35,6 +35,7 @@ struct lap_memtrack {
     uint32_t gap_bytes;
     uint64_t next_order;    /* numbers objects and pieces in the order of their creation */
     enum lap_status failed; /* latched: something was not tracked, so nothing can be trusted from here on */
+    struct lap_page_pool shadow_pages;
     struct lap_mem *mems;
     struct lap_memobj *objects;
     struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */

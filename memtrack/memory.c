@@ -14,7 +14,7 @@ enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uin
     mem->tracker = tracker;
     mem->bytes = bytes;
     mem->flags = flags;
-    lap_shadow_init(&mem->shadow, bytes);
+    lap_shadow_init(&mem->shadow, bytes, &tracker->shadow_pages);
     lap_memtrack_lock(tracker);
     mem->next = tracker->mems;
     if (mem->next)
@@ -46,8 +46,8 @@ void lap_mem_destroy(struct lap_mem **mem)
         tracker->mems = old->next;
     if (old->next)
         old->next->previous = old->previous;
-    lap_memtrack_unlock(tracker);
     lap_shadow_finish(&old->shadow);
+    lap_memtrack_unlock(tracker);
     lap_interval_finish(&old->written);
     lap_interval_finish(&old->device);
     lap_interval_finish(&old->unread);

@@ -19,9 +19,9 @@ static uint64_t leaf_count(const struct lap_shadow *shadow)
     return pages / LEAF_PAGES + (pages % LEAF_PAGES != 0);
 }
 
-void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes)
+void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes, struct lap_page_pool *pool)
 {
-    *shadow = (struct lap_shadow){.bytes = bytes};
+    *shadow = (struct lap_shadow){.bytes = bytes, .pool = pool};
 }
 
 void lap_shadow_finish(struct lap_shadow *shadow)
@@ -53,13 +53,11 @@ unsigned char *lap_shadow_own(struct lap_shadow *shadow, uint64_t page)
     leaf = shadow->leaves[page / LEAF_PAGES];
     if (leaf && leaf->pages[page % LEAF_PAGES])
         return leaf->pages[page % LEAF_PAGES];
-    data = calloc(1, LAP_SHADOW_PAGE);
-    if (!leaf && data)
+    if (!leaf)
         leaf = shadow->leaves[page / LEAF_PAGES] = calloc(1, sizeof(*leaf));
-    if (!leaf || !data) {
-        free(data);
+    data = leaf ? lap_page_pool_take(shadow->pool) : NULL;
+    if (!data)
         return NULL;
-    }
     leaf->pages[page % LEAF_PAGES] = data;
     leaf->owned++;
     shadow->owned_pages++;
@@ -78,7 +76,7 @@ void lap_shadow_drop(struct lap_shadow *shadow, uint64_t first, uint64_t end)
         for (uint64_t page = first; leaf && page < stop; page++) {
             if (!leaf->pages[page % LEAF_PAGES])
                 continue;
-            free(leaf->pages[page % LEAF_PAGES]);
+            lap_page_pool_give(shadow->pool, leaf->pages[page % LEAF_PAGES]);
             leaf->pages[page % LEAF_PAGES] = NULL;
             leaf->owned--;
             shadow->owned_pages--;

@@ -10,17 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAP_SHADOW_PAGE 4096u
+#include "memtrack/page_pool.h"
+
+#define LAP_SHADOW_PAGE LAP_POOL_PAGE
 
 struct lap_shadow_leaf;
 
 struct lap_shadow {
     struct lap_shadow_leaf **leaves; /* NULL until a page is owned; a NULL leaf is all zero */
-    uint64_t bytes;                  /* of the memory */
+    struct lap_page_pool *pool;
+    uint64_t bytes; /* of the memory */
     uint64_t owned_pages;
 };
 
-void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes);
+/* The pool outlives the shadow, and is used by the same thread. */
+void lap_shadow_init(struct lap_shadow *shadow, uint64_t bytes, struct lap_page_pool *pool);
 void lap_shadow_finish(struct lap_shadow *shadow);
 
 /* The 4096 bytes of a page (offset / LAP_SHADOW_PAGE); never NULL. Valid until the page changes hands: own, drop. */

@@ -60,6 +60,7 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
     }
     if (old->watch->end && old->process == getpid()) /* a child's copy has begun nothing */
         old->watch->end();
+    lap_page_pool_finish(&old->shadow_pages);
     pthread_mutex_destroy(&old->mutex);
     free(old->chunk);
     free(old);

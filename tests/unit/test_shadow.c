@@ -5,19 +5,22 @@
 
 UNIT_TEST(begins_as_zeroes_that_take_nothing)
 {
+    struct lap_page_pool pool = {0};
     struct lap_shadow shadow;
-    lap_shadow_init(&shadow, 256ull << 20);
+    lap_shadow_init(&shadow, 256ull << 20, &pool);
     CHECK(lap_diff_is_zero(lap_shadow_page(&shadow, 65535), LAP_SHADOW_PAGE));
     CHECK(shadow.leaves == NULL);
     CHECK_EQ_U64(shadow.owned_pages, 0);
     lap_shadow_finish(&shadow);
+    lap_page_pool_finish(&pool);
 }
 
 UNIT_TEST(keeps_what_was_put_in_and_drops_what_was_dropped)
 {
+    struct lap_page_pool pool = {0};
     struct lap_shadow shadow;
     unsigned char *page, read[10];
-    lap_shadow_init(&shadow, (8ull << 20) + 5);
+    lap_shadow_init(&shadow, (8ull << 20) + 5, &pool);
     page = lap_shadow_own(&shadow, 700);
     CHECK(page != NULL && lap_diff_is_zero(page, LAP_SHADOW_PAGE));
     memcpy(page + LAP_SHADOW_PAGE - 4, "abcd", 4);
@@ -36,6 +39,7 @@ UNIT_TEST(keeps_what_was_put_in_and_drops_what_was_dropped)
     lap_shadow_drop(&shadow, 0, UINT64_MAX);
     CHECK_EQ_U64(shadow.owned_pages, 0);
     lap_shadow_finish(&shadow);
+    lap_page_pool_finish(&pool);
 }
 
 UNIT_MAIN();
