@@ -61,7 +61,8 @@ void lap_mem_destroy(struct lap_mem **mem)
 
 /* The bytes of a fresh allocation that are mapped for the first time hold what some earlier user of the pages left. A
  * program that stores just these values can't be noticed by comparing, so they count as stored, except for what the
- * device wrote. Zeroes need not be sent: a replay's objects begin as zeroes. */
+ * device wrote. Pages that the program filled hold what it stored. Zeroes need not be sent: a replay's objects begin as
+ * zeroes. */
 static void first_sight(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     uint64_t from, to;
@@ -79,7 +80,7 @@ static void take_baseline(struct lap_mem *mem)
     uint64_t begin = mem->map_begin, from, to;
     while (lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
         lap_mem_baseline(mem, begin, from);
-        if (mem->flags & LAP_MEM_FRESH)
+        if (mem->flags & (LAP_MEM_FRESH | LAP_MEM_FILLED))
             first_sight(mem, from, to);
         else
             lap_mem_baseline(mem, from, to);
@@ -109,7 +110,10 @@ static void take_least_baseline(struct lap_mem *mem)
 {
     uint64_t begin = mem->map_begin, from, to;
     while (!(mem->flags & LAP_MEM_FRESH) && lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
-        lap_mem_baseline(mem, from, to);
+        if (mem->flags & LAP_MEM_FILLED)
+            first_sight(mem, from, to);
+        else
+            lap_mem_baseline(mem, from, to);
         begin = to;
         if (!lap_interval_add(&mem->seen, from, to))
             lap_memtrack_break(mem->tracker);
@@ -118,16 +122,23 @@ static void take_least_baseline(struct lap_mem *mem)
         lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, read_piece, mem);
 }
 
+static enum lap_status arm(struct lap_mem *mem)
+{
+    const struct lap_memtrack *tracker = mem->tracker;
+    mem->watch = tracker->watch;
+    mem->region = NULL;
+    if (mem->flags & LAP_MEM_SHARED && mem->watch->exact)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "its pages are shared, or not plain memory: others may write them");
+    return mem->watch->arm(tracker->watch_context, mem->pointer, (size_t)(mem->map_end - mem->map_begin), &mem->region);
+}
+
 /* Watched first, read second: a write in between is in the baseline and reported. The program has not got its pointer
  * yet, but memory that was imported has other users. */
 static void watch_mapping(struct lap_mem *mem)
 {
     struct lap_memtrack *tracker = mem->tracker;
-    mem->watch = tracker->watch;
-    mem->region = NULL;
     tracker->watch_counts.mappings++;
-    if (mem->watch->arm(tracker->watch_context, mem->pointer, (size_t)(mem->map_end - mem->map_begin), &mem->region) <
-        0) {
+    if (arm(mem) < 0) {
         if (tracker->watch_counts.compared++ == 0) {
             snprintf(tracker->compared_reason, sizeof(tracker->compared_reason), "%s", lap_error_message());
             lap_log(tracker->log, LAP_LOG_INFO, "a mapping is compared: %s", tracker->compared_reason);
@@ -177,6 +188,8 @@ static void forget_unwritten(struct lap_mem *mem)
 {
     uint64_t first = mem->map_begin / LAP_SHADOW_PAGE, end = (mem->map_end + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
     bool keep_device = mem->watch->exact;
+    if (mem->flags & LAP_MEM_FILLED) /* the program's own pages are read once */
+        return;
     while (lap_shadow_next_owned(&mem->shadow, &first, end)) {
         /* A page may also hold bytes outside the mapping that the host wrote through an earlier one. */
         uint64_t begin = first * LAP_SHADOW_PAGE, page_end = begin + LAP_SHADOW_PAGE, from, to;

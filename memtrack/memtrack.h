@@ -64,7 +64,14 @@ enum lap_mem_flags {
      * the pages left. A program that stores the very same values can't be noticed by comparing, so bytes that are not
      * zero when they are mapped for the first time count as written by the host, unless the device wrote them. Don't
      * set it for imported memory. */
-    LAP_MEM_FRESH = 4
+    LAP_MEM_FRESH = 4,
+    /* Pages of the program's own, which it filled before they became device memory: bytes that are not zero when they
+     * are mapped for the first time count as written by the host, unless the device wrote them. Not with
+     * LAP_MEM_FRESH. */
+    LAP_MEM_FILLED = 8,
+    /* The same bytes may be stored to through other mappings, or by other processes, which no watch sees: compared,
+     * whatever watch the tracker has. */
+    LAP_MEM_SHARED = 16
 };
 
 enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags,
@@ -73,8 +80,9 @@ enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uin
 void lap_mem_destroy(struct lap_mem **mem);
 
 /* The program mapped [offset, offset + bytes) and got `pointer` (which need not be page-aligned) for its first byte.
- * What the memory holds at this moment is no host write: it becomes the baseline (but see LAP_MEM_FRESH). bytes may be
- * UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY, which every collect then repeats.
+ * What the memory holds at this moment is no host write: it becomes the baseline (but see LAP_MEM_FRESH and
+ * LAP_MEM_FILLED). bytes may be UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY,
+ * which every collect then repeats.
  */
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
 /* Before the driver unmaps: scans what was written and keeps it. */

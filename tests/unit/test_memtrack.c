@@ -57,6 +57,48 @@ RULE(fresh_memory_with_leftovers_counts_as_written)
     end();
 }
 
+RULE(pages_that_the_program_filled_count_as_written)
+{
+    begin_with(COHERENT | LAP_MEM_FILLED, kind);
+    memset(store + 100, 0x55, 1000);
+    memset(store + 5000, 0x66, 10);
+    map(0, MEM);
+    struct lap_memobj *object = object_at(0, 0, MEM);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1010);
+    CHECK(memcmp(copies[0].bytes, store, MEM) == 0);
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1010);
+    memset(store + 5000, 0, 10); /* what was there is known, so zeroes are a change */
+    store[9000] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].received, 1021);
+    CHECK(memcmp(copies[0].bytes, store, MEM) == 0);
+    device_wrote(object, 200, 10);
+    object_at(1, 0, MEM); /* a new object gets it all, but for what the device wrote */
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[1].received, 1000 - 10 + 10 + 1);
+    CHECK(memcmp(copies[1].bytes, store, 200) == 0 && copies[1].bytes[200] == 0);
+    end();
+}
+
+RULE(pages_with_other_mappings_are_compared)
+{
+    const char *reason;
+    begin_with(COHERENT | LAP_MEM_FILLED | LAP_MEM_SHARED, kind);
+    object_at(0, 0, MEM);
+    map(0, MEM);
+    CHECK(mem->watch == &lap_watch_compare && mem->region == NULL);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, &reason).compared, exact ? 1 : 0);
+    CHECK((reason != NULL) == exact);
+    COLLECT_ALL();
+    CHECK_EQ_U64(stats.scanned_bytes, 2 * MEM); /* at the map, and now */
+    store[7000] = 1;
+    COLLECT_ALL();
+    CHECK_EQ_U64(copies[0].bytes[7000], 1);
+    end();
+}
+
 RULE(zero_memory_takes_no_shadow)
 {
     begin();

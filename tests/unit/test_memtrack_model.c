@@ -213,7 +213,8 @@ static void finish_all_jobs(void)
 
 static void op_mem(struct model_mem *mem)
 {
-    static const uint32_t flags[] = {3, 3, 3 | LAP_MEM_FRESH, 1, 1 | LAP_MEM_FRESH};
+    static const uint32_t flags[] = {
+        3, 3, 3 | LAP_MEM_FRESH, 1, 1 | LAP_MEM_FRESH, 3 | LAP_MEM_FILLED, 1 | LAP_MEM_FILLED};
     unsigned index = (unsigned)(mem - mems);
     if (mem->mem && random_below(40) != 0)
         return;
@@ -228,7 +229,7 @@ static void op_mem(struct model_mem *mem)
         *mem = (struct model_mem){0};
         return;
     }
-    mem->flags = flags[random_below(5)];
+    mem->flags = flags[random_below(sizeof flags / sizeof flags[0])];
     CHECK_EQ_INT(lap_mem_create(tracker, MEM_BYTES, mem->flags, &mem->mem), LAP_OK);
     if (random_below(2))
         for (uint32_t i = random_below(MEM_BYTES), end = i + random_below(MEM_BYTES - i); i < end; i++)
@@ -270,8 +271,9 @@ static void op_map(struct model_mem *mem)
     memcpy(window, mem->content + mem->map_begin, mem->map_end - mem->map_begin);
     mem->window = window;
     for (uint32_t i = mem->map_begin; i < mem->map_end; i++) {
-        /* An exact watch knows that nobody stored what is left over. */
-        if (kind == LAP_WATCH_COMPARE && (mem->flags & LAP_MEM_FRESH) && !mem->seen[i] && !mem->told[i]) {
+        /* An exact watch knows that nobody stored what is left over, but what was filled before it can't know. */
+        uint32_t counts = kind == LAP_WATCH_COMPARE ? LAP_MEM_FRESH | LAP_MEM_FILLED : LAP_MEM_FILLED;
+        if ((mem->flags & counts) && !mem->seen[i] && !mem->told[i]) {
             mem->known[i] = 0;
             host_scan(mem, i, i + 1);
         }
