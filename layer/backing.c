@@ -284,7 +284,8 @@ static uint32_t own_type(const struct layer_device *dev, const VkMemoryAllocateI
     const VkMemoryDedicatedAllocateInfo *dedicated =
         layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
 
-    if (!(plan->types >> type & 1) || plan->external_types >> type & 1)
+    if (!(plan->types >> type & 1) || plan->external_types >> type & 1 ||
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT)) /* the program's choice */
         return type;
     return dedicated && !is_importable_object(dev, dedicated) ? type : plan->import_type[type];
 }

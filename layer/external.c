@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gen_layer.h"
+#include "layer/import.h"
 
 struct handle_type {
     uint32_t bits;
@@ -18,9 +19,7 @@ struct handle_type {
 static const struct handle_type memory_types[] = {
     {VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, "VK_KHR_external_memory_fd"},
     {VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, "VK_EXT_external_memory_dma_buf"},
-    {VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT |
-         VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT,
-     "VK_EXT_external_memory_host"},
+    {LAYER_IMPORT_HANDLE_TYPES, "VK_EXT_external_memory_host"},
     {VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID,
      "VK_ANDROID_external_memory_android_hardware_buffer"},
     {VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT | VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT |
@@ -47,7 +46,7 @@ static const struct handle_type fence_types[] = {
     {0, NULL},
 };
 
-/* Those of `bits` that come with no extension that is shown. */
+/* Those of `bits` that come with no extension that is shown, or are in no table. */
 static uint32_t hidden_types(const struct handle_type *types, uint32_t bits)
 {
     for (; types->extension; types++)

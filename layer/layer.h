@@ -115,6 +115,7 @@ struct layer_memory {
     struct lap_object object;
     struct lap_mem *mem;
     struct layer_backing *backing; /* NULL: the driver's own memory */
+    struct layer_import *import;   /* import.h: pages of the program's; NULL: none */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
     bool sparse; /* some vkQueueBindSparse has named it; under submit_mutex */
@@ -286,6 +287,8 @@ struct layer_state {
     pthread_mutex_t recording_mutex;                /* opening and closing of the file */
     pthread_mutex_t devices_mutex;                  /* the list of devices; held from one end of a fork to the other */
     struct layer_device *devices;                   /* all that exist */
+    struct lap_tree_node *imports;                  /* import.c: by address; under devices_mutex */
+    atomic_bool import_refused;                     /* said once */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;

@@ -11,6 +11,7 @@
 #include "gen_layer.h"
 #include "layer/backing.h"
 #include "layer/check.h"
+#include "layer/import.h"
 #include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/sparse.h"
@@ -19,12 +20,11 @@
 
 /* ---- allocation ---- */
 
-/* What imported memory holds was put there by somebody; what new memory holds is left over. */
+/* What memory that somebody else exported holds was put there by him; what new memory holds is left over. */
 static bool is_imported(const void *chain)
 {
     static const VkStructureType imports[] = {
         VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
         VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
         VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_NV,
         VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID,
@@ -40,7 +40,9 @@ static bool is_imported(const void *chain)
 /* A type that is shown without HOST_VISIBLE is never mapped, whatever stands behind it. */
 static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
 {
-    uint32_t flags = is_imported(chain) ? 0 : LAP_MEM_FRESH;
+    uint32_t flags = memory->import       ? layer_import_tracking_flags(memory->import)
+                     : is_imported(chain) ? 0
+                                          : LAP_MEM_FRESH;
     if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
         return 0;
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -48,23 +50,34 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
     return flags | LAP_MEM_HOST_VISIBLE;
 }
 
+/* Pages that the program imports are its own, and it may write them from now on: mapped until they are freed. */
+static void track(struct layer_device *dev, struct layer_memory *memory, const void *chain)
+{
+    enum lap_status status = lap_mem_create(dev->memtrack, memory->bytes, tracking_flags(memory, chain), &memory->mem);
+    if (status == LAP_OK && memory->import)
+        status = lap_mem_map(memory->mem, layer_import_pointer(memory->import, 0), 0, memory->bytes);
+    layer_tracking_result(status);
+}
+
 /* Pages whose memory gets no record are not given back: the driver has them. */
 static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t real_type,
-                            struct layer_backing *backing, VkDeviceMemory handle)
+                            struct layer_backing *backing, struct layer_import *import, VkDeviceMemory handle)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
-    if (!memory || memory->object.aliases)
+    if (!memory || memory->object.aliases) {
+        layer_import_end(import);
         return;
+    }
     memory->backing = backing;
+    memory->import = import;
     memory->bytes = info->allocationSize;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
     if (real_type < gpu->memory.memoryTypeCount)
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
     if (dev->memtrack && layer_is_recording())
-        layer_tracking_result(
-            lap_mem_create(dev->memtrack, memory->bytes, tracking_flags(memory, info->pNext), &memory->mem));
+        track(dev, memory, info->pNext);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
@@ -72,11 +85,16 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_backing *backing;
+    struct layer_import *import;
     uint32_t real_type;
-    VkResult result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &backing, &real_type);
+    VkResult result = layer_import_begin(pAllocateInfo, &import);
 
     if (result >= 0)
-        remember_memory(dev, pAllocateInfo, real_type, backing, *pMemory);
+        result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &backing, &real_type);
+    if (result >= 0)
+        remember_memory(dev, pAllocateInfo, real_type, backing, import, *pMemory);
+    else
+        layer_import_end(import);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkAllocateMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
@@ -91,6 +109,7 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
     struct layer_backing *backing = NULL;
+    struct layer_import *import = NULL;
     struct lap_enc *enc;
 
     /* Freeing unmaps, and the watch must be off before the pages go. */
@@ -99,6 +118,8 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
         backing = record->backing;
         record->backing = NULL;
         layer_sparse_freed(dev, record);
+        import = record->import;
+        record->import = NULL;
     }
     enc = layer_packet_begin(&dev->tables, GEN_vkFreeMemory, 0);
     if (enc) {
@@ -108,11 +129,14 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
     layer_object_remove(dev, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory));
     dev->vk.FreeMemory(device, memory, pAllocator);
     layer_backing_free(dev, backing);
+    layer_import_end(import);
 }
 
 void layer_memory_finish(struct lap_object *object)
 {
-    layer_backing_drop(((struct layer_memory *)object)->backing);
+    struct layer_memory *memory = (struct layer_memory *)object;
+    layer_backing_drop(memory->backing);
+    layer_import_end(memory->import);
 }
 
 /* ---- mapping ---- */
@@ -126,6 +150,10 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
                              void **pointer)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && record->import) { /* the program's own view of its pages: stores through another are not seen */
+        *pointer = layer_import_pointer(record->import, offset);
+        return;
+    }
     *pointer = layer_backing_map(dev, record, offset, *pointer);
     if (record && record->mem && layer_is_recording())
         layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
@@ -143,7 +171,7 @@ static void check_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDev
 static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
-    if (record && record->mem)
+    if (record && record->mem && !record->import)
         lap_mem_unmap(record->mem);
     layer_backing_unmap(dev, record);
 }

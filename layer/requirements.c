@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
 #include "gen_layer.h"
+#include "layer/import.h"
 
 static uint32_t shown(const struct layer_device *dev, uint32_t mask)
 {
@@ -122,15 +123,29 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
     return result;
 }
 
+/* Pages of the host can be memory of no other type; where types are split, a part of one without the property is shown
+ * beside it. */
+static uint32_t host_visible(const struct layer_device *dev, uint32_t mask)
+{
+    const struct lap_types *types = &dev->physical_device->types;
+    for (uint32_t i = 0; i < types->shown_count; i++)
+        if (!(types->shown[i].flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+            mask &= ~(UINT32_C(1) << i);
+    return mask;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryHostPointerPropertiesEXT(
     VkDevice device, VkExternalMemoryHandleTypeFlagBits handleType, const void *pHostPointer,
     VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result =
-        dev->vk.GetMemoryHostPointerPropertiesEXT(device, handleType, pHostPointer, pMemoryHostPointerProperties);
+    VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (!(handleType & ~LAYER_IMPORT_HANDLE_TYPES))
+        result =
+            dev->vk.GetMemoryHostPointerPropertiesEXT(device, handleType, pHostPointer, pMemoryHostPointerProperties);
     if (result >= 0)
-        pMemoryHostPointerProperties->memoryTypeBits = shown(dev, pMemoryHostPointerProperties->memoryTypeBits);
+        pMemoryHostPointerProperties->memoryTypeBits =
+            host_visible(dev, shown(dev, pMemoryHostPointerProperties->memoryTypeBits));
     struct lap_enc *enc =
         layer_packet_begin(&dev->tables, GEN_vkGetMemoryHostPointerPropertiesEXT, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {

@@ -165,12 +165,13 @@ static bool is_used(struct match *m, const struct gen_extension_info *extension,
     return false;
 }
 
-/* Extensions that a replay can always do without: debuggers, and windows, which it has in its own way. */
+/* Extensions that a replay can always do without: debuggers; windows and memory, which it has in its own way. */
 static bool is_dispensable(const char *name)
 {
     static const char *const names[] = {"VK_EXT_debug_marker",
                                         "VK_EXT_tooling_info",
                                         "VK_EXT_device_fault",
+                                        "VK_EXT_external_memory_host",
                                         "VK_NV_device_diagnostics_config",
                                         "VK_NV_device_diagnostic_checkpoints",
                                         "VK_KHR_portability_subset",

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Memory that programs make of their own pages: recorded with each write watch, replayed and validated.
+
+Pages with two mappings are among them: whatever the watch, these are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable
+
+from e2e.cases import OTHER_DRIVERS, Context, Skip, check, check_verified
+
+FRAMES = 4  # each imports pages with two mappings once
+
+
+def hostptr(context: Context) -> list[str]:
+    command = [str(context.build / "tests/apps/hostptr"), "--frames", str(FRAMES)]
+    done = context.run(command, expect=None)
+    if done.status == 77:
+        raise Skip(done.text.strip().splitlines()[-1])
+    check(done.status == 0, f"without Lapilli the program itself ends with {done.status}:\n{done.text[-2000:]}")
+    if "left out: pages that are mapped twice" in done.out:
+        raise Skip("there is no memfd_create")
+    return command
+
+
+def watched(name: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context.capture(hostptr(context), env={"LAPILLI_WRITE_WATCH": name})
+        info = context.info()
+        if info["write_watch"] != name:
+            raise Skip(info["write_watch_reason"])
+        compared = FRAMES if name != "compare" else 0  # with "compare" nothing else could be
+        check(info["mappings"] > FRAMES and info["mappings_compared"] == compared,
+              f"{info['mappings_compared']} of {info['mappings']} compared: {info.get('mappings_compared_reason')}")
+        names = [line["name"] for line in context.print_lines()]
+        check("vkGetMemoryHostPointerPropertiesEXT" in names, "the question for memory types is not recorded")
+        check_verified(context.replay())
+    return run
+
+
+def replayed_without_the_extension(context: Context) -> None:
+    """Memory of a replay is its own: a GPU that imports nothing will do."""
+    context.capture(hostptr(context))
+    if not OTHER_DRIVERS["swiftshader"].exists():
+        raise Skip("SwiftShader is not there")
+    check_verified(replace(context, driver=OTHER_DRIVERS["swiftshader"]).replay())
+
+
+def foreign_memory_is_not_shown(context: Context) -> None:
+    """What is said of the other handle type of the extension: devices write such memory behind the host's back."""
+    done = context.run([str(context.build / "tests/apps/asks")], context.layer_env())
+    lines = [line for line in done.out.splitlines() if "type 0x100: " in line]
+    check(bool(lines) and all(line.endswith("features 0x0") for line in lines), f"{lines}")
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return {**{name: watched(name) for name in ("compare", "pagemap", "mprotect")},
+            "replayed-without-the-extension": replayed_without_the_extension,
+            "foreign-memory-is-not-shown": foreign_memory_is_not_shown}
