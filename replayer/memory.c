@@ -352,7 +352,7 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
         return replay_fail(r, "the device has no memory type for this object (of %#x)",
                            needs->requirements.memoryTypeBits);
     for (uint32_t i = 0; i < count; i++) {
-        bool own = needs->dedicated || needs->requirements.size > max_block_bytes(dev, types[i]) / 2;
+        bool own = needs->dedicated || needs->own || needs->requirements.size > max_block_bytes(dev, types[i]) / 2;
         status = own ? alloc_own(dev, needs, types[i], out_place) : alloc_shared(dev, needs, types[i], out_place);
         if (status == LAP_OK) {
             dev->planner->stats.used_bytes += out_place->bytes;

@@ -36,6 +36,7 @@ struct replay_needs {
     bool linear;                  /* a buffer or a linear image */
     bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
     bool alone;                   /* and insists on it */
+    bool own;                     /* an allocation of its own, for no object in particular: it begins at offset 0 */
     VkImageAspectFlags plane;     /* of a disjoint image, or 0 */
     VkBuffer buffer;
     VkImage image;

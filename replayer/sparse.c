@@ -259,20 +259,16 @@ static enum lap_status write_memory(struct replay *r, struct replay_device *dev,
     return status == LAP_OK ? replay_stage_buffer(r, dev, memory->window, offset, data, bytes) : status;
 }
 
-/* Memory for the first object that is bound there. What the host writes is told as a difference to zeroes
- * (docs/memory.md, "Fresh allocations"). */
+/* Memory for the first object that is bound there; the others' alignments are those that they had at capture, so
+ * offsets are kept. What the host writes is told as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
 static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
                                 const struct replay_needs *object)
 {
     VkDeviceSize alignment = object->requirements.alignment;
-    VkDeviceSize granularity = dev->instance->properties.limits.bufferImageGranularity;
     struct replay_needs needs = {
-        .requirements = object->requirements, .wanted = memory->wanted, .linear = object->linear};
+        .requirements = object->requirements, .wanted = memory->wanted, .linear = object->linear, .own = true};
     enum lap_status status;
 
-    if (granularity > alignment)
-        alignment = granularity; /* pages of buffers and of images may lie in it */
-    needs.requirements.alignment = alignment;
     needs.requirements.size = (memory->bytes + alignment - 1) / alignment * alignment;
     status = replay_place_alloc(r, dev, &needs, &memory->place);
     if (status == LAP_OK && memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)

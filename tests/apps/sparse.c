@@ -77,12 +77,17 @@ static void submit(const struct order *order, VkCommandBuffer commands, bool bou
     CHECK_VK(vkQueueSubmit(order->app->queue, 1, &info, fence));
 }
 
+static void wait_for(const struct order *order)
+{
+    CHECK_VK(vkWaitForFences(order->app->device, 1, &order->fence, VK_TRUE, UINT64_MAX));
+    CHECK_VK(vkResetFences(order->app->device, 1, &order->fence));
+}
+
 /* After a bind: runs and waits. */
 static void run_bound(const struct order *order, VkCommandBuffer commands)
 {
     submit(order, commands, true, false, order->fence);
-    CHECK_VK(vkWaitForFences(order->app->device, 1, &order->fence, VK_TRUE, UINT64_MAX));
-    CHECK_VK(vkResetFences(order->app->device, 1, &order->fence));
+    wait_for(order);
     vkFreeCommandBuffers(order->app->device, order->app->pool, 1, &commands);
 }
 
@@ -175,9 +180,20 @@ static bool create_pages(const struct app *app, bool visible, struct pages *scen
     return true;
 }
 
+static void put(struct pages *scene, uint32_t number, uint32_t slot, int page);
+
 static void destroy_pages(struct pages *scene)
 {
     const struct app *app = scene->app;
+    const VkSparseBufferMemoryBindInfo infos[2] = {{scene->buffers[0].buffer, SLOTS, scene->binds[0]},
+                                                   {scene->buffers[1].buffer, SLOTS, scene->binds[1]}};
+    const VkBindSparseInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, .bufferBindCount = 2, .pBufferBinds = infos};
+
+    for (uint32_t i = 0; i < 2 * SLOTS; i++)
+        put(scene, i / SLOTS, i % SLOTS, -1);
+    CHECK_VK(vkQueueBindSparse(app->queue, 1, &info, scene->order.fence));
+    wait_for(&scene->order);
 
     for (uint32_t i = 0; i < 2; i++) {
         vkDestroyBuffer(app->device, scene->buffers[i].buffer, NULL);
@@ -373,11 +389,12 @@ static void run_replaced(struct pages *scene, uint32_t frame, uint32_t *seed)
     bind_pages(scene, false);
     writes = app_begin(scene->app);
     fill(scene, writes, 0, slot * scene->page + 256, scene->page / 2, 0x55aa0000u + frame);
-    submit(&scene->order, writes, true, true, VK_NULL_HANDLE);
+    submit(&scene->order, writes, true, true, scene->order.fence);
     put(scene, 0, slot, second);
     put(scene, 1, slot + 1, first);
     bind_pages(scene, true);
     host_writes(scene, (uint32_t)second, 300, scene->page / 3, seed);
+    wait_for(&scene->order); /* it tells of the first page, not of the second one */
     reads = app_begin(scene->app);
     copy_runs(scene, reads, 0);
     copy_runs(scene, reads, 1);

@@ -29,6 +29,7 @@ struct unit_device {
     unsigned messages; /* of the validation layer */
     VkDebugUtilsMessengerEXT messenger;
     VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceFeatures features; /* enabled: the sparse ones that there are */
     VkPhysicalDeviceMemoryProperties memory;
     struct gen_instance_dispatch ivk;
     struct gen_device_dispatch vk;
@@ -145,6 +146,7 @@ static bool unit_device_create_device(struct unit_device *device, uint32_t famil
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo create = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
+    VkPhysicalDeviceFeatures supported;
     VkExtensionProperties *extensions;
     uint32_t count = 0;
 
@@ -160,6 +162,12 @@ static bool unit_device_create_device(struct unit_device *device, uint32_t famil
         create.enabledExtensionCount = 1;
         create.ppEnabledExtensionNames = &swapchain;
     }
+    device->ivk.GetPhysicalDeviceFeatures(device->gpu, &supported);
+    device->features = (VkPhysicalDeviceFeatures){.sparseBinding = supported.sparseBinding,
+                                                  .sparseResidencyBuffer = supported.sparseResidencyBuffer,
+                                                  .sparseResidencyImage2D = supported.sparseResidencyImage2D,
+                                                  .sparseResidencyAliased = supported.sparseResidencyAliased};
+    create.pEnabledFeatures = &device->features;
     if (device->ivk.CreateDevice(device->gpu, &create, NULL, &device->device) != VK_SUCCESS)
         return false;
     gen_load_device_dispatch(&device->vk, get, device->device, VK_API_VERSION_1_1);
