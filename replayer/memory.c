@@ -169,10 +169,15 @@ static void destroy_block(void *user, void *opaque)
 }
 
 /* Blocks are at most an eighth of their heap, so that a small one (a window into device memory) is shared fairly. */
-static VkDeviceSize max_block_bytes(const struct replay_device *dev, uint32_t type)
+static VkDeviceSize heap_bytes(const struct replay_device *dev, uint32_t type)
 {
     const VkPhysicalDeviceMemoryProperties *memory = &dev->instance->memory;
-    VkDeviceSize bytes = memory->memoryHeaps[memory->memoryTypes[type].heapIndex].size / 8;
+    return memory->memoryHeaps[memory->memoryTypes[type].heapIndex].size;
+}
+
+static VkDeviceSize max_block_bytes(const struct replay_device *dev, uint32_t type)
+{
+    VkDeviceSize bytes = heap_bytes(dev, type) / 8;
     return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : bytes;
 }
 
@@ -346,14 +351,19 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
     uint32_t types[VK_MAX_MEMORY_TYPES];
     uint32_t count = rank_types(dev, needs->requirements.memoryTypeBits, needs->wanted, types);
     enum lap_status status = LAP_ERROR_UNSUPPORTED;
+    struct replay_needs all = *needs;
 
     *out_place = (struct replay_place){0};
     if (count == 0)
         return replay_fail(r, "the device has no memory type for this object (of %#x)",
                            needs->requirements.memoryTypeBits);
+    /* A dedicated allocation is exactly as large as this host wants it
+     * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and a trace may name any size. */
+    if (!all.dedicated && all.requirements.size < all.at_capture && all.at_capture <= heap_bytes(dev, types[0]))
+        all.requirements.size = all.at_capture;
     for (uint32_t i = 0; i < count; i++) {
-        bool own = needs->dedicated || needs->own || needs->requirements.size > max_block_bytes(dev, types[i]) / 2;
-        status = own ? alloc_own(dev, needs, types[i], out_place) : alloc_shared(dev, needs, types[i], out_place);
+        bool own = all.dedicated || all.own || all.requirements.size > max_block_bytes(dev, types[i]) / 2;
+        status = own ? alloc_own(dev, &all, types[i], out_place) : alloc_shared(dev, &all, types[i], out_place);
         if (status == LAP_OK) {
             dev->planner->stats.used_bytes += out_place->bytes;
             return LAP_OK;

@@ -33,6 +33,7 @@ struct replay_place {
 struct replay_needs {
     VkMemoryRequirements requirements;
     VkMemoryPropertyFlags wanted; /* what the program chose */
+    VkDeviceSize at_capture;      /* what it took there: no less is given here, unless it has to lie alone; or 0 */
     bool linear;                  /* a buffer or a linear image */
     bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
     bool alone;                   /* and insists on it */

@@ -867,6 +867,14 @@ RULE(many_objects_in_one_memory)
         CHECK_EQ_U64(stats.spans, COUNT);
         CHECK_EQ_U64(stats.emitted_bytes, COUNT);
     }
+    for (unsigned frame = 0; frame < 10; frame++) { /* a few in each frame: no more than their pages are read */
+        for (unsigned i = 0; i < 5; i++)
+            big[(frame * 1777 + i * 6007) % COUNT * EACH + 9] = (unsigned char)(frame + 1);
+        COLLECT_ALL();
+        CHECK_EQ_U64(stats.spans, 5);
+        CHECK_EQ_U64(stats.emitted_bytes, 5);
+        CHECK(!exact || stats.scanned_bytes <= 5 * 4096);
+    }
     for (unsigned i = 0; i < COUNT; i++) {
         unsigned victim = (unsigned)((uint64_t)i * 7919 % COUNT);
         lap_memobj_destroy(&objects[victim]);

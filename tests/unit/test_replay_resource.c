@@ -173,7 +173,9 @@ UNIT_TEST(memory_follows_the_objects)
 
 /* ---- images ---- */
 
-static VkImage create_image(struct unit_replay *u, uint64_t index, VkImageTiling tiling, VkMemoryPropertyFlags wanted)
+/* bytes: what it took when it was recorded */
+static VkImage create_image_of(struct unit_replay *u, uint64_t index, VkImageTiling tiling,
+                               VkMemoryPropertyFlags wanted, VkDeviceSize bytes)
 {
     VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
                                                 .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -192,13 +194,84 @@ static VkImage create_image(struct unit_replay *u, uint64_t index, VkImageTiling
     };
     VkImage image = gen_VkImage(index);
     struct gen_args_vkCreateImage create = {.device = u->dev.live, .pCreateInfo = &info, .pImage = &image};
-    struct gen_args_lapilliBindImage bind = {.propertyFlags = wanted};
+    struct gen_args_lapilliBindImage bind = {.propertyFlags = wanted, .size = bytes};
 
     CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
     bind.image = image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
     CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_OK);
     CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_ERROR_REPLAY);
     return image;
+}
+
+static VkImage create_image(struct unit_replay *u, uint64_t index, VkImageTiling tiling, VkMemoryPropertyFlags wanted)
+{
+    return create_image_of(u, index, tiling, wanted, 0);
+}
+
+UNIT_TEST(images_get_at_least_as_much_memory_as_at_capture)
+{
+    static const VkImageTiling tilings[] = {VK_IMAGE_TILING_LINEAR, VK_IMAGE_TILING_OPTIMAL};
+    struct unit_replay u;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    for (uint64_t i = 0; i < 2; i++) {
+        VkMemoryPropertyFlags wanted = i ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : HOST;
+        VkImage image = create_image_of(&u, 10 * i + 1, tilings[i], wanted, 0);
+        VkDeviceSize here = replay_image_of(&u.r, image, NULL)->places[0].bytes, used;
+        CHECK(here >= 37 * 11 * 4);
+        used = replay_memory_stats(&u.dev).used_bytes;
+        image = create_image_of(&u, 10 * i + 2, tilings[i], wanted, here + 12345);
+        CHECK_EQ_U64(replay_image_of(&u.r, image, NULL)->places[0].bytes, here + 12345);
+        CHECK_EQ_U64(replay_memory_stats(&u.dev).used_bytes, used + here + 12345);
+        image = create_image_of(&u, 10 * i + 3, tilings[i], wanted, 1); /* less there: what is needed here */
+        CHECK_EQ_U64(replay_image_of(&u.r, image, NULL)->places[0].bytes, here);
+        image = create_image_of(&u, 10 * i + 4, tilings[i], wanted, UINT64_MAX); /* no device has that */
+        CHECK_EQ_U64(replay_image_of(&u.r, image, NULL)->places[0].bytes, here);
+    }
+    unit_replay_finish(&u);
+}
+
+/* A host whose rows are further apart than the driver's: where they go is seen in the memory. */
+static PFN_vkGetImageSubresourceLayout true_layout;
+enum { WIDER = 52 };
+
+static VKAPI_ATTR void VKAPI_CALL wider_layout(VkDevice device, VkImage image, const VkImageSubresource *subresource,
+                                               VkSubresourceLayout *layout)
+{
+    true_layout(device, image, subresource, layout);
+    layout->offset += 8;
+    layout->rowPitch += WIDER;
+}
+
+UNIT_TEST(rows_go_where_this_host_wants_them)
+{
+    enum { ROW = 37 * 4 };
+    struct gen_args_lapilliUpdateImage args = {.aspect = VK_IMAGE_ASPECT_COLOR_BIT, .dataSize = ROW};
+    uint8_t row[ROW];
+    struct unit_replay u;
+    VkSubresourceLayout layout;
+    const struct replay_place *place;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    true_layout = u.dev.vk.GetImageSubresourceLayout;
+    u.dev.vk.GetImageSubresourceLayout = wider_layout;
+    args.image = create_image_of(&u, 1, VK_IMAGE_TILING_LINEAR, HOST, 64 << 10); /* room for the wider rows */
+    args.pData = row;
+    place = &replay_image_of(&u.r, args.image, NULL)->places[0];
+    wider_layout(u.dev.live, args.image, &(VkImageSubresource){VK_IMAGE_ASPECT_COLOR_BIT, 0, 0}, &layout);
+    for (args.row = 0; args.row < 11; args.row++) {
+        for (uint32_t x = 0; x < ROW; x++)
+            row[x] = (uint8_t)(args.row * 31 + x * 7 + 1);
+        CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_OK);
+        CHECK(memcmp(place->host + layout.offset + args.row * layout.rowPitch, row, ROW) == 0);
+    }
+    for (uint32_t y = 0; y < 11; y++) /* the padding is left alone */
+        for (uint64_t x = ROW; x < layout.rowPitch; x++)
+            CHECK_EQ_INT(place->host[layout.offset + y * layout.rowPitch + x], 0);
+    u.dev.vk.GetImageSubresourceLayout = true_layout;
+    unit_replay_finish(&u);
 }
 
 UNIT_TEST(linear_images_are_laid_out_by_row)

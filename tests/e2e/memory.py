@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""What the host writes, under each write watch, and on hosts that lay images out differently (docs/memory.md, "Tests")."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable
+
+from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Context, Done, Skip, check, check_no_validation_message, check_verified, \
+    validation_layer
+
+WATCHES = ("compare", "pagemap", "mprotect")
+# What works under every watch.
+PROGRAMS = [("memory", []), ("memory", ["--many"]), ("stores", []), ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", [])]
+# Linear images in all shapes, and those that are bound over old contents.
+LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", [])]
+
+
+def command(context: Context, name: str, arguments: list[str]) -> list[str]:
+    return [str(context.build / "tests/apps" / name), *arguments]
+
+
+def capture(context: Context, watch: str, name: str, arguments: list[str]) -> Done:
+    done = context.capture(command(context, name, arguments), env={"LAPILLI_WRITE_WATCH": watch}, expect=None)
+    if done.status == 77:
+        raise Skip(done.out.strip().splitlines()[-1])
+    check(done.status == 0 and f"ok {name}" in done.out, f"under {watch}:\n{done.text[-2000:]}")
+    return done
+
+
+def watched(context: Context, watch: str) -> dict:
+    """What `info` says of the trace, which must have been recorded with this watch and no other."""
+    info = context.info()
+    check(info["complete"] is True and info["stopped"] is None, f"{info}")
+    if info["write_watch"] != watch:
+        raise Skip(f"this machine has no {watch}: {info['write_watch_reason']}")
+    check(info.get("mappings_compared") in (None, 0), f"not all mappings are watched: {info}")
+    return info
+
+
+def record_and_replay(watch: str, name: str, arguments: list[str]) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        capture(context, watch, name, arguments)
+        watched(context, watch)
+        check_verified(context.replay())
+    return run
+
+
+def update_bytes(watch: str, arguments: list[str]) -> Callable[[Context], None]:
+    """What the GPU writes into mapped memory is no host write: the updates are the host's bytes, and no byte more."""
+    def run(context: Context) -> None:
+        done = capture(context, watch, "stores", arguments)
+        info = watched(context, watch)
+        stored = int(re.search(r"^bytes of the host: (\d+)$", done.out, re.MULTILINE).group(1))
+        if arguments == ["--read-back"]:
+            check(stored == 0, "the program stores")
+        elif stored == 0:
+            raise Skip("memory is not coherent")
+        check(info["updates"]["bytes"] == stored, f"updates of {info['updates']} for {stored} bytes of the host's")
+        check_verified(context.replay())
+    return run
+
+
+def kernel_writes(watch: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        done = context.capture(command(context, "stores", ["--kernel"]), env={"LAPILLI_WRITE_WATCH": watch}, expect=None)
+        info = watched(context, watch)
+        if watch == "mprotect":  # can't, and says so; the program gets the kernel's error and nothing worse
+            check(done.status == 77 and "EFAULT" in done.out, done.text)
+            check("EFAULT" in info["write_watch_reason"], f"{info['write_watch_reason']}")
+            check("system calls that write into mapped memory fail" in (context.root / "README.md").read_text(), "README.md is silent")
+        else:
+            check(done.status == 0, done.text)
+        check_verified(context.replay())
+    return run
+
+
+def same_address(context: Context) -> None:
+    """Allocations did get the address of an earlier one, so that what that one left could be taken for news or for old."""
+    done = capture(context, "auto", "memory", [])
+    counts = [int(n) for n in re.findall(r"at the address of the last one: (\d+)$", done.out, re.MULTILINE)]
+    check(len(counts) == 2, done.out)
+    if not any(counts):
+        raise Skip("the driver gives no address twice")
+    check_verified(context.replay())
+
+
+def created_sizes(context: Context) -> None:
+    """Updates of a buffer end where the buffer does; the host has written its padding too."""
+    capture(context, "auto", "memory", [])
+    lines = context.print_lines()
+    sizes = {line["args"]["pBuffer"][0] if isinstance(line["args"]["pBuffer"], list) else line["args"]["pBuffer"]:
+             int(line["args"]["pCreateInfo"]["size"]) for line in lines if line["name"] == "vkCreateBuffer"}
+    bound = {line["args"]["buffer"]: int(line["args"]["size"]) for line in lines if line["name"] == "lapilliBindBuffer"}
+    check(30001 in bound.values(), f"the buffer with padding is not there: {sorted(set(bound.values()))}")
+    for buffer, size in bound.items():
+        check(sizes[buffer] == size, f"{buffer} was created with {sizes[buffer]} bytes and is bound with {size}")
+    ends: dict[str, int] = {}
+    for line in lines:
+        if line["name"] == "lapilliUpdateBuffer":
+            args = line["args"]
+            ends[args["buffer"]] = max(ends.get(args["buffer"], 0), int(args["offset"]) + int(args["dataSize"]))
+    check(all(end <= sizes[buffer] for buffer, end in ends.items()), f"{ends}")
+    check(any(end == 30001 for end in ends.values()), f"the last byte is missing: {sorted(set(ends.values()))}")
+
+
+def other_layout(name: str, arguments: list[str], driver_name: str, to_other: bool) -> Callable[[Context], None]:
+    """Recorded with one driver and replayed with another one, whose rows are further apart or closer together."""
+    def run(context: Context) -> None:
+        driver = OTHER_DRIVERS[driver_name]
+        if context.driver_dir or not driver.exists():
+            raise Skip(f"{driver} is not there" if not driver.exists() else "it does not run with the libraries of --driver-dir")
+        other = {"VK_DRIVER_FILES": str(driver), "VK_ICD_FILENAMES": str(driver)}
+        layouts = []
+        for recorder, player in ((None, other), (other, None)) if to_other else ((other, None), (None, other)):
+            done = context.capture(command(context, name, arguments), env=recorder)
+            check(f"ok {name}" in done.out, done.text[-2000:])
+            layouts.append({line["args"]["layoutHash"] for line in context.print_lines() if line["name"] == "lapilliBindImage"})
+            if len(layouts) == 1:
+                check_verified(context.replay(env=player))
+            (context.folder / "out.lapilli").unlink()
+        if layouts[0] == layouts[1]:
+            raise Skip("both drivers lay these images out alike")
+    return run
+
+
+def map_2(context: Context) -> None:
+    """The functions of VK_KHR_map_memory2, where driver and layer have them; otherwise the program says why it does nothing."""
+    done = context.run(command(context, "memory", ["--map2"]), expect=None)
+    if done.status == 77:
+        raise Skip(f"the driver: {done.out.strip().splitlines()[-1]}")
+    capture(context, "auto", "memory", ["--map2"])
+    names = {line["name"] for line in context.print_lines()}
+    check(names & {"vkMapMemory2", "vkMapMemory2KHR"} and names & {"vkUnmapMemory2", "vkUnmapMemory2KHR"}, f"{sorted(names)}")
+    check_verified(context.replay())
+    validation_layer(context)
+    done = context.run(command(context, "memory", ["--map2"]), context.layer_env(VALIDATION, LAYER))
+    check_no_validation_message(done, "on top of the layer")
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    result: dict[str, Callable[[Context], None]] = {"same-address": same_address, "created-sizes": created_sizes, "map2": map_2}
+    for watch in WATCHES:
+        for name, arguments in PROGRAMS:
+            result["/".join([watch, name + "".join(arguments)])] = record_and_replay(watch, name, arguments)
+        result[f"{watch}/kernel"] = kernel_writes(watch)
+        for arguments in (["--read-back"], ["--beside"]):
+            result[f"{watch}/update-bytes{arguments[0]}"] = update_bytes(watch, arguments)
+    for driver in OTHER_DRIVERS:
+        for name, arguments in LINEAR:
+            for to_other in (True, False):
+                result[f"layout/{name}/{'to' if to_other else 'from'}-{driver}"] = other_layout(name, arguments, driver, to_other)
+    return result
