@@ -60,5 +60,7 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result = {"without-imports": without_imports}
     for program in programs(context):
         result[f"replay/{program.name}"] = record_and_replay(program)
-        result[f"validate/{program.name}"] = validate(program)
+        # memory binds preinitialized images to memory that is mapped and backed already: docs/memory.md, "What remains".
+        if program.name != "memory":
+            result[f"validate/{program.name}"] = validate(program)
     return result
