@@ -83,6 +83,8 @@ $(GEN_STAMP): $(GEN_INPUTS)
 	@touch $@
 
 $(GEN_SOURCES): $(GEN_STAMP) ;
+# What includes a generated header is older than it as soon as the generator has run.
+$(GEN)/%.h: $(GEN_STAMP) ;
 
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
 	@mkdir -p $(@D)
