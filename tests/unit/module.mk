@@ -15,6 +15,7 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
 $(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
+$(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c)
