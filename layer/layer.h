@@ -128,7 +128,7 @@ struct layer_buffer {
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
-    bool device_only;  /* bound to memory that the program can't map: the host never touches it */
+    bool device_only;  /* its memory is none that the program can map: the host never touches it */
     bool non_coherent; /* what the device wrote is seen only after the program invalidated it */
 };
 

@@ -87,13 +87,25 @@ VkDeviceSize layer_sparse_tile_bytes(struct layer_device *dev, const struct laye
 
 /* ---- creation ---- */
 
-void layer_sparse_created_buffer(struct layer_device *dev, const struct layer_buffer *buffer)
+/* Pages come later; but of a driver that wants none that the program could map it is known at once. */
+static bool is_device_only(const struct layer_device *dev, uint32_t type_bits)
+{
+    const VkPhysicalDeviceMemoryProperties *memory = &dev->physical_device->memory;
+
+    for (uint32_t i = 0; i < memory->memoryTypeCount; i++)
+        if (type_bits >> i & 1 && memory->memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+            return false;
+    return true;
+}
+
+void layer_sparse_created_buffer(struct layer_device *dev, struct layer_buffer *buffer)
 {
     VkBuffer handle = gen_VkBuffer(buffer->object.handle);
     VkMemoryRequirements requirements;
     struct lap_enc *enc;
 
     dev->vk.GetBufferMemoryRequirements(dev->handle, handle, &requirements);
+    buffer->device_only = is_device_only(dev, requirements.memoryTypeBits);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliSparseBuffer, 0);
     if (enc) {
         gen_encode_lapilliSparseBuffer(enc, handle, requirements.size, requirements.alignment);
@@ -101,13 +113,14 @@ void layer_sparse_created_buffer(struct layer_device *dev, const struct layer_bu
     }
 }
 
-void layer_sparse_created_image(struct layer_device *dev, const struct layer_image *image)
+void layer_sparse_created_image(struct layer_device *dev, struct layer_image *image)
 {
     struct tiling tiling;
     struct lap_enc *enc;
 
     if (!layer_is_recording() || !ask_tiling(dev, image, &tiling))
         return;
+    image->device_only = is_device_only(dev, tiling.memory.memoryTypeBits);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliSparseImage, 0);
     if (enc) {
         gen_encode_lapilliSparseImage(enc, gen_VkImage(image->object.handle), tiling.memory.size,

@@ -13,8 +13,8 @@
 #include "layer/resource.h"
 
 /* After the packet of their creation: writes down what the driver says of their blocks. */
-void layer_sparse_created_buffer(struct layer_device *dev, const struct layer_buffer *buffer);
-void layer_sparse_created_image(struct layer_device *dev, const struct layer_image *image);
+void layer_sparse_created_buffer(struct layer_device *dev, struct layer_buffer *buffer);
+void layer_sparse_created_image(struct layer_device *dev, struct layer_image *image);
 /* How many bytes the tiles of an image take; 0 unless it is partially resident. */
 VkDeviceSize layer_sparse_tile_bytes(struct layer_device *dev, const struct layer_image *image);
 

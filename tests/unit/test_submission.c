@@ -482,6 +482,49 @@ UNIT_TEST(what_can_not_be_seen_is_checked_when_it_is_shown)
     end();
 }
 
+/* One range in four pieces of two memories, which are mapped one after the other. */
+UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
+{
+    enum { QUARTER = BYTES / 4 };
+    struct layer_memory memories[2] = {{.mem = NULL}, {.mem = NULL}};
+    struct layer_written whole = {0, 0, BYTES, true};
+    struct lap_mem *other = NULL;
+    unsigned char *other_store = calloc(1, BYTES);
+    begin();
+    CHECK_EQ_INT(lap_mem_create(dev->memtrack, BYTES, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &other), LAP_OK);
+    memories[0].mem = mem;
+    memories[1].mem = other;
+    add_record(GEN_HANDLE_VkDeviceMemory, 0x500, 1, &memories[0].object);
+    add_record(GEN_HANDLE_VkDeviceMemory, 0x501, 2, &memories[1].object);
+    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, QUARTER, other, 0, QUARTER), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, 3 * QUARTER, other, 2 * QUARTER, QUARTER), LAP_OK);
+    lap_mem_unmap(mem);
+    dev->submit_serial++;
+    whole.resource = layer_resource_of_buffer(&buffer);
+    CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
+    lap_touched_reset(&dev->batch);
+    CHECK(lap_touched_add(&dev->batch, buffer.memobj, 0, BYTES, true));
+    lap_memtrack_device_busy(dev->memtrack, &dev->batch, false);
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checks, 0);
+    CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x501), 0, BYTES);
+    CHECK_EQ_U64(checks, 2);
+    CHECK_EQ_U64(checked_bytes, 2 * QUARTER);
+    CHECK_EQ_U64(checked_from, 3 * QUARTER);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x501), 0, BYTES);
+    CHECK_EQ_U64(checks, 2);
+    CHECK_EQ_INT(lap_mem_map(mem, store, 0, BYTES), LAP_OK);
+    layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, BYTES);
+    CHECK_EQ_U64(checks, 4);
+    CHECK_EQ_U64(checked_bytes, BYTES);
+    CHECK_EQ_U64(checked_from, 0); /* the newest ranges come first */
+    CHECK_EQ_U64(dev->unseen.count, 0);
+    lap_mem_destroy(&other);
+    free(other_store);
+    end();
+}
+
 UNIT_TEST(without_coherence_an_invalidate_shows_it)
 {
     struct layer_memory memory = {.mem = mem};
