@@ -46,6 +46,10 @@ void layer_emit_updates(struct layer_device *device, const struct lap_touched *t
     sends++;
     sent_everything = !touched || touched->everything;
 }
+void layer_tracking_result(enum lap_status status)
+{
+    CHECK_EQ_INT(status, LAP_OK);
+}
 const void *layer_chain_find(const void *chain, VkStructureType type)
 {
     const VkBaseInStructure *at = chain;
