@@ -196,9 +196,9 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
 
     if (!memory)
         return no_memory(r);
-    if (!index || lap_map_get(&list->memories, index)) {
+    if (!index || lap_map_get(&list->memories, index) || !args->size || args->size > UINT64_MAX / 2) {
         free(memory);
-        return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is told of twice", index);
+        return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is told of twice, or has no bytes", index);
     }
     memory->bytes = args->size;
     memory->wanted = args->propertyFlags;
@@ -474,6 +474,9 @@ static enum lap_status translate(const struct binding *b, struct replay_sparse *
         if (status != LAP_OK)
             return replay_place(b->r, status);
     }
+    if (type == GEN_HANDLE_VkImage && !(bind->flags & VK_SPARSE_MEMORY_BIND_METADATA_BIT) &&
+        (bind->resourceOffset > sparse->blocks.bytes || bind->size > sparse->blocks.bytes - bind->resourceOffset))
+        return replay_fail(b->r, "pages are bound behind the end of VkImage:%" PRIu64, index);
     bind->memory = VK_NULL_HANDLE;
     if (!memory)
         return LAP_OK;

@@ -170,6 +170,7 @@ UNIT_TEST(buffers_share_pages_and_pages_keep_what_they_hold)
     CHECK_EQ_INT(free_memory(&s, 1), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(bind(&s, a, 0, 1, 1, 0), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(tell_memory(&s, 2, 1, HOST), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(tell_memory(&s, 3, 0, HOST), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(bind(&s, b, 0, 2, 2, 0), LAP_ERROR_REPLAY); /* it has one block */
     free(data);
     end(&s);
@@ -304,6 +305,12 @@ UNIT_TEST(an_image_whose_tiles_differ_is_bound_in_full)
     range = (VkSparseMemoryBind){0, s.block, gen_VkDeviceMemory(1), 0, 0};
     CHECK_EQ_INT(bind_info(&s, (VkBindSparseInfo){.imageOpaqueBindCount = 1, .pImageOpaqueBinds = &binds}), LAP_OK);
     CHECK(replay_image_of(&s.u.r, whole, NULL)->places[0].memory != VK_NULL_HANDLE);
+    whole = binds.image = create_image(&s, 4, 0, true);
+    CHECK_EQ_INT(bind_info(&s, (VkBindSparseInfo){.imageOpaqueBindCount = 1, .pImageOpaqueBinds = &binds}), LAP_OK);
+    CHECK(replay_image_of(&s.u.r, whole, NULL)->places[0].memory == VK_NULL_HANDLE);
+    range = (VkSparseMemoryBind){s.block, UINT64_MAX - s.block, gen_VkDeviceMemory(1), 0, 0};
+    CHECK_EQ_INT(bind_info(&s, (VkBindSparseInfo){.imageOpaqueBindCount = 1, .pImageOpaqueBinds = &binds}),
+                 LAP_ERROR_REPLAY);
     end(&s);
 }
 
