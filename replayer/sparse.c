@@ -410,11 +410,16 @@ static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse
     return replay_place_write(b->r, b->dev, place, 0, NULL, (size_t)place->bytes);
 }
 
-/* Where the driver keeps data of its own about an image's tiles; one range for each layer, unless all layers have one.
- */
-static uint32_t metadata_ranges(const VkSparseImageMemoryRequirements *aspect, const struct replay_image *image)
+static bool is_metadata(const VkSparseImageMemoryRequirements *aspect)
 {
-    if (!(aspect->formatProperties.aspectMask & VK_IMAGE_ASPECT_METADATA_BIT))
+    return aspect->formatProperties.aspectMask & VK_IMAGE_ASPECT_METADATA_BIT;
+}
+
+/* What the driver wants bound beside the bytes of an image: data of its own about the tiles, and a mip tail that it has
+ * put elsewhere. One range for each layer, unless all layers have one. */
+static uint32_t more_ranges(const VkSparseImageMemoryRequirements *aspect, const struct replay_image *image)
+{
+    if (!aspect->imageMipTailSize || (!is_metadata(aspect) && aspect->imageMipTailOffset < image->sparse->blocks.bytes))
         return 0;
     return aspect->formatProperties.flags & VK_SPARSE_IMAGE_FORMAT_SINGLE_MIPTAIL_BIT ? 1 : image->info.arrayLayers;
 }
@@ -432,8 +437,8 @@ static enum lap_status bind_apart(struct binding *b, VkImage handle, struct repl
     uint64_t count = 1;
 
     for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++) {
-        count += metadata_ranges(&aspects[i], image);
-        more += metadata_ranges(&aspects[i], image) * aspects[i].imageMipTailSize;
+        count += more_ranges(&aspects[i], image);
+        more += more_ranges(&aspects[i], image) * aspects[i].imageMipTailSize;
     }
     binds = replay_scratch(b->r, count, sizeof *binds);
     if (!binds)
@@ -445,10 +450,10 @@ static enum lap_status bind_apart(struct binding *b, VkImage handle, struct repl
     b->opaque[b->opaque_count++] = (VkSparseImageOpaqueMemoryBindInfo){handle, (uint32_t)count, binds};
     *binds++ = (VkSparseMemoryBind){0, sparse->blocks.bytes, place->memory, place->offset, 0};
     for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++)
-        for (uint32_t j = 0; j < metadata_ranges(&aspects[i], image); j++, at += aspects[i].imageMipTailSize)
+        for (uint32_t j = 0; j < more_ranges(&aspects[i], image); j++, at += aspects[i].imageMipTailSize)
             *binds++ = (VkSparseMemoryBind){aspects[i].imageMipTailOffset + j * aspects[i].imageMipTailStride,
                                             aspects[i].imageMipTailSize, place->memory, place->offset + at,
-                                            VK_SPARSE_MEMORY_BIND_METADATA_BIT};
+                                            is_metadata(&aspects[i]) ? VK_SPARSE_MEMORY_BIND_METADATA_BIT : 0};
     return LAP_OK;
 }
 
@@ -474,7 +479,7 @@ static enum lap_status translate(const struct binding *b, struct replay_sparse *
         if (status != LAP_OK)
             return replay_place(b->r, status);
     }
-    if (type == GEN_HANDLE_VkImage && !(bind->flags & VK_SPARSE_MEMORY_BIND_METADATA_BIT) &&
+    if (type == GEN_HANDLE_VkImage && !sparse->blocks.aspect_count && /* mip tails lie where the driver wants them */
         (bind->resourceOffset > sparse->blocks.bytes || bind->size > sparse->blocks.bytes - bind->resourceOffset))
         return replay_fail(b->r, "pages are bound behind the end of VkImage:%" PRIu64, index);
     bind->memory = VK_NULL_HANDLE;
