@@ -5,33 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "gen_replay.h"
-#include "replayer/pages.h"
 #include "replayer/player.h"
-
-/* Memory like one of the program's. */
-struct sparse_memory {
-    VkDeviceSize bytes;
-    VkMemoryPropertyFlags wanted;
-    struct replay_place place; /* none until an object is bound there */
-    VkBuffer window;           /* all of it, for copies where the host can't see it; made when first needed */
-};
-
-/* Of one buffer or image. */
-struct replay_sparse {
-    struct replay_sparse *next, **previous; /* in replay_sparse_device.objects */
-    struct replay_needs needs;
-    struct replay_blocks blocks; /* aspects: own */
-    struct replay_pages pages;   /* of buffers that are not apart; memory: struct sparse_memory */
-    bool apart;                  /* it has memory of its own, in its place */
-    bool bound;                  /* some memory was bound to it */
-};
-
-struct replay_sparse_device {
-    struct lap_map memories; /* struct sparse_memory by index in the trace */
-    struct replay_sparse *objects;
-};
+#include "replayer/sparse_internal.h"
 
 static enum lap_status no_memory(struct replay *r)
 {
@@ -48,7 +24,7 @@ static struct replay_sparse_device *device_of(struct replay_device *dev)
     return dev->sparse;
 }
 
-static void destroy_memory(struct replay_device *dev, struct sparse_memory *memory)
+static void destroy_memory(struct replay_device *dev, struct replay_sparse_memory *memory)
 {
     for (struct replay_sparse *object = dev->sparse->objects; object; object = object->next)
         replay_pages_drop(&object->pages, memory);
@@ -110,7 +86,7 @@ static enum lap_status create_object(struct replay *r, struct replay_device *dev
     return LAP_OK;
 }
 
-static void say_apart(const struct replay *r, enum gen_handle_type type, uint64_t index, const char *reason)
+void replay_sparse_say_apart(const struct replay *r, enum gen_handle_type type, uint64_t index, const char *reason)
 {
     lap_log(r->log, LAP_LOG_WARNING,
             "%s:%" PRIu64 " gets memory for all of its bytes (%s): it shares none with others, keeps its contents when "
@@ -133,7 +109,7 @@ enum lap_status replay_lapilliSparseBuffer(struct replay *r, struct replay_devic
     status = create_object(r, dev, &needs, &buffer->sparse);
     if (status == LAP_OK && !replay_blocks_fit(&recorded, &buffer->sparse->blocks)) {
         buffer->sparse->apart = true;
-        say_apart(r, GEN_HANDLE_VkBuffer, index, "blocks of buffers are larger here");
+        replay_sparse_say_apart(r, GEN_HANDLE_VkBuffer, index, "blocks of buffers are larger here");
     }
     return status;
 }
@@ -180,8 +156,9 @@ enum lap_status replay_lapilliSparseImage(struct replay *r, struct replay_device
         return status;
     image->sparse->apart = linear || !replay_tiles_fit(&recorded, &image->sparse->blocks);
     if (image->sparse->apart)
-        say_apart(r, GEN_HANDLE_VkImage, index,
-                  linear ? "it is of linear tiling" : "its size, its tiles or its mip tail are others here");
+        replay_sparse_say_apart(r, GEN_HANDLE_VkImage, index,
+                                linear ? "it is of linear tiling"
+                                       : "its size, its tiles or its mip tail are others here");
     return LAP_OK;
 }
 
@@ -192,7 +169,7 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
 {
     uint64_t index = gen_u64_VkDeviceMemory(args->memory);
     struct replay_sparse_device *list = device_of(dev);
-    struct sparse_memory *memory = list ? calloc(1, sizeof *memory) : NULL;
+    struct replay_sparse_memory *memory = list ? calloc(1, sizeof *memory) : NULL;
 
     if (!memory)
         return no_memory(r);
@@ -212,7 +189,7 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
                                                struct gen_args_lapilliFreeSparseMemory *args)
 {
     uint64_t index = gen_u64_VkDeviceMemory(args->memory);
-    struct sparse_memory *memory = dev->sparse ? lap_map_remove(&dev->sparse->memories, index) : NULL;
+    struct replay_sparse_memory *memory = dev->sparse ? lap_map_remove(&dev->sparse->memories, index) : NULL;
 
     if (!memory)
         return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is freed and was not told of", index);
@@ -220,7 +197,7 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
     return LAP_OK;
 }
 
-static enum lap_status make_window(struct replay *r, struct replay_device *dev, struct sparse_memory *memory)
+static enum lap_status make_window(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory)
 {
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = memory->place.bytes,
@@ -248,7 +225,7 @@ static enum lap_status make_window(struct replay *r, struct replay_device *dev, 
 }
 
 /* data NULL: zeroes. */
-static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
+static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                     VkDeviceSize offset, const void *data, size_t bytes)
 {
     enum lap_status status;
@@ -259,10 +236,8 @@ static enum lap_status write_memory(struct replay *r, struct replay_device *dev,
     return status == LAP_OK ? replay_stage_buffer(r, dev, memory->window, offset, data, bytes) : status;
 }
 
-/* Memory for the first object that is bound there; the others' alignments are those that they had at capture, so
- * offsets are kept. What the host writes is told as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
-static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
-                                const struct replay_needs *object)
+enum lap_status replay_sparse_allocate(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
+                                       const struct replay_needs *object)
 {
     VkDeviceSize alignment = object->requirements.alignment;
     struct replay_needs needs = {
@@ -301,7 +276,7 @@ enum lap_status replay_sparse_write(struct replay *r, struct replay_device *dev,
     return status;
 }
 
-static enum lap_status read_memory(struct replay *r, struct replay_device *dev, struct sparse_memory *memory,
+static enum lap_status read_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                    VkDeviceSize offset, size_t bytes, void *out)
 {
     struct lap_readback_queue at = {0};
@@ -344,309 +319,4 @@ enum lap_status replay_sparse_read(struct replay *r, struct replay_device *dev, 
     }
     *out_data = copy;
     return status;
-}
-
-/* ---- binding ---- */
-
-/* One batch of a vkQueueBindSparse under way. */
-struct binding {
-    struct replay *r;
-    struct replay_device *dev;
-    VkSparseImageOpaqueMemoryBindInfo *opaque; /* of the batch for this host */
-    uint32_t opaque_count;
-};
-
-static bool takes(const struct replay_sparse *sparse, const struct sparse_memory *memory)
-{
-    return !memory->place.memory || (sparse->needs.requirements.memoryTypeBits >> memory->place.type & 1);
-}
-
-/* The memory here for the program's; NULL with LAP_OK: none, or the object is apart. */
-static enum lap_status find_memory(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
-                                   uint64_t index, VkDeviceMemory handle, struct sparse_memory **out_memory)
-{
-    uint64_t number = gen_u64_VkDeviceMemory(handle);
-    struct sparse_memory *memory;
-
-    *out_memory = NULL;
-    if (!number)
-        return LAP_OK;
-    memory = b->dev->sparse ? lap_map_get(&b->dev->sparse->memories, number) : NULL;
-    if (!memory)
-        return replay_fail(b->r, "VkDeviceMemory:%" PRIu64 " is bound and was not told of", number);
-    if (!sparse->apart && !takes(sparse, memory)) {
-        if (sparse->bound)
-            return replay_fail(b->r,
-                               "%s:%" PRIu64 " can't lie in the memory that it was recorded in, whose type is "
-                               "none of its own here",
-                               gen_handle_names[type], index);
-        sparse->apart = true;
-        say_apart(b->r, type, index, "it needs another type of memory here than those that it shares with");
-    }
-    *out_memory = memory;
-    if (sparse->apart || memory->place.memory)
-        return LAP_OK;
-    return allocate(b->r, b->dev, memory, &sparse->needs);
-}
-
-/* Memory of its own for all of an object, when the trace first binds some to it. more: bytes behind the object's. */
-static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse *sparse,
-                                   const struct sparse_memory *memory, VkDeviceSize more, struct replay_place *place)
-{
-    struct replay_needs needs = sparse->needs;
-    enum lap_status status;
-
-    needs.wanted = memory->wanted;
-    needs.requirements.size += more;
-    needs.dedicated = needs.alone = false; /* sparse objects are none that an allocation could name */
-    status = replay_place_alloc(b->r, b->dev, &needs, place);
-    if (status != LAP_OK)
-        return status;
-    sparse->bound = true;
-    if (!needs.linear || !(memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        return LAP_OK;
-    if (!place->host)
-        return replay_fail(b->r, "a sparse object that the host writes gets no memory that it sees");
-    return replay_place_write(b->r, b->dev, place, 0, NULL, (size_t)place->bytes);
-}
-
-static bool is_metadata(const VkSparseImageMemoryRequirements *aspect)
-{
-    return aspect->formatProperties.aspectMask & VK_IMAGE_ASPECT_METADATA_BIT;
-}
-
-/* What the driver wants bound beside the bytes of an image: data of its own about the tiles, and a mip tail that it has
- * put elsewhere. One range for each layer, unless all layers have one. */
-static uint32_t more_ranges(const VkSparseImageMemoryRequirements *aspect, const struct replay_image *image)
-{
-    if (!aspect->imageMipTailSize || (!is_metadata(aspect) && aspect->imageMipTailOffset < image->sparse->blocks.bytes))
-        return 0;
-    return aspect->formatProperties.flags & VK_SPARSE_IMAGE_FORMAT_SINGLE_MIPTAIL_BIT ? 1 : image->info.arrayLayers;
-}
-
-/* All of an image that is apart, its mip tail and its metadata too. */
-static enum lap_status bind_apart(struct binding *b, VkImage handle, struct replay_image *image,
-                                  const struct sparse_memory *memory)
-{
-    struct replay_sparse *sparse = image->sparse;
-    const VkSparseImageMemoryRequirements *aspects = sparse->blocks.aspects;
-    VkDeviceSize more = 0, at = sparse->blocks.bytes;
-    struct replay_place *place = &image->places[0];
-    VkSparseMemoryBind *binds;
-    enum lap_status status;
-    uint64_t count = 1;
-
-    for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++) {
-        count += more_ranges(&aspects[i], image);
-        more += more_ranges(&aspects[i], image) * aspects[i].imageMipTailSize;
-    }
-    binds = replay_scratch(b->r, count, sizeof *binds);
-    if (!binds)
-        return replay_no_scratch(b->r);
-    status = alloc_apart(b, sparse, memory, more, place);
-    if (status != LAP_OK)
-        return status;
-    image->bound = true;
-    b->opaque[b->opaque_count++] = (VkSparseImageOpaqueMemoryBindInfo){handle, (uint32_t)count, binds};
-    *binds++ = (VkSparseMemoryBind){0, sparse->blocks.bytes, place->memory, place->offset, 0};
-    for (uint32_t i = 0; i < sparse->blocks.aspect_count; i++)
-        for (uint32_t j = 0; j < more_ranges(&aspects[i], image); j++, at += aspects[i].imageMipTailSize)
-            *binds++ = (VkSparseMemoryBind){aspects[i].imageMipTailOffset + j * aspects[i].imageMipTailStride,
-                                            aspects[i].imageMipTailSize, place->memory, place->offset + at,
-                                            is_metadata(&aspects[i]) ? VK_SPARSE_MEMORY_BIND_METADATA_BIT : 0};
-    return LAP_OK;
-}
-
-static bool inside(const struct sparse_memory *memory, VkDeviceSize offset, VkDeviceSize bytes)
-{
-    return offset <= memory->place.bytes && bytes <= memory->place.bytes - offset;
-}
-
-/* Translates one range of a buffer or of an image's opaque bytes. LAP_END: it is nothing here. */
-static enum lap_status translate(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
-                                 uint64_t index, VkSparseMemoryBind *bind)
-{
-    struct sparse_memory *memory;
-    enum lap_status status = find_memory(b, sparse, type, index, bind->memory, &memory);
-
-    if (status != LAP_OK || sparse->apart)
-        return status == LAP_OK ? LAP_END : status;
-    if (type == GEN_HANDLE_VkBuffer) {
-        bind->size = replay_blocks_clip(&sparse->blocks, bind->resourceOffset, bind->size);
-        if (!bind->size)
-            return LAP_END;
-        status = replay_pages_put(&sparse->pages, bind->resourceOffset, bind->size, memory, bind->memoryOffset);
-        if (status != LAP_OK)
-            return replay_place(b->r, status);
-    }
-    if (type == GEN_HANDLE_VkImage && !sparse->blocks.aspect_count && /* mip tails lie where the driver wants them */
-        (bind->resourceOffset > sparse->blocks.bytes || bind->size > sparse->blocks.bytes - bind->resourceOffset))
-        return replay_fail(b->r, "pages are bound behind the end of VkImage:%" PRIu64, index);
-    bind->memory = VK_NULL_HANDLE;
-    if (!memory)
-        return LAP_OK;
-    if (!inside(memory, bind->memoryOffset, bind->size))
-        return replay_fail(b->r, "%s:%" PRIu64 " is bound across the end of its memory", gen_handle_names[type], index);
-    bind->memory = memory->place.memory;
-    bind->memoryOffset += memory->place.offset;
-    sparse->bound = true;
-    return LAP_OK;
-}
-
-/* An object that is apart is bound once, with its first memory. */
-static enum lap_status first_memory(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
-                                    uint64_t index, uint32_t count, const VkSparseMemoryBind *binds,
-                                    struct sparse_memory **out_memory)
-{
-    enum lap_status status = LAP_OK;
-
-    *out_memory = NULL;
-    for (uint32_t i = 0; i < count && !*out_memory && status == LAP_OK; i++)
-        status = find_memory(b, sparse, type, index, binds[i].memory, out_memory);
-    return status;
-}
-
-/* The binds of a range list, in place where all is as recorded. *count becomes what is left of them. */
-static enum lap_status translate_all(const struct binding *b, struct replay_sparse *sparse, enum gen_handle_type type,
-                                     uint64_t index, uint32_t *count, VkSparseMemoryBind *binds)
-{
-    uint32_t left = 0;
-
-    for (uint32_t i = 0; i < *count; i++) {
-        enum lap_status status = translate(b, sparse, type, index, &binds[i]);
-        if (status == LAP_OK)
-            binds[left++] = binds[i];
-        else if (status != LAP_END)
-            return status;
-    }
-    *count = left;
-    return LAP_OK;
-}
-
-static enum lap_status bind_buffer(const struct binding *b, VkSparseBufferMemoryBindInfo *info)
-{
-    uint64_t index;
-    struct replay_buffer *buffer = replay_buffer_of(b->r, info->buffer, &index);
-    VkSparseMemoryBind *binds = (VkSparseMemoryBind *)(uintptr_t)info->pBinds; /* the decoder's own */
-    struct replay_sparse *sparse = buffer ? buffer->sparse : NULL;
-    struct sparse_memory *memory;
-    enum lap_status status;
-
-    if (!sparse || !binds)
-        return replay_fail(b->r, "pages are bound to a buffer that is not sparse");
-    status = first_memory(b, sparse, GEN_HANDLE_VkBuffer, index, info->bindCount, binds, &memory);
-    if (status != LAP_OK)
-        return status;
-    if (!sparse->apart)
-        return translate_all(b, sparse, GEN_HANDLE_VkBuffer, index, &info->bindCount, binds);
-    info->bindCount = 0;
-    if (sparse->bound || !memory)
-        return LAP_OK;
-    status = alloc_apart(b, sparse, memory, 0, &buffer->place);
-    info->bindCount = status == LAP_OK;
-    binds[0] = (VkSparseMemoryBind){0, sparse->blocks.bytes, buffer->place.memory, buffer->place.offset, 0};
-    return status;
-}
-
-static enum lap_status bind_opaque(struct binding *b, const VkSparseImageOpaqueMemoryBindInfo *recorded)
-{
-    uint64_t index;
-    struct replay_image *image = replay_image_of(b->r, recorded->image, &index);
-    VkSparseMemoryBind *binds = (VkSparseMemoryBind *)(uintptr_t)recorded->pBinds;
-    struct replay_sparse *sparse = image ? image->sparse : NULL;
-    uint32_t count = recorded->bindCount;
-    struct sparse_memory *memory;
-    enum lap_status status;
-
-    if (!sparse || !binds)
-        return replay_fail(b->r, "pages are bound to an image that is not sparse");
-    status = first_memory(b, sparse, GEN_HANDLE_VkImage, index, count, binds, &memory);
-    if (status == LAP_OK && sparse->apart)
-        return sparse->bound || !memory ? LAP_OK : bind_apart(b, recorded->image, image, memory);
-    if (status == LAP_OK)
-        status = translate_all(b, sparse, GEN_HANDLE_VkImage, index, &count, binds);
-    if (status == LAP_OK && count)
-        b->opaque[b->opaque_count++] = (VkSparseImageOpaqueMemoryBindInfo){recorded->image, count, binds};
-    return status;
-}
-
-static enum lap_status bind_tiles(struct binding *b, VkSparseImageMemoryBindInfo *info)
-{
-    uint64_t index;
-    struct replay_image *image = replay_image_of(b->r, info->image, &index);
-    VkSparseImageMemoryBind *binds = (VkSparseImageMemoryBind *)(uintptr_t)info->pBinds;
-    struct replay_sparse *sparse = image ? image->sparse : NULL;
-    enum lap_status status = LAP_OK;
-    uint32_t left = 0;
-
-    if (!sparse || !binds)
-        return replay_fail(b->r, "tiles are bound to an image that is not sparse");
-    for (uint32_t i = 0; i < info->bindCount; i++) {
-        struct sparse_memory *memory;
-        status = find_memory(b, sparse, GEN_HANDLE_VkImage, index, binds[i].memory, &memory);
-        if (status == LAP_OK && sparse->apart && memory && !sparse->bound)
-            status = bind_apart(b, info->image, image, memory);
-        if (status != LAP_OK)
-            return status;
-        if (sparse->apart)
-            continue;
-        if (memory && !inside(memory, binds[i].memoryOffset, sparse->blocks.alignment))
-            return replay_fail(b->r, "VkImage:%" PRIu64 " is bound across the end of its memory", index);
-        binds[left] = binds[i];
-        binds[left].memory = memory ? memory->place.memory : VK_NULL_HANDLE;
-        binds[left++].memoryOffset += memory ? memory->place.offset : 0;
-        sparse->bound = sparse->bound || memory;
-    }
-    info->bindCount = left;
-    return LAP_OK;
-}
-
-/* Puts a batch together for this host; lists without binds are left out (a driver wants none of them empty). */
-static enum lap_status bind_batch(struct replay *r, struct replay_device *dev, VkBindSparseInfo *info)
-{
-    VkSparseBufferMemoryBindInfo *buffers = (VkSparseBufferMemoryBindInfo *)(uintptr_t)info->pBufferBinds;
-    VkSparseImageMemoryBindInfo *images = (VkSparseImageMemoryBindInfo *)(uintptr_t)info->pImageBinds;
-    uint32_t buffer_count = buffers ? info->bufferBindCount : 0, image_count = images ? info->imageBindCount : 0;
-    uint32_t opaque_count = info->pImageOpaqueBinds ? info->imageOpaqueBindCount : 0;
-    uint64_t opaque_room = (uint64_t)opaque_count + image_count;
-    struct binding b = {.r = r, .dev = dev};
-    enum lap_status status = LAP_OK;
-
-    info->bufferBindCount = info->imageBindCount = 0;
-    if (opaque_room) {
-        b.opaque = replay_scratch(r, opaque_room, sizeof *b.opaque);
-        if (!b.opaque)
-            return replay_no_scratch(r);
-    }
-    for (uint32_t i = 0; i < buffer_count && status == LAP_OK; i++) {
-        status = bind_buffer(&b, &buffers[i]);
-        if (status == LAP_OK && buffers[i].bindCount)
-            buffers[info->bufferBindCount++] = buffers[i];
-    }
-    for (uint32_t i = 0; i < opaque_count && status == LAP_OK; i++)
-        status = bind_opaque(&b, &info->pImageOpaqueBinds[i]);
-    for (uint32_t i = 0; i < image_count && status == LAP_OK; i++) {
-        status = bind_tiles(&b, &images[i]);
-        if (status == LAP_OK && images[i].bindCount)
-            images[info->imageBindCount++] = images[i];
-    }
-    info->imageOpaqueBindCount = b.opaque_count;
-    info->pImageOpaqueBinds = b.opaque;
-    return status;
-}
-
-enum lap_status replay_QueueBindSparse(struct replay *r, struct replay_device *dev,
-                                       struct gen_args_vkQueueBindSparse *args)
-{
-    static const VkStructureType dropped[] = {
-        VK_STRUCTURE_TYPE_DEVICE_GROUP_BIND_SPARSE_INFO};                     /* one GPU stands for all */
-    VkBindSparseInfo *infos = (VkBindSparseInfo *)(uintptr_t)args->pBindInfo; /* the decoder's own */
-
-    for (uint32_t i = 0; i < args->bindInfoCount; i++) {
-        enum lap_status status = bind_batch(r, dev, &infos[i]);
-        if (status != LAP_OK)
-            return status;
-        replay_chain_drop(&infos[i].pNext, dropped, sizeof dropped / sizeof *dropped);
-    }
-    return replay_result(r, dev->vk.QueueBindSparse(args->queue, args->bindInfoCount, infos, args->fence));
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sparse_internal: what sparse.c (objects, memory, access by the host) and sparse_bind.c (vkQueueBindSparse) share.
+ */
+#ifndef LAP_REPLAYER_SPARSE_INTERNAL_H
+#define LAP_REPLAYER_SPARSE_INTERNAL_H
+
+#include "base/map.h"
+#include "replayer/pages.h"
+#include "replayer/sparse.h"
+
+/* Memory like one of the program's. */
+struct replay_sparse_memory {
+    VkDeviceSize bytes;
+    VkMemoryPropertyFlags wanted;
+    struct replay_place place; /* none until an object is bound there */
+    VkBuffer window;           /* all of it, for copies where the host can't see it; made when first needed */
+};
+
+/* Of one buffer or image. */
+struct replay_sparse {
+    struct replay_sparse *next, **previous; /* in replay_sparse_device.objects */
+    struct replay_needs needs;
+    struct replay_blocks blocks; /* aspects: own */
+    struct replay_pages pages;   /* of buffers that are not apart; memory: struct replay_sparse_memory */
+    bool apart;                  /* it has memory of its own, in its place */
+    bool bound;                  /* some memory was bound to it */
+};
+
+struct replay_sparse_device {
+    struct lap_map memories; /* struct replay_sparse_memory by index in the trace */
+    struct replay_sparse *objects;
+};
+
+/* Memory for the first object that is bound there; the others' alignments are those that they had at capture, so
+ * offsets are kept. What the host writes is told as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
+enum lap_status replay_sparse_allocate(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
+                                       const struct replay_needs *object) LAP_MUST_CHECK;
+/* An object gets memory of its own: what that means. */
+void replay_sparse_say_apart(const struct replay *r, enum gen_handle_type type, uint64_t index, const char *reason);
+
+#endif
