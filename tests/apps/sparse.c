@@ -118,7 +118,7 @@ struct pages {
     VkDeviceSize page;
     uint8_t *model;    /* all pages */
     bool known[PAGES]; /* what is in it */
-    VkSparseMemoryBind binds[2][2 * SLOTS];
+    VkSparseMemoryBind binds[2][SLOTS];
     uint32_t bind_counts[2];
 };
 
@@ -215,9 +215,14 @@ static bool is_free(const struct pages *scene, int page)
 /* To be bound by the next flush of binds. */
 static void put(struct pages *scene, uint32_t number, uint32_t slot, int page)
 {
-    CHECK(scene->bind_counts[number] < COUNT_OF(scene->binds[number]));
+    uint32_t i = 0;
+    /* Of two binds of one range in one batch either may be the last. */
+    while (i < scene->bind_counts[number] && scene->binds[number][i].resourceOffset != slot * scene->page)
+        i++;
+    CHECK(i < COUNT_OF(scene->binds[number]));
+    scene->bind_counts[number] += i == scene->bind_counts[number];
     scene->buffers[number].slots[slot] = page;
-    scene->binds[number][scene->bind_counts[number]++] =
+    scene->binds[number][i] =
         (VkSparseMemoryBind){slot * scene->page, scene->page, memory_of(scene, page), offset_of(scene, page), 0};
 }
 
