@@ -22,7 +22,15 @@
 
 /* After the writers' part comes the collecting thread's own word: what a thread wrote before it collects is in that
  * collect. */
-enum { MEM = 256 * 1024, ALL = MEM + 64, WRITERS = 2, FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
+enum {
+    LINES = 512 * 1024,
+    LINE = 64,
+    RUNS = 256 * 1024,
+    MEM = LINES * LINE + RUNS,
+    ALL = MEM + 64,
+    WRITERS = 3,
+    FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT
+};
 
 static struct lap_memtrack *tracker;
 static struct lap_mem *mem;
@@ -45,18 +53,33 @@ static uint32_t next_random(uint32_t *state)
     return *state;
 }
 
-/* Each writer has every other word, so that both are in every page and in every span. */
-static void *write_words(void *which)
+/* One word of each line, in an order that leaves no two stores close together: what is lost stays lost until the writer
+ * has been everywhere else, and no gap between two changes covers it. */
+static void *write_lines(void *unused)
 {
-    uint32_t state = 77 + (uint32_t)(uintptr_t)which;
-    volatile uint32_t *words = (volatile uint32_t *)(void *)store;
+    uint32_t at = 0, value = 1;
     if (TSAN) /* to read what the program is writing is the tracker's trade, and a race by the letter */
         return NULL;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        uint32_t at = next_random(&state) % (MEM / 4 / WRITERS) * WRITERS + (uint32_t)(uintptr_t)which;
+        *(volatile uint32_t *)(void *)(store + (size_t)at * LINE) = value++;
+        at = (at + 324503) % LINES; /* odd: all lines come before any comes again */
+        atomic_fetch_add_explicit(&written, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* Each of two writers has every other word, so that both are in every page and in every span. */
+static void *write_words(void *which)
+{
+    uint32_t state = 77 + (uint32_t)(uintptr_t)which;
+    volatile uint32_t *words = (volatile uint32_t *)(void *)(store + LINES * LINE);
+    if (TSAN)
+        return NULL;
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        uint32_t at = next_random(&state) % (RUNS / 8) * 2 + (uint32_t)(uintptr_t)which;
         words[at] = state;
         if (state % 16 == 0) /* and runs, which span pages */
-            for (uint32_t i = at; i < MEM / 4 && i < at + 3000; i += WRITERS)
+            for (uint32_t i = at; i < RUNS / 4 && i < at + 3000; i += 2)
                 words[i]++;
         atomic_fetch_add_explicit(&written, 1, memory_order_relaxed);
     }
@@ -113,7 +136,7 @@ static void write_and_collect(enum lap_watch_kind watch, const char *name)
     CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, ALL), LAP_OK);
     CHECK_EQ_INT(lap_mem_map(mem, store, 0, ALL), LAP_OK);
     for (uintptr_t i = 0; i < WRITERS; i++)
-        CHECK_EQ_INT(pthread_create(&writers[i], NULL, write_words, (void *)i), 0);
+        CHECK_EQ_INT(pthread_create(&writers[i], NULL, i < 2 ? write_words : write_lines, (void *)i), 0);
     CHECK_EQ_INT(pthread_create(&binder, NULL, bind_and_unbind, NULL), 0);
     while (seconds() - start < 1 && !unit_failed) {
         if (TSAN)
