@@ -123,6 +123,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
     cJSON_AddItemToObjectCS(object, "indexed", cJSON_CreateBool(summary->indexed));
     put_number(object, "frames", summary->frames);
+    put_pair(object, "recovered", "frames", summary->recovered_frames, "bytes", summary->recovered_bytes);
     put_number(object, "threads", lap_map_count(&pass->threads));
     put_number(object, "packets", summary->packets);
     put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
@@ -214,6 +215,11 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
         show_text("", info_text(json, "backing_reason"));
     }
     printf("%-14s%" PRIu64 "\n", "frames", summary->frames);
+    if (summary->recovered_bytes) {
+        printf("%-14s%" PRIu64 " of the frames, ", "recovered", summary->recovered_frames);
+        show_bytes(summary->recovered_bytes);
+        printf(", from the tail file beside the trace\n");
+    }
     printf("%-14s%zu\n", "threads", threads);
     printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);
     printf("%-14s%" PRIu64 " in %" PRIu64 " command buffers, of which %" PRIu64 " are stored\n", "commands",

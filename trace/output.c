@@ -75,6 +75,13 @@ static int write_at(int fd, uint64_t offset, const void *head, size_t head_bytes
     return 0;
 }
 
+static void close_file(struct lap_output *output)
+{
+    int fd = atomic_exchange(&output->fd, -1);
+    if (fd >= 0)
+        close(fd);
+}
+
 static void cut(int fd, uint64_t bytes)
 {
     int result;
@@ -124,7 +131,7 @@ static bool allocate(struct lap_output *output)
 enum lap_status lap_output_create(struct lap_output *output, const char *path, const struct lap_output_options *options)
 {
     memset(output, 0, sizeof(*output));
-    output->fd = -1;
+    output->fd = output->queue.file.fd = -1;
     output->options = *options;
     pthread_mutex_init(&output->mutex, NULL);
     enum lap_status status;
@@ -151,9 +158,9 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
         goto fail;
     }
     output->bytes = sizeof(stored);
+    memcpy(output->uuid, header.uuid, sizeof(output->uuid));
     return LAP_OK;
 fail:
-    lap_output_abandon(output);
     lap_output_release(output);
     return status;
 }
@@ -276,7 +283,8 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
     if (status != LAP_OK)
         status = write_end(output, &end, false);
-    lap_output_abandon(output);
+    lap_tail_remove(&output->queue.file);
+    close_file(output);
     return status;
 }
 
@@ -297,6 +305,12 @@ static void give_up(struct lap_output *output, enum lap_status status)
     (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
 }
 
+static void fail(struct lap_output *output, enum lap_status status)
+{
+    give_up(output, status);
+    lap_queue_close(&output->queue);
+}
+
 /* Packs a payload, unless that is done, and appends it; the mutex is held. mark: of a frame mark. */
 static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, bool packed,
                                      const uint8_t *payload, size_t bytes, const struct lap_totals *mark)
@@ -309,8 +323,7 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
             lap_chunk_pack(header, mark ? LAP_CODEC_NONE : output->options.codec, payload, bytes, output->scratch);
     enum lap_status status = append(output, header, payload);
     if (status != LAP_OK) {
-        give_up(output, status);
-        lap_queue_close(&output->queue);
+        fail(output, status);
     } else if (mark) {
         output->frames++;
         output->mark_bytes = output->bytes;
@@ -325,10 +338,22 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
 static enum lap_status write_oldest(struct lap_output *output)
 {
     const uint8_t *payload;
-    struct lap_queued *oldest = lap_queue_oldest(&output->queue, &payload);
+    if (output->fd < 0)
+        return LAP_ERROR_STOPPED;
+    const struct lap_queued *oldest = lap_queue_oldest(&output->queue, &payload);
+    if (!oldest && output->queue.damaged) {
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "%s was changed by somebody else", output->queue.file.path);
+        fail(output, status);
+        return status;
+    }
     if (!oldest)
         return LAP_END;
-    enum lap_status status = write_payload(output, &oldest->header, oldest->packed, payload, oldest->bytes, NULL);
+    struct lap_chunk_header header = oldest->header;
+    struct lap_totals totals;
+    bool is_mark = header.kind == LAP_CHUNK_FRAME;
+    enum lap_status status = is_mark ? lap_mark_load(payload, oldest->bytes, &totals) : LAP_OK;
+    if (status == LAP_OK)
+        status = write_payload(output, &header, oldest->packed, payload, oldest->bytes, is_mark ? &totals : NULL);
     lap_queue_take(&output->queue);
     return status;
 }
@@ -362,19 +387,35 @@ static enum lap_status write_behind_queue(struct lap_output *output, struct lap_
     return status;
 }
 
+/* A tail file knows a chunk by its place among all, so where there is one every chunk goes through it. */
+static enum lap_status put_in_tail(struct lap_output *output, struct lap_chunk_header *header, bool packed,
+                                   const uint8_t *payload, size_t bytes)
+{
+    enum lap_status status;
+    while ((status = lap_queue_put(&output->queue, header, packed, payload, bytes)) == LAP_AGAIN) {
+        status = lap_output_drain(output);
+        if (status != LAP_OK)
+            break;
+    }
+    return status;
+}
+
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
                                  size_t raw_bytes)
 {
     enum lap_status status = LAP_AGAIN;
-    if (output->has_thread && !is_hurried(output)) {
+    if (output->has_thread && (output->queue.durable || !is_hurried(output))) {
         /* The helper falls behind: the program's threads take their share of the work. */
-        uint8_t *scratch = lap_queue_is_long(&output->queue) && output->options.codec != LAP_CODEC_NONE
-                               ? malloc(lap_chunk_scratch_bytes(raw_bytes))
-                               : NULL;
+        uint8_t *scratch =
+            output->options.codec != LAP_CODEC_NONE && !is_hurried(output) && lap_queue_is_long(&output->queue)
+                ? malloc(lap_chunk_scratch_bytes(raw_bytes))
+                : NULL;
         const uint8_t *payload = scratch ? lap_chunk_pack(header, output->options.codec, raw, raw_bytes, scratch) : raw;
-        status =
-            lap_queue_put(&output->queue, header, scratch != NULL, payload, scratch ? header->stored_bytes : raw_bytes);
-        free(scratch);
+        size_t bytes = scratch ? header->stored_bytes : raw_bytes;
+        status = output->queue.durable ? put_in_tail(output, header, scratch != NULL, payload, bytes)
+                                       : lap_queue_put(&output->queue, header, scratch != NULL, payload, bytes);
+        if (scratch) /* even free(NULL) is for those who may allocate */
+            free(scratch);
     }
     return status == LAP_AGAIN ? write_behind_queue(output, header, raw, raw_bytes, NULL) : status;
 }
@@ -383,7 +424,13 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
                                  const struct lap_totals *totals)
 {
     uint8_t payload[LAP_MARK_MAX_BYTES];
-    return write_behind_queue(output, header, payload, lap_mark_store(totals, payload), totals);
+    size_t bytes = lap_mark_store(totals, payload);
+    enum lap_status status = output->queue.durable && output->has_thread
+                                 ? put_in_tail(output, header, false, payload, bytes)
+                                 : write_behind_queue(output, header, payload, bytes, totals);
+    if (status == LAP_OK)
+        output->marks++;
+    return status;
 }
 
 enum lap_status lap_output_drain(struct lap_output *output)
@@ -420,7 +467,10 @@ void lap_output_start(struct lap_output *output)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (output->options.queue_bytes == 0 || lap_queue_init(&output->queue, output->options.queue_bytes) != LAP_OK)
+    struct lap_queue_options options = {.capacity = output->options.queue_bytes, .trace_path = output->path};
+    options.put = output->records + output->chunks;
+    memcpy(options.uuid, output->uuid, sizeof(options.uuid));
+    if (options.capacity == 0 || lap_queue_init(&output->queue, &options) != LAP_OK)
         return;
     sigfillset(&all);
     if (pthread_attr_init(&attributes) == 0) {
@@ -430,44 +480,53 @@ void lap_output_start(struct lap_output *output)
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
     }
-    if (!output->has_thread)
+    if (!output->has_thread) {
+        lap_tail_remove(&output->queue.file);
         lap_queue_finish(&output->queue);
+    }
 }
 
 /* ---- the end ---- */
 
-static enum lap_status lock_and_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
-                                       bool whole)
+enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : whole ? drain(output) : LAP_OK;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
     if (status == LAP_OK && output->queue.memory)
         lap_queue_close(&output->queue);
     /* What was put while this drained, and what an interrupted thread has begun to put, is not in the file. */
-    if (status == LAP_OK && whole)
+    if (status == LAP_OK)
         status = drain(output);
     if (status == LAP_OK)
-        status = finish(output, totals, reason, whole);
+        status = finish(output, totals, reason, true);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
 
-enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
-{
-    return lock_and_finish(output, totals, reason, true);
-}
-
 enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason)
 {
-    return lock_and_finish(output, totals, reason, false);
+    if (!lock_file(output))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : LAP_OK;
+    if (status == LAP_OK && output->queue.durable) {
+        /* There are frames in it. Where its lock can't be had they stay in the tail file, beside a trace without an
+         * end. */
+        lap_queue_close(&output->queue);
+        status = drain(output);
+    }
+    if (status == LAP_OK)
+        status = finish(output, totals, reason, false);
+    else
+        close_file(output);
+    pthread_mutex_unlock(&output->mutex);
+    return status;
 }
 
 void lap_output_abandon(struct lap_output *output)
 {
-    int fd = atomic_exchange(&output->fd, -1);
-    if (fd >= 0)
-        close(fd);
+    close_file(output);
+    lap_tail_abandon(&output->queue.file);
 }
 
 void lap_output_release(struct lap_output *output)
@@ -477,6 +536,7 @@ void lap_output_release(struct lap_output *output)
         pthread_join(output->thread, NULL);
         output->has_thread = false;
     }
+    close_file(output);
     lap_queue_finish(&output->queue);
     if (output->memory)
         munmap(output->memory, output->memory_bytes);

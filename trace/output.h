@@ -4,10 +4,10 @@
  * last chunks (they become the index, a part of it whenever LAP_INDEX_RECORDS have gathered, so that memory does not
  * grow with the file) and where the last frame mark ends.
  *
- * Chunks go through a queue of bounded size: a helper thread packs and writes them. Frame marks do not wait there:
- * whoever sets one writes what the queue still has, together with the helper, so that a frame is in the file when its
- * mark is. Without the thread, or the memory for the queue, and when the process ends, everything is written by whoever
- * brings it.
+ * Chunks go through a queue of bounded size: a helper thread packs and writes them. Frame marks are chunks like others
+ * where the queue is a tail file (trace/tail.h), which a reader finds when the process is killed. Where there can be
+ * none, whoever sets a mark writes what the queue still has, together with the helper, so that a frame is in the file
+ * when its mark is. Without the thread, or the memory for the queue, everything is written by whoever brings it.
  *
  * Any thread may append. The file is closed by whatever comes first: lap_output_finish, or a write that fails, which
  * cuts the file behind its last frame mark (without one: behind its last chunk) and ends it there.
@@ -45,6 +45,8 @@ struct lap_output {
     char *path;
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
+    _Atomic uint64_t marks;  /* that were set: in the file or in its tail */
+    uint8_t uuid[16];
 
     struct lap_queue queue;
     struct lap_output_options options;
@@ -72,7 +74,8 @@ struct lap_output {
 enum lap_status lap_output_create(struct lap_output *output, const char *path,
                                   const struct lap_output_options *options) LAP_MUST_CHECK;
 
-/* Starts the helper thread; without it everything works, more slowly. */
+/* Makes the queue and starts the helper thread; without them everything works, more slowly. Where the queue is no tail
+ * file (queue.durable) lap_error_message() says why. */
 void lap_output_start(struct lap_output *output);
 
 /* Appends a chunk behind those of earlier calls: copies it into the queue, or packs and writes it. kind, stream, count,
@@ -81,8 +84,8 @@ void lap_output_start(struct lap_output *output);
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
                                  size_t raw_bytes) LAP_MUST_CHECK;
 
-/* Writes what is in the queue, then a frame mark, which becomes the place that the file is cut at should a later write
- * fail. header->frame is set to the number of the frame. */
+/* Sets a frame mark: what was appended before is safe should the process be killed, and where the mark is in the file
+ * that is cut should a later write fail. */
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
@@ -94,7 +97,8 @@ enum lap_status lap_output_drain(struct lap_output *output) LAP_MUST_CHECK;
  * when there was no room even for the end chunk. */
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
-/* Only the end chunk, for when a thread may have been interrupted anywhere. */
+/* Only the end chunk, for when a thread may have been interrupted anywhere; with a tail file what is in that before it,
+ * or, where the lock for that can't be had, not even the end chunk. */
 enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
 /* The process ends: from now on everything is written by whoever brings it, and nobody waits long for lap_output_lock.
@@ -105,10 +109,10 @@ void lap_output_hurry(struct lap_output *output);
 /* Locks the file's mutex or one that is held around it. False past the deadline that lap_output_hurry has set. */
 bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex) LAP_MUST_CHECK;
 
-/* Closes the descriptor and nothing else, without the lock: in a child after fork(). */
+/* Closes the descriptors without the lock, in a child after fork(): the files are the parent's. */
 void lap_output_abandon(struct lap_output *output);
 
-/* Ends the helper thread and frees memory; the file must be closed or abandoned. */
+/* Ends the helper thread, frees memory, and closes the file as it is, should that not be done. */
 void lap_output_release(struct lap_output *output);
 
 #endif

@@ -199,6 +199,8 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
     memcpy(reader->summary.uuid, reader->source.header.uuid, sizeof(reader->summary.uuid));
     reader->summary.indexed = reader->source.indexed;
     reader->summary.file_bytes = reader->source.file_bytes;
+    reader->summary.recovered_frames = reader->source.recovered_frames;
+    reader->summary.recovered_bytes = reader->source.recovered_bytes;
 
     status = read_dictionary(reader);
     if (status == LAP_OK)

@@ -4,7 +4,9 @@
  *
  * The file is read with pread (never mapped: a file that shrinks must not kill us). Without an index the file is
  * scanned once. A damaged or cut file is readable up to its last complete frame, or, where there is none, up to
- * the last ticket from which on packets are missing; lap_reader_complete then says no and the reason is kept.
+ * the last ticket from which on packets are missing; the summary then says that it is incomplete, and why. What a
+ * process that was killed had recorded last is read from the tail file beside its trace, if that is there. No file is
+ * changed.
  *
  * One thread at a time per reader.
  */
@@ -37,7 +39,7 @@ struct lap_packet {
     uint64_t ticket, epoch;
     uint64_t frame;       /* counted from 0 */
     uint64_t thread_id;   /* of the recorded thread, as the program's kernel named it */
-    uint64_t file_offset; /* of the chunk that it is in */
+    uint64_t file_offset; /* of the chunk that it is in; past the end of the file: in the tail file */
     const uint8_t *body;
     size_t bytes;
 };
@@ -73,6 +75,7 @@ struct lap_reader_summary {
     uint64_t packets; /* when indexed or scanned */
     uint64_t blobs, blob_bytes;
     uint64_t file_bytes, raw_bytes;
+    uint64_t recovered_frames, recovered_bytes; /* of these: from the tail file of a process that was killed */
     uint64_t counters[LAP_COUNTER_COUNT];
     const char *info; /* the merged info object as JSON text; "{}" when there is none */
 };

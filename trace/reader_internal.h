@@ -37,7 +37,7 @@ struct lap_reader {
     struct lap_dictionary dictionary;
     char *info;
     struct lap_reader_summary summary;
-    char stopped[256];
+    char stopped[320];
 
     struct lap_frame_mark *frames;
     size_t frame_count;

@@ -12,13 +12,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/tail.h"
+
+/* How many bytes there are from `offset` to the end of the file that it is in. */
+static uint64_t bytes_from(const struct lap_source *source, uint64_t offset)
+{
+    if (offset <= source->file_bytes && !(offset == source->file_bytes && source->tail_bytes))
+        return source->file_bytes - offset;
+    offset -= source->file_bytes;
+    return offset <= source->tail_bytes ? source->tail_bytes - offset : 0;
+}
+
 enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset, void *out, size_t bytes)
 {
     uint8_t *at = out;
-    if (bytes > source->file_bytes || offset > source->file_bytes - bytes)
+    if (bytes > bytes_from(source, offset))
         return lap_fail(LAP_ERROR_FORMAT, "the file ends too early");
+    int fd = source->fd;
+    if (offset >= source->file_bytes && bytes) {
+        fd = source->tail_fd;
+        offset -= source->file_bytes;
+    }
     while (bytes) {
-        ssize_t got = pread(source->fd, at, bytes, (off_t)offset);
+        ssize_t got = pread(fd, at, bytes, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -43,7 +59,7 @@ enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, str
         return status;
     size_t bytes = out_header->stored_bytes;
     /* Before anything is allocated for it. */
-    if (bytes > source->file_bytes - offset - sizeof(head))
+    if (bytes > bytes_from(source, offset) - sizeof(head))
         return lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
     if (bytes > source->stored_capacity || !source->stored) {
         uint8_t *stored = realloc(source->stored, bytes + 1);
@@ -98,6 +114,7 @@ enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const
 enum lap_status lap_source_open(struct lap_source *source, const char *path)
 {
     memset(source, 0, sizeof(*source));
+    source->tail_fd = -1;
     /* Not blocking: somebody may hand us a pipe. */
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0)
@@ -124,6 +141,8 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path)
         status = lap_file_header_load(head, &source->header);
     if (status == LAP_OK && !lap_source_use_index(source))
         status = lap_source_scan(source);
+    if (status == LAP_OK && !source->has_end)
+        status = lap_tail_recover(source, path);
     if (status == LAP_OK)
         return LAP_OK;
 fail:
@@ -135,8 +154,10 @@ void lap_source_close(struct lap_source *source)
 {
     if (source->fd >= 0)
         close(source->fd);
+    if (source->tail_fd >= 0)
+        close(source->tail_fd);
     free(source->chunks);
     free(source->stored);
     memset(source, 0, sizeof(*source));
-    source->fd = -1;
+    source->fd = source->tail_fd = -1;
 }

@@ -15,7 +15,7 @@
 struct lap_cached;
 
 struct lap_chunk_ref {
-    uint64_t offset; /* in the file, of the header */
+    uint64_t offset; /* in the file, of the header; past the end of the file: in the tail file */
     struct lap_chunk_header header;
     uint32_t parts;            /* BLOBS: how many chunks its (only) blob takes, itself included; 0 for the later ones */
     struct lap_cached *cached; /* what is unpacked of it now, or NULL */
@@ -24,6 +24,10 @@ struct lap_chunk_ref {
 struct lap_source {
     int fd;
     uint64_t file_bytes;
+    /* The tail file of a trace without an end (docs/format.md); -1 and 0 without. Its bytes count on behind those of
+     * the trace: an offset of file_bytes + n is byte n of the tail file. */
+    int tail_fd;
+    uint64_t tail_bytes, recovered_bytes, recovered_frames;
     struct lap_file_header header;
 
     struct lap_chunk_ref *chunks; /* in the order of the file, without index and end */
@@ -31,7 +35,7 @@ struct lap_source {
     bool indexed; /* the list comes from the index */
     bool has_end; /* `end` is valid */
     struct lap_end end;
-    char damage[192]; /* where and why a scan stopped before an end chunk; "" when it did not */
+    char damage[320]; /* where and why a scan stopped before an end chunk; "" when it did not */
 
     uint8_t *stored; /* a chunk as it is in the file */
     size_t stored_capacity;

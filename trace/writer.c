@@ -72,6 +72,9 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
         return status;
     }
     lap_output_start(&writer->output);
+    if (writer->output.has_thread && !writer->output.queue.durable)
+        lap_log(writer->log, LAP_LOG_INFO, "frames wait until they are in the trace, as it can't have a tail file: %s",
+                lap_error_message());
     *out_writer = writer;
     return LAP_OK;
 }
@@ -140,7 +143,6 @@ void lap_writer_destroy(struct lap_writer **writer_at)
         stream = next;
     }
     lap_blob_store_finish(&writer->blobs);
-    lap_output_abandon(&writer->output); /* should its lock not have been had */
     lap_output_release(&writer->output);
     free(writer);
 }
@@ -275,7 +277,7 @@ const char *lap_writer_path(const struct lap_writer *writer)
 
 uint64_t lap_writer_frames(const struct lap_writer *writer)
 {
-    return writer->output.frames;
+    return lap_writer_stopped(writer) ? writer->output.frames : writer->output.marks;
 }
 
 uint64_t lap_writer_bytes(const struct lap_writer *writer)

@@ -7,7 +7,7 @@
  * stream, blobs, file, queue.
  *
  * Chunks are packed and written by a helper thread (trace/output.h); a recording thread waits only where the queue to
- * it is full, and at the end of a frame until that is in the file.
+ * it is full, and at the end of a frame, where there is no tail file, until that is in the file.
  *
  * When the file can't be written or memory is short the writer stops: it keeps the reason, says it once to the log,
  * and everything afterwards returns at once. The file then still replays up to its last complete frame.
@@ -40,7 +40,8 @@ struct lap_writer_options {
     const struct lap_log *log;  /* outlives the writer; may be NULL */
 };
 
-/* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), writes header and dictionary, and starts a helper
+/* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), beside it, for as long as it is recorded, PATH.tail,
+ * writes header and dictionary, and starts a helper
  * thread (all signals blocked, named "lapilli") that packs and writes chunks. Where it can't be started, recording
  * threads do. LAP_ERROR_IO when it can't be created (the sentence has path and reason); *out_writer is then NULL. */
 enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
@@ -81,7 +82,8 @@ void lap_packet_end(struct lap_stream *stream);
 uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
                          bool *out_new);
 
-/* Ends a frame: writes all streams' packets and a frame mark. Call with no packet open on the calling thread. */
+/* Ends a frame: hands over all streams' packets and a frame mark. From now on a reader finds them, in the trace or in
+ * the tail file beside it, even if the process is killed. Call with no packet open on the calling thread. */
 void lap_writer_frame(struct lap_writer *writer);
 
 /* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. */
@@ -104,7 +106,7 @@ enum lap_counter {
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
 
 const char *lap_writer_path(const struct lap_writer *writer);
-uint64_t lap_writer_frames(const struct lap_writer *writer);
-uint64_t lap_writer_bytes(const struct lap_writer *writer); /* in the file so far */
+uint64_t lap_writer_frames(const struct lap_writer *writer); /* ended; when stopped: in the file */
+uint64_t lap_writer_bytes(const struct lap_writer *writer);  /* in the file so far */
 
 #endif

@@ -243,8 +243,14 @@ static void destroy(const struct app *app, struct scene *scene)
 
 int main(int argc, char **argv)
 {
+    static bool tell;
+    static const struct app_option options[] = {
+        {.name = "--tell", .help = "print a line when a frame was presented", .flag = &tell},
+        {.name = NULL},
+    };
     static const struct app_program program = {
         .name = "triangle",
+        .options = options,
         .what = "Draws a textured quad in front of a triangle, in a window or off screen.",
         .frames = 60,
         .can_present = true,
@@ -260,8 +266,13 @@ int main(int argc, char **argv)
     create_texture(&app, &scene);
     create_descriptors(&app, &scene);
     create_pipeline(&app, &scene, &target);
-    for (uint32_t i = 0; i < app.frames; i++)
+    for (uint32_t i = 0; i < app.frames; i++) {
         draw(&target, &scene);
+        if (tell) {
+            printf("frame\n");
+            fflush(stdout);
+        }
+    }
     app_target_drain(&target);
     CHECK_VK(vkDeviceWaitIdle(app.device));
     destroy(&app, &scene);

@@ -129,6 +129,33 @@ def killed_program_leaves_a_trace(context: Context) -> None:
 
 
 @case
+def killed_program_loses_no_frame(context: Context) -> None:
+    """Every frame whose present has returned is in the trace or in the tail file beside it."""
+    display()
+    environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
+    recovered = 0
+    for number in range(5):
+        file = f"killed{number}.lapilli"
+        process = subprocess.Popen([app(context, "triangle"), "--present", "--frames", "100000", "--tell"], cwd=context.folder, env={**environment, "LAPILLI_FILE": file},
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        told = b""
+        while told.count(b"frame\n") < 20 + 7 * number:
+            piece = os.read(process.stdout.fileno(), 4096)
+            check(bool(piece), "the program ended by itself")
+            told += piece
+        process.send_signal(signal.SIGKILL)
+        told += process.stdout.read()
+        process.wait()
+        presented = told.count(b"frame\n")
+        info = context.info(file, expect=None)
+        check(info["frames"] >= presented, f"{info['frames']} frames, but {presented} presents had returned")
+        recovered += info["recovered"]["frames"]
+        done = context.replay(file, expect=4)
+        check(check_verified(done) >= presented, done.text)
+    check(recovered > 0, "nothing was taken from a tail file")
+
+
+@case
 def explicit_layer_by_environment(context: Context) -> None:
     context.run([app(context, "headless")], context.layer_env(LAPILLI_VERIFY="1"))
     check_verified(context.replay())
@@ -309,12 +336,12 @@ def info_has_the_documented_keys(context: Context) -> None:
     context.capture([app(context, "compute")])
     info = context.info()
     kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int, "blocks": dict,
-             "updates": dict, "blobs": dict, "bytes": dict, "program": str, "recorded_on": dict, "write_watch": str, "backing": str, "uses": dict}
+             "updates": dict, "blobs": dict, "bytes": dict, "recovered": dict, "program": str, "recorded_on": dict, "write_watch": str, "backing": str, "uses": dict}
     for key, kind in kinds.items():
         check(isinstance(info.get(key), kind), f"{key}: {info.get(key)!r}")
     check("stopped" in info and info["stopped"] is None, f"stopped: {info.get('stopped')!r}")
     for key, members in {"blocks": ["recorded", "stored"], "updates": ["count", "bytes"], "blobs": ["count", "bytes"],
-                         "bytes": ["file", "raw"], "recorded_on": ["device", "driver", "api_version"],
+                         "bytes": ["file", "raw"], "recovered": ["frames", "bytes"], "recorded_on": ["device", "driver", "api_version"],
                          "uses": ["extensions", "features"]}.items():
         check(all(member in info[key] for member in members), f"{key}: {info[key]}")
     check(info["program"].endswith("/compute"), info["program"])

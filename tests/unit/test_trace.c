@@ -295,7 +295,7 @@ UNIT_TEST(information_is_merged)
 
 UNIT_TEST(counters_are_kept_with_and_without_index)
 {
-    struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
+    struct lap_writer *writer = create_queued_trace(LAP_CODEC_LZ4, NULL, LAP_WRITER_NO_QUEUE);
     for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
         lap_writer_count(writer, (enum lap_counter)i, i + 1);
     lap_writer_frame(writer);

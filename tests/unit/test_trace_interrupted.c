@@ -90,7 +90,7 @@ UNIT_TEST(exit_in_the_middle_of_a_frame)
     for (int write = 0; write < 3; write++) {
         pid_t child = fork();
         if (child == 0) {
-            struct lap_stream *stream = begin_child(LAP_CODEC_LZ4, 0);
+            struct lap_stream *stream = begin_child(LAP_CODEC_LZ4, LAP_WRITER_NO_QUEUE);
             writes_left = write;
             write_frame(interrupted, stream, MARKED + 1);
             _exit(2);
@@ -128,11 +128,13 @@ UNIT_TEST(exit_while_the_queue_is_full)
     check_child(child, true);
 }
 
-/* Each lock that a frame takes, held by what does not go on; the file is closed wherever its own lock is free. */
+/* Each lock that a frame takes, held by what does not go on; the file is closed wherever its own lock and that of the
+ * queue are free, and else its frames are found in the tail file. */
 UNIT_TEST(exit_with_any_lock_held)
 {
-    enum { LIST = 1, STREAM = 2, BLOBS = 4, FILE_ITSELF = 8 };
-    static const unsigned cases[] = {LIST, BLOBS, FILE_ITSELF, STREAM | BLOBS, LIST | STREAM | BLOBS | FILE_ITSELF};
+    enum { LIST = 1, STREAM = 2, BLOBS = 4, FILE_ITSELF = 8, QUEUE = 16 };
+    static const unsigned cases[] = {
+        LIST, BLOBS, FILE_ITSELF, STREAM | BLOBS, LIST | STREAM | BLOBS | FILE_ITSELF, QUEUE, QUEUE | STREAM};
     fresh_trace_path();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         pid_t child = fork();
@@ -147,10 +149,12 @@ UNIT_TEST(exit_with_any_lock_held)
                 pthread_mutex_lock(&interrupted->blobs.mutex);
             if (cases[i] & FILE_ITSELF)
                 pthread_mutex_lock(&interrupted->output.mutex);
+            if (cases[i] & QUEUE)
+                pthread_mutex_lock(&interrupted->output.queue.mutex);
             raise(SIGUSR1);
             _exit(2);
         }
-        check_child(child, !(cases[i] & FILE_ITSELF));
+        check_child(child, !(cases[i] & (FILE_ITSELF | QUEUE)));
     }
 }
 

@@ -61,9 +61,12 @@ enum { STEP = 997 }; /* bytes that are looked at */
 
 static void put_one(struct lap_queue *queue, uint64_t number, uint8_t *buffer, size_t bytes)
 {
-    struct lap_chunk_header header = {.kind = LAP_CHUNK_PACKETS, .first = number, .count = (uint32_t)bytes};
+    struct lap_chunk_header header = {
+        .kind = LAP_CHUNK_PACKETS, .first = number, .last = number, .count = (uint32_t)bytes};
     for (size_t i = 0; i < bytes; i += STEP)
         buffer[i] = byte_of(number, i);
+    if (number % 2)
+        header.raw_bytes = header.stored_bytes = (uint32_t)bytes;
     CHECK_EQ_INT(lap_queue_put(queue, &header, number % 2, buffer, bytes), LAP_OK);
 }
 
@@ -72,7 +75,7 @@ static void take_one(struct lap_queue *queue, uint64_t number)
     const uint8_t *payload = NULL;
     const struct lap_queued *oldest = lap_queue_oldest(queue, &payload);
     CHECK(oldest && oldest->header.first == number && oldest->header.count == oldest->bytes);
-    CHECK(oldest && oldest->packed == (number % 2) && !oldest->skip);
+    CHECK(oldest && oldest->packed == (number % 2));
     bool same = true;
     for (size_t i = 0; oldest && i < oldest->bytes; i += STEP)
         same = same && payload[i] == byte_of(number, i);
@@ -80,21 +83,24 @@ static void take_one(struct lap_queue *queue, uint64_t number)
     lap_queue_take(queue);
 }
 
-UNIT_TEST(what_is_put_is_taken_around_the_ring)
+static void go_around(const char *path)
 {
+    struct lap_queue_options options = {.capacity = 1, .trace_path = path};
     struct lap_queue queue;
     uint8_t *buffer = malloc(LAP_CHUNK_MAX_RAW);
     uint64_t put = 0, taken = 0;
-    CHECK_EQ_INT(lap_queue_init(&queue, 1), LAP_OK);
+    CHECK_EQ_INT(lap_queue_init(&queue, &options), LAP_OK);
+    CHECK_EQ_INT(queue.durable, path != NULL);
     CHECK_EQ_U64(queue.capacity, LAP_QUEUE_MIN_BYTES);
     /* Sizes at random, the ring more or less full, emptied now and then. */
     for (unsigned round = 0; round < 1500; round++) {
         uint32_t most = round % 3 ? 3000 : LAP_CHUNK_MAX_RAW;
         size_t bytes = random_below(most + 1);
-        while (queue.used + 3 * (bytes + 4096) > queue.capacity)
+        while (queue.used &&
+               queue.used + 3 * (bytes + 4096) > (queue.head <= queue.tail ? queue.limit : queue.capacity))
             take_one(&queue, taken++);
         put_one(&queue, put++, buffer, bytes);
-        CHECK(queue.used <= queue.capacity && queue.peak <= queue.capacity);
+        CHECK(queue.used <= queue.limit && queue.peak <= queue.limit && queue.limit <= queue.capacity);
         if (random_below(4) == 0)
             take_one(&queue, taken++);
         while (round % 300 == 299 && taken < put)
@@ -105,9 +111,22 @@ UNIT_TEST(what_is_put_is_taken_around_the_ring)
     const uint8_t *payload;
     CHECK(!lap_queue_oldest(&queue, &payload) && queue.used == 0 && queue.head == 0);
     lap_queue_close(&queue);
-    CHECK_EQ_INT(lap_queue_put(&queue, &(struct lap_chunk_header){0}, false, buffer, 1), LAP_ERROR_STOPPED);
+    CHECK_EQ_INT(lap_queue_put(&queue, &(struct lap_chunk_header){.kind = LAP_CHUNK_PACKETS}, false, buffer, 1),
+                 LAP_ERROR_STOPPED);
+    lap_tail_remove(&queue.file);
     lap_queue_finish(&queue);
     free(buffer);
+}
+
+UNIT_TEST(what_is_put_is_taken_around_the_ring)
+{
+    go_around(NULL);
+}
+
+UNIT_TEST(what_is_put_is_taken_around_the_ring_of_a_file)
+{
+    fresh_trace_path();
+    go_around(trace_path);
 }
 
 /* ---- a writer with a slow disk ---- */
@@ -242,10 +261,13 @@ UNIT_TEST(a_disk_that_is_full_is_told_of_once)
     lap_reader_close(&reader);
 }
 
-UNIT_TEST(a_frame_is_in_the_file_when_its_mark_is_set)
+UNIT_TEST(without_a_tail_a_frame_is_in_the_file_when_its_mark_is_set)
 {
     struct stat before, after;
-    writer = create_queued_trace(LAP_CODEC_LZ4, NULL, 0);
+    struct lap_writer_options options = TRACE_OPTIONS;
+    fresh_trace_path();
+    store_file(trace_tail_path, "precious", 8); /* so there can be no tail file */
+    CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);
     struct lap_stream *stream = lap_writer_stream(writer, 1);
     for (uint64_t ticket = 1; ticket <= 3000; ticket++) {
         CHECK_EQ_U64(write_packet(stream, ticket), ticket);
@@ -265,6 +287,9 @@ UNIT_TEST(a_frame_is_in_the_file_when_its_mark_is_set)
     CHECK_EQ_INT(stat(trace_path, &after), 0);
     CHECK_EQ_U64(before.st_size, after.st_size);
     lap_writer_destroy(&writer);
+    struct file_bytes file = load_file(trace_tail_path);
+    CHECK(file.bytes == 8 && memcmp(file.data, "precious", 8) == 0);
+    free(file.data);
 }
 
 /* The blocked signals of the helper thread, as the kernel knows them; 0: there is no such thread. */

@@ -104,13 +104,14 @@ UNIT_TEST(short_and_interrupted_writes)
 }
 
 /* Records until the room is used up, wherever that is, and checks what the file gives. */
-static void fill(size_t room, bool frames)
+static void fill(size_t room, bool frames, bool queue)
 {
     struct lap_log log = open_log();
     struct lap_writer_options options = TRACE_OPTIONS;
     struct lap_writer *writer = NULL;
     options.codec = LAP_CODEC_NONE;
     options.log = &log;
+    options.queue_bytes = queue ? 0 : LAP_WRITER_NO_QUEUE;
     fresh_trace_path();
     meddle = true;
     budget = room;
@@ -138,7 +139,9 @@ static void fill(size_t room, bool frames)
         }
     }
     bool stopped = lap_writer_stopped(writer);
-    CHECK_EQ_U64(lap_writer_frames(writer), marks);
+    /* What a queue still has is lost with a disk that is full. */
+    if (!queue || !stopped)
+        CHECK_EQ_U64(lap_writer_frames(writer), marks);
     if (stopped) {
         CHECK(!lap_writer_stream(writer, 2) && !lap_packet_begin(stream, 1, 0, NULL, NULL));
         CHECK_EQ_U64(lap_writer_blob(writer, LAP_BLOB_DATA, "x", 1, NULL), 0);
@@ -156,15 +159,16 @@ static void fill(size_t room, bool frames)
     while (lap_reader_next(reader, &packet) == LAP_OK && packet_is_good(&packet, read + 1))
         read++;
     CHECK_EQ_U64(read, summary->packets);
-    CHECK_EQ_U64(summary->frames, marks);
+    CHECK(summary->frames == marks || (queue && !summary->complete && summary->frames < marks));
+    CHECK(access(trace_tail_path, F_OK) != 0);
     if (summary->complete) {
         CHECK(!stopped && read == 300 && lines == 0);
     } else {
         CHECK_EQ_U64(lines, 1);
         CHECK(strstr(said, strerror(ENOSPC)) && strstr(said, trace_path));
         CHECK(summary->stopped && summary->stopped[0]);
-        if (marks)
-            CHECK_EQ_U64(read, marked);
+        if (summary->frames)
+            CHECK_EQ_U64(read, queue ? 10 * summary->frames : marked);
         if (summary->indexed)
             CHECK(strstr(summary->stopped, strerror(ENOSPC)));
     }
@@ -174,9 +178,11 @@ static void fill(size_t room, bool frames)
 UNIT_TEST(the_disk_is_full)
 {
     for (size_t room = 0; room < 30000; room += 97)
-        fill(room, true);
+        fill(room, true, false);
+    for (size_t room = 0; room < 30000; room += 97)
+        fill(room, true, true);
     for (size_t room = 0; room < 30000; room += 991)
-        fill(room, false);
+        fill(room, false, true);
 }
 
 UNIT_TEST(the_size_limit_ends_the_recording_not_the_program)

@@ -15,7 +15,7 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-static char trace_folder[512], trace_path[600];
+static char trace_folder[512], trace_path[600], trace_tail_path[620];
 
 static inline void remove_trace_folder(void)
 {
@@ -42,8 +42,10 @@ static inline void fresh_trace_path(void)
             abort();
         atexit(remove_trace_folder);
         snprintf(trace_path, sizeof(trace_path), "%s/test.lapilli", trace_folder);
+        snprintf(trace_tail_path, sizeof(trace_tail_path), "%s.tail", trace_path);
     }
     unlink(trace_path);
+    unlink(trace_tail_path);
 }
 
 static const char *const trace_commands[] = {"", "vkCreateThing", "vkDestroyThing", "vkQueueThing"};

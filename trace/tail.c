@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#include "trace/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "trace/bytes.h"
+
+#define HASH_AT      48u /* of an entry: behind what it covers of the entry's own head */
+#define MOST_RETRIES 50
+
+_Static_assert(HASH_AT + 8 == LAP_TAIL_CHUNK_AT, "layout of an entry");
+
+/* ---- layout ---- */
+
+uint64_t lap_tail_seed(const uint8_t uuid[16])
+{
+    return XXH3_64bits(uuid, 16);
+}
+
+static uint64_t entry_hash(const uint8_t *entry, uint64_t seed)
+{
+    uint8_t covered[LAP_TAIL_ENTRY_BYTES - 8];
+    memcpy(covered, entry, HASH_AT);
+    memcpy(covered + HASH_AT, entry + LAP_TAIL_CHUNK_AT, LAP_CHUNK_HEADER_BYTES);
+    return XXH3_64bits_withSeed(covered, sizeof(covered), seed);
+}
+
+void lap_tail_entry_store(uint8_t *at, const struct lap_tail_entry *entry, uint64_t seed)
+{
+    uint8_t head[LAP_TAIL_ENTRY_BYTES] = {0};
+    lap_store_u32(head, LAP_TAIL_ENTRY_MAGIC);
+    head[4] = (uint8_t)entry->kind;
+    head[5] = entry->packed;
+    lap_store_u64(head + 8, entry->number);
+    lap_chunk_header_store(&entry->header, head + LAP_TAIL_CHUNK_AT);
+    lap_store_u64(head + HASH_AT, entry_hash(head, seed));
+
+    uint64_t hash;
+    memcpy(&hash, head + HASH_AT, sizeof(hash));
+    memcpy(at, head, HASH_AT);
+    memcpy(at + LAP_TAIL_CHUNK_AT, head + LAP_TAIL_CHUNK_AT, LAP_CHUNK_HEADER_BYTES);
+    atomic_store_explicit((_Atomic uint64_t *)(void *)(at + HASH_AT), hash, memory_order_release);
+}
+
+enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed, struct lap_tail_entry *out)
+{
+    if (lap_load_u32(in) != LAP_TAIL_ENTRY_MAGIC || lap_load_u64(in + HASH_AT) != entry_hash(in, seed))
+        return lap_fail(LAP_ERROR_FORMAT, "no entry begins here");
+    out->kind = in[4];
+    out->packed = in[5];
+    out->number = lap_load_u64(in + 8);
+    memset(&out->header, 0, sizeof(out->header));
+    if (out->kind == LAP_TAIL_WRAP)
+        return LAP_OK;
+    if (out->kind != LAP_TAIL_CHUNK)
+        return lap_fail(LAP_ERROR_FORMAT, "an entry of unknown kind");
+    return lap_chunk_header_load(in + LAP_TAIL_CHUNK_AT, &out->header);
+}
+
+/* ---- the writer's file ---- */
+
+static char *absolute_path(const char *trace_path)
+{
+    char folder[PATH_MAX] = "", *path = NULL;
+    if (trace_path[0] != '/' && !getcwd(folder, sizeof(folder)))
+        return NULL;
+    if (asprintf(&path, "%s%s%s" LAP_TAIL_SUFFIX, folder, folder[0] ? "/" : "", trace_path) < 0)
+        return NULL;
+    return path;
+}
+
+bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
+{
+    struct rlimit limit;
+    off_t begin = (off_t)(LAP_TAIL_HEADER_BYTES + from), end = (off_t)(LAP_TAIL_HEADER_BYTES + to);
+    /* Past the limit the kernel sends SIGXFSZ, which would end the program that is being recorded. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
+        return false;
+    int result, retries = 0;
+    do /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
+        result = fallocate(tail->fd, 0, begin, end - begin);
+    while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
+    return result == 0;
+}
+
+void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to)
+{
+    (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_HEADER_BYTES + from),
+                    (off_t)(to - from));
+}
+
+void lap_tail_set_start(struct lap_tail *tail, size_t at)
+{
+    uint64_t place = LAP_TAIL_HEADER_BYTES + at, stored;
+    lap_store_u64((uint8_t *)&stored, place);
+    atomic_store_explicit((_Atomic uint64_t *)(void *)(tail->memory + LAP_TAIL_START_AT), stored, memory_order_release);
+}
+
+enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, const uint8_t uuid[16],
+                                size_t ring_bytes, size_t reserved_bytes)
+{
+    memset(tail, 0, sizeof(*tail));
+    tail->fd = -1;
+    tail->path = absolute_path(trace_path);
+    if (!tail->path)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    int fd = open(tail->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "can't create %s: %s", tail->path, strerror(errno));
+        lap_tail_release(tail);
+        return status;
+    }
+    tail->fd = fd;
+    /* A file system that writes elsewhere what is overwritten (btrfs) needs room for that again and again. */
+    int flags = 0;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_NOCOW_FL;
+        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* for as long as the process lives: a reader then leaves the file alone */
+
+    tail->bytes = LAP_TAIL_HEADER_BYTES + ring_bytes;
+    void *memory = MAP_FAILED;
+    bool reserved = lap_tail_reserve(tail, 0, reserved_bytes) && fallocate(fd, 0, 0, (off_t)LAP_TAIL_HEADER_BYTES) == 0;
+    if (reserved)
+        memory = mmap(NULL, tail->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (memory == MAP_FAILED) {
+        enum lap_status status = lap_fail(reserved ? LAP_ERROR_MEMORY : LAP_ERROR_IO, "can't %s %s: %s",
+                                          reserved ? "map" : "reserve room for", tail->path, strerror(errno));
+        lap_tail_remove(tail);
+        lap_tail_release(tail);
+        return status;
+    }
+    tail->memory = memory;
+
+    uint8_t head[40];
+    memcpy(head, LAP_TAIL_MAGIC, 8);
+    lap_store_u32(head + 8, LAP_TAIL_VERSION);
+    lap_store_u32(head + 12, 0);
+    memcpy(head + 16, uuid, 16);
+    lap_store_u64(head + 32, XXH3_64bits(head, 32));
+    lap_tail_set_start(tail, 0);
+    memcpy(tail->memory, head, sizeof(head));
+    return LAP_OK;
+}
+
+void lap_tail_remove(struct lap_tail *tail)
+{
+    struct stat ours, there;
+    if (tail->fd >= 0 && fstat(tail->fd, &ours) == 0 && lstat(tail->path, &there) == 0 && ours.st_dev == there.st_dev &&
+        ours.st_ino == there.st_ino)
+        (void)unlink(tail->path);
+}
+
+void lap_tail_abandon(struct lap_tail *tail)
+{
+    int fd = atomic_exchange(&tail->fd, -1);
+    /* This thread may have been interrupted in the middle of an entry, and go on with it. */
+    if (tail->memory)
+        (void)mmap(tail->memory, tail->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+void lap_tail_release(struct lap_tail *tail)
+{
+    int fd = atomic_exchange(&tail->fd, -1);
+    if (tail->memory)
+        munmap(tail->memory, tail->bytes);
+    tail->memory = NULL;
+    if (fd >= 0)
+        close(fd);
+    free(tail->path);
+    tail->path = NULL;
+}

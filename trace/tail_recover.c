@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader finds in the tail file of a process that was killed. An entry counts when its head and its payload have
+ * their hashes and its number is the next one: it can't be anything but the chunk with this number, however it was
+ * found. So where the ring is entered, and what the bytes between entries are, decides only how much is found.
+ */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "trace/bytes.h"
+#include "trace/source.h"
+#include "trace/tail.h"
+
+/* Adds to what is said about how the trace ends. */
+static void remark(struct lap_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void remark(struct lap_source *source, const char *format, ...)
+{
+    size_t used = strlen(source->damage);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(source->damage + used, sizeof(source->damage) - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Opens the file if it belongs to this trace; false (with a remark, unless there is none): it does not count. */
+static bool open_tail(struct lap_source *source, const char *trace_path, uint64_t *out_start)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s" LAP_TAIL_SUFFIX, trace_path) < 0)
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    free(path);
+    if (fd < 0) {
+        if (errno != ENOENT)
+            remark(source, "; its tail file can't be opened: %s", strerror(errno));
+        return false;
+    }
+    struct stat stat;
+    const char *problem = NULL;
+    uint8_t head[LAP_TAIL_START_AT + 8];
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < (off_t)LAP_TAIL_HEADER_BYTES ||
+        pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, LAP_TAIL_MAGIC, 8) != 0 ||
+        lap_load_u64(head + 32) != XXH3_64bits(head, 32))
+        problem = "is none";
+    else if (lap_load_u32(head + 8) != LAP_TAIL_VERSION || lap_load_u32(head + 12) != 0)
+        problem = "has another version";
+    else if (memcmp(head + 16, source->header.uuid, 16) != 0)
+        problem = "belongs to another trace";
+    else if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        problem = "is in use: it is still being recorded";
+    if (problem) {
+        remark(source, "; its tail file is ignored, it %s", problem);
+        close(fd);
+        return false;
+    }
+    (void)flock(fd, LOCK_UN);
+    source->tail_fd = fd;
+    source->tail_bytes = (uint64_t)stat.st_size;
+    *out_start = lap_load_u64(head + LAP_TAIL_START_AT);
+    return true;
+}
+
+/* Whether a chunk of the ring can be one of a trace. */
+static bool is_fit(const struct lap_chunk_header *header, uint64_t frames)
+{
+    switch (header->kind) {
+    case LAP_CHUNK_INFO:
+    case LAP_CHUNK_PACKETS:
+    case LAP_CHUNK_BLOBS:
+        return true;
+    case LAP_CHUNK_FRAME:
+        return header->frame == frames && header->raw_bytes <= LAP_MARK_MAX_BYTES;
+    default:
+        return false;
+    }
+}
+
+/* Goes through the ring from `start` and adds the entries whose turn it is. */
+static enum lap_status walk(struct lap_source *source, uint64_t start, uint64_t frames)
+{
+    uint64_t seed = lap_tail_seed(source->header.uuid), wanted = source->chunk_count, at = start, walked = 0;
+    uint64_t expected = 0; /* of the entry at `at`; 0: whichever comes first */
+    enum lap_status status = LAP_OK;
+    bool wrapped = false;
+    /* Entries lie side by side, so together they are no longer than the file. */
+    while (at >= LAP_TAIL_HEADER_BYTES && at % LAP_TAIL_ENTRY_ALIGN == 0 && walked < source->tail_bytes) {
+        uint8_t head[LAP_TAIL_ENTRY_BYTES];
+        struct lap_tail_entry entry;
+        if (at > source->tail_bytes || source->tail_bytes - at < sizeof(head))
+            break;
+        status = lap_source_read(source, source->file_bytes + at, head, sizeof(head));
+        if (status == LAP_OK)
+            status = lap_tail_entry_load(head, seed, &entry);
+        if (status != LAP_OK || (expected && entry.number != expected) || entry.number == 0 || entry.number > wanted)
+            break;
+        expected = entry.number;
+        if (entry.kind == LAP_TAIL_WRAP) {
+            if (wrapped)
+                break;
+            wrapped = true;
+            at = LAP_TAIL_HEADER_BYTES;
+            continue;
+        }
+        if (entry.number == wanted) {
+            struct lap_chunk_header header;
+            const uint8_t *stored;
+            uint64_t offset = source->file_bytes + at + LAP_TAIL_CHUNK_AT;
+            status = is_fit(&entry.header, frames) ? lap_source_fetch(source, offset, &header, &stored)
+                                                   : lap_fail(LAP_ERROR_FORMAT, "no chunk of a trace");
+            if (status == LAP_OK)
+                status = lap_chunk_check(&entry.header, stored);
+            if (status == LAP_OK)
+                status = lap_source_add(source, offset, &entry.header);
+            if (status != LAP_OK)
+                break;
+            frames += entry.header.kind == LAP_CHUNK_FRAME;
+            wanted++;
+        }
+        expected++;
+        walked += lap_tail_entry_stride(entry.header.stored_bytes);
+        at += lap_tail_entry_stride(entry.header.stored_bytes);
+    }
+    return status == LAP_ERROR_FORMAT ? LAP_OK : status;
+}
+
+enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_path)
+{
+    size_t in_file = source->chunk_count;
+    uint64_t start, frames = 0;
+    for (size_t i = 0; i < in_file; i++)
+        frames += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
+    if (in_file == 0 || !open_tail(source, trace_path, &start))
+        return LAP_OK;
+    enum lap_status status = walk(source, start, frames);
+    if (status != LAP_OK)
+        return status;
+
+    /* What stands behind the last frame mark is not read, unless there is none at all. */
+    size_t count = source->chunk_count;
+    while (count > in_file && source->chunks[count - 1].header.kind != LAP_CHUNK_FRAME)
+        count--;
+    if (count > in_file || frames)
+        source->chunk_count = count;
+    for (size_t i = in_file; i < source->chunk_count; i++) {
+        const struct lap_chunk_header *header = &source->chunks[i].header;
+        source->recovered_frames += header->kind == LAP_CHUNK_FRAME;
+        source->recovered_bytes += LAP_CHUNK_HEADER_BYTES + (uint64_t)header->stored_bytes;
+    }
+    if (source->recovered_bytes)
+        remark(source, "; %" PRIu64 " frames and %" PRIu64 " bytes behind it come from its tail file",
+               source->recovered_frames, source->recovered_bytes);
+    return LAP_OK;
+}
