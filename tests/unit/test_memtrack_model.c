@@ -247,11 +247,15 @@ static bool is_free(const unsigned char *at, uint32_t bytes)
     return true;
 }
 
+/* A watch that forgets some pages is in use. Which ones it forgets follows from their addresses: so that a sequence of
+ * operations fails again when it is shrunk, it gets them from the arena and not from malloc. */
+static bool forgetful;
+
 /* Somewhere among the others if there is room, and otherwise in an allocation of its own. */
 static unsigned char *find_window(struct model_mem *mem, uint32_t bytes)
 {
     mem->window_block = NULL;
-    for (unsigned tries = random_below(4) * 3; tries; tries--) {
+    for (unsigned tries = forgetful ? 100 : random_below(4) * 3; tries; tries--) {
         unsigned char *at = arena + random_below(ARENA - bytes);
         if (is_free(at, bytes))
             return at;
@@ -593,8 +597,6 @@ static enum lap_status take_some(void *region, const void *begin, size_t bytes, 
     struct forgetting forgetting = {report, context};
     return lap_watch_compare.take(region, begin, bytes, report_some, &forgetting);
 }
-
-static bool forgetful;
 
 static void make_tracker(uint64_t seed_of_run, struct lap_memtrack **out)
 {
