@@ -114,7 +114,7 @@ $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
 
 
-$(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py base/version.h
+$(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py manifests/settings.json base/version.h
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)$(PYTHON) manifests/make_manifest.py --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
