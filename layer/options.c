@@ -112,49 +112,12 @@ static bool set_queue(struct layer_options *options, const char *text)
     return good;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool set_screenshots(struct layer_options *options, const char *text)
 {
-    uint64_t *frames = NULL;
-    uint32_t count = 0;
-
-    while (*text) {
-        char *end;
-        uint64_t first = strtoull(text, &end, 10), last = first;
-        if (end == text || first == 0)
-            goto bad;
-        if (*end == '-') {
-            text = end + 1;
-            last = strtoull(text, &end, 10);
-            if (end == text || last < first || last - first > 100000)
-                goto bad;
-        }
-        uint64_t *more = realloc(frames, (count + (size_t)(last - first) + 1) * sizeof *frames);
-        if (!more)
-            goto bad;
-        frames = more;
-        for (uint64_t frame = first; frame <= last; frame++)
-            frames[count++] = frame;
-        if (*end == ',')
-            end++;
-        else if (*end)
-            goto bad;
-        text = end;
-    }
-    if (count)
-        qsort(frames, count, sizeof *frames, compare_u64);
-    free(options->screenshots.frames);
-    options->screenshots.frames = frames;
-    options->screenshots.count = count;
+    if (*text)
+        return lap_frames_parse(text, &options->screenshots) == LAP_OK;
+    lap_frames_finish(&options->screenshots);
     return true;
-bad:
-    free(frames);
-    return false;
 }
 
 /* manifests/ and docs describe the same keys. */
@@ -221,7 +184,7 @@ void layer_options_finish(struct layer_options *options)
     free(options->file);
     free(options->report);
     free(options->screenshot_dir);
-    free(options->screenshots.frames);
+    lap_frames_finish(&options->screenshots);
     memset(options, 0, sizeof *options);
 }
 

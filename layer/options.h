@@ -10,14 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/frames.h"
 #include "base/log.h"
 #include "memtrack/memtrack.h"
 #include "trace/format.h"
-
-struct layer_frame_list {
-    uint64_t *frames; /* sorted, counted from 1 */
-    uint32_t count;
-};
 
 /* Whose pages host-visible memory lies in. */
 enum layer_backing_option {
@@ -37,7 +33,7 @@ struct layer_options {
     enum lap_chunk_codec codec;
     size_t queue_bytes; /* as in lap_writer_options */
     enum lap_log_level log_level;
-    struct layer_frame_list screenshots;
+    struct lap_frames screenshots;
     char *screenshot_dir;
 };
 

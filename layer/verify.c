@@ -15,20 +15,6 @@ bool layer_verify_wants_presents(void)
     return layer.options.verify || layer.options.screenshots.count;
 }
 
-static bool wants_screenshot(uint64_t frame)
-{
-    const struct layer_frame_list *wanted = &layer.options.screenshots;
-    uint32_t low = 0, high = wanted->count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (wanted->frames[middle] < frame)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < wanted->count && wanted->frames[low] == frame;
-}
-
 /* ---- presents ---- */
 
 static struct lap_readback *readback_of(struct layer_device *dev)
@@ -110,7 +96,7 @@ static bool read_picture(struct layer_device *dev, const struct layer_queue *que
 void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info, uint64_t frame)
 {
     const struct layer_queue *record = layer_queue_of(queue);
-    bool screenshot = wants_screenshot(frame), waited = false;
+    bool screenshot = lap_frames_have(&layer.options.screenshots, frame), waited = false;
 
     if ((!layer.options.verify && !screenshot) ||
         !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))

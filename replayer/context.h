@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/frames.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "gen_decode.h"
@@ -28,17 +29,12 @@ struct replay_aliases; /* alias.h: which objects share memory */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
-struct replay_frame_range {
-    uint64_t first, last;
-}; /* frames counted from 1, both included */
-
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
     enum replay_present present;
     const char *gpu; /* an index, a part of a name, or NULL */
-    struct replay_frame_range *screenshots;
-    uint32_t screenshot_count;
+    struct lap_frames screenshots;
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */

@@ -64,7 +64,7 @@ static int play(struct replay *r, const struct lap_log *log)
 static enum lap_status make_folders(const struct replay_options *options)
 {
     enum lap_status status = LAP_OK;
-    if (options->screenshot_count && options->screenshot_dir)
+    if (options->screenshots.count && options->screenshot_dir)
         status = lap_folder_make(options->screenshot_dir);
     if (status == LAP_OK && options->mismatch_dir)
         status = lap_folder_make(options->mismatch_dir);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/options.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum id {
@@ -57,44 +55,6 @@ void replay_options_help(void)
          "3 no readable trace; 4 the trace is incomplete (what there is was played); 5 this machine can't play it.");
 }
 
-/* A number from 1 on; moves *text behind it. */
-static bool parse_frame(const char **text, uint64_t *out)
-{
-    uint64_t value = 0;
-
-    if (!isdigit((unsigned char)**text))
-        return false;
-    for (; isdigit((unsigned char)**text); ++*text) {
-        if (value > (UINT64_MAX - 9) / 10)
-            return false;
-        value = value * 10 + (uint64_t)(**text - '0');
-    }
-    *out = value;
-    return value > 0;
-}
-
-static enum lap_status parse_ranges(const char *text, struct replay_options *out)
-{
-    for (const char *at = text;; at++) {
-        struct replay_frame_range range, *grown;
-        bool good = parse_frame(&at, &range.first);
-        range.last = range.first;
-        if (good && *at == '-') {
-            at++;
-            good = parse_frame(&at, &range.last) && range.last >= range.first;
-        }
-        if (!good || (*at && *at != ','))
-            return lap_fail(LAP_ERROR_ARGUMENT, "--screenshot wants frames such as 1,50-60, not \"%s\"", text);
-        grown = realloc(out->screenshots, (out->screenshot_count + 1) * sizeof *grown);
-        if (!grown)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        out->screenshots = grown;
-        out->screenshots[out->screenshot_count++] = range;
-        if (!*at)
-            return LAP_OK;
-    }
-}
-
 static enum lap_status parse_present(const char *text, struct replay_options *out)
 {
     static const char *const names[] = {"auto", "window", "headless", "off"};
@@ -109,6 +69,8 @@ static enum lap_status parse_present(const char *text, struct replay_options *ou
 
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
 {
+    enum lap_status status;
+
     switch (id) {
     case OPTION_VERIFY:
         out->verify = true;
@@ -117,7 +79,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         out->mismatch_dir = value;
         break;
     case OPTION_SCREENSHOT:
-        return parse_ranges(value, out);
+        status = lap_frames_parse(value, &out->screenshots);
+        return status == LAP_OK ? status : lap_fail_context(status, "--screenshot");
     case OPTION_SCREENSHOT_DIR:
         out->screenshot_dir = value;
         break;
@@ -130,7 +93,7 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         *action = REPLAY_ACTION_LIST_GPUS;
         break;
     case OPTION_LAST_FRAME:
-        if (!parse_frame(&value, &out->last_frame) || *value)
+        if (!lap_frame_parse(&value, &out->last_frame) || *value)
             return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
         break;
     case OPTION_FORCE:
@@ -200,7 +163,5 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
 
 void replay_options_finish(struct replay_options *options)
 {
-    free(options->screenshots);
-    options->screenshots = NULL;
-    options->screenshot_count = 0;
+    lap_frames_finish(&options->screenshots);
 }

@@ -63,7 +63,7 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
                                    uint32_t image_index)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
-    bool screenshot = replay_screenshot_wanted(r, r->frames);
+    bool screenshot = lap_frames_have(&r->options.screenshots, r->frames);
     enum lap_status status = LAP_OK;
     VkExtent2D extent;
 

@@ -6,14 +6,6 @@
 
 #include "codegen/support/pixels.h"
 
-bool replay_screenshot_wanted(const struct replay *r, uint64_t frame)
-{
-    for (uint32_t i = 0; i < r->options.screenshot_count; i++)
-        if (frame >= r->options.screenshots[i].first && frame <= r->options.screenshots[i].last)
-            return true;
-    return false;
-}
-
 enum lap_status replay_screenshot_write(struct replay *r, uint64_t frame, uint32_t number, VkFormat format,
                                         VkExtent2D extent, const void *pixels)
 {

@@ -8,8 +8,6 @@
 
 #include "replayer/context.h"
 
-bool replay_screenshot_wanted(const struct replay *r, uint64_t frame);
-
 /* number: which swapchain of the present, from 0. Pixels are rows without padding. */
 enum lap_status replay_screenshot_write(struct replay *r, uint64_t frame, uint32_t number, VkFormat format,
                                         VkExtent2D extent, const void *pixels) LAP_MUST_CHECK;

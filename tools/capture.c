@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/frames.h"
 #include "base/version.h"
 #include "tools/launch.h"
 #include "tools/tool.h"
@@ -78,11 +79,14 @@ static bool check_values(const struct options *options)
     static const char *const backings[] = {"auto", "host", "off", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
-    if (options->screenshots &&
-        (!*options->screenshots || strspn(options->screenshots, "0123456789,-") != strlen(options->screenshots))) {
-        fprintf(stderr, PROGRAM ": --screenshot wants frames such as 1,50-60, not '%s'\n", options->screenshots);
+    struct lap_frames frames = {NULL, 0};
+
+    /* The layer would say so, too, but only in a program that runs on. */
+    if (options->screenshots && lap_frames_parse(options->screenshots, &frames) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": --screenshot: %s\n", lap_error_message());
         return false;
     }
+    lap_frames_finish(&frames);
     return (!options->compression || one_of("compression", options->compression, compressions)) &&
            (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
            (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&

@@ -85,7 +85,8 @@ def file_that_is_no_trace(context: Context) -> None:
 @case
 def usage(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
-                    ["capture"], ["capture", "--no-such-option", "--", "true"], ["no-such-verb"]):
+                    ["capture"], ["capture", "--no-such-option", "--", "true"], ["capture", "--screenshot", "5-3", "--", "true"],
+                    ["replay", "--screenshot", "1,", "f"], ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["info", "--help"], ["print", "--help"]):

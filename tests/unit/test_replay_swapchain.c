@@ -196,11 +196,10 @@ static bool grey_picture(const char *folder, const char *name, uint8_t level)
 UNIT_TEST(presents_are_checked_and_pictured)
 {
     char folder[] = "/tmp/test_swapchain.XXXXXX";
-    struct replay_frame_range ranges[] = {{2, 2}, {5, 9}};
+    struct lap_frame_range ranges[] = {{2, 2}, {5, 9}};
     struct replay_options options = {.verify = true,
                                      .present = REPLAY_PRESENT_HEADLESS,
-                                     .screenshots = ranges,
-                                     .screenshot_count = 2,
+                                     .screenshots = {ranges, 2},
                                      .screenshot_dir = folder,
                                      .mismatch_dir = folder};
     struct replay_check_summary summary;

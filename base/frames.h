@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* frames: which frames a user names, counted from 1: "1,50-60". One thread at a time; lists are plain data. */
+#ifndef LAP_BASE_FRAMES_H
+#define LAP_BASE_FRAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct lap_frame_range {
+    uint64_t first, last; /* both belong to it */
+};
+
+struct lap_frames {
+    struct lap_frame_range *ranges; /* as they were written */
+    uint32_t count;
+};
+
+/* One number; *text moves behind it. False for what is no number from 1 on; then *out is as it was. */
+bool lap_frame_parse(const char **text, uint64_t *out);
+
+/* Adds frames to the list (zeroed is empty). LAP_ERROR_ARGUMENT, with a sentence, for what is no list of frames;
+ * LAP_ERROR_MEMORY. After an error the list is as it was. */
+enum lap_status lap_frames_parse(const char *text, struct lap_frames *frames) LAP_MUST_CHECK;
+void lap_frames_finish(struct lap_frames *frames); /* also for a zeroed one */
+
+bool lap_frames_have(const struct lap_frames *frames, uint64_t frame);
+
+#endif
