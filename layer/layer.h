@@ -271,7 +271,7 @@ struct layer_surface {
 struct layer_swapchain {
     struct lap_object object;
     VkSwapchainCreateInfoKHR info; /* pointers cleared */
-    VkImage *images;
+    VkImage *images;               /* these two under the device's verify_mutex */
     uint32_t image_count;
     bool readable; /* images can be copied from */
 };

@@ -97,8 +97,7 @@ static VkImageCreateInfo image_info(const VkSwapchainCreateInfoKHR *info)
     };
 }
 
-/* Records for the images that were not returned before. A query may return only the first few. */
-static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t count, const VkImage *images)
+static void add_new_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t count, const VkImage *images)
 {
     struct layer_swapchain *record = LAYER_GET(dev, VkSwapchainKHR, swapchain);
     VkImage *known;
@@ -120,6 +119,15 @@ static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint3
         record->images[i] = images[i];
     }
     record->image_count = count;
+}
+
+/* Records for the images that were not returned before. A query may return only the first few, and several threads may
+ * ask at once. */
+static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t count, const VkImage *images)
+{
+    pthread_mutex_lock(&dev->verify_mutex);
+    add_new_images(dev, swapchain, count, images);
+    pthread_mutex_unlock(&dev->verify_mutex);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetSwapchainImagesKHR(VkDevice device, VkSwapchainKHR swapchain,

@@ -3,9 +3,13 @@
  * wsi: windows and swapchains as real programs treat them: every present mode, swapchains replaced while they are in
  * use and after a resize, acquiring with a timeout of 0, with a fence, two images at a time that are presented in the
  * other order, two windows in one present, a window that is hidden for a while, images acquired and never presented.
+ * With --ask-together threads ask for the images of a swapchain at the same time, which Debian 12's validation layer
+ * does not survive every time.
  */
 #include "common/target.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #define STAMP 16u /* side of the square that is copied into the picture */
@@ -342,9 +346,84 @@ static void abandon(struct state *state, struct view *view)
     run_frames(state, view, 2);
 }
 
+/* ---- threads ---- */
+
+#define ASKERS 2
+
+struct asker {
+    const struct app *app;
+    atomic_int *waiting;
+    VkSwapchainKHR swapchain;
+    uint32_t count;
+    VkImage images[APP_MAX_IMAGES];
+};
+
+static void *ask(void *argument)
+{
+    struct asker *asker = argument;
+    asker->count = APP_MAX_IMAGES;
+    atomic_fetch_sub(asker->waiting, 1);
+    while (atomic_load(asker->waiting))
+        ;
+    CHECK_VK(vkGetSwapchainImagesKHR(asker->app->device, asker->swapchain, &asker->count, asker->images));
+    return NULL;
+}
+
+/* No host access of vkGetSwapchainImagesKHR needs to be synchronised. */
+static void run_askers(const struct app *app, VkSwapchainKHR swapchain)
+{
+    struct asker askers[ASKERS];
+    pthread_t threads[ASKERS];
+    atomic_int waiting = ASKERS;
+    for (int i = 0; i < ASKERS; i++) {
+        askers[i] = (struct asker){.app = app, .waiting = &waiting, .swapchain = swapchain};
+        CHECK(!pthread_create(&threads[i], NULL, ask, &askers[i]));
+    }
+    for (int i = 0; i < ASKERS; i++) {
+        CHECK(!pthread_join(threads[i], NULL));
+        EXPECT_EQ(app, askers[i].count, askers[0].count);
+        EXPECT_EQ(app, memcmp(askers[i].images, askers[0].images, sizeof askers[0].images), 0);
+    }
+}
+
+static void ask_together(const struct state *state, struct view *view)
+{
+    const struct app *app = state->app;
+    const struct app_swapchain last = view->swapchain;
+    VkSwapchainKHR old = VK_NULL_HANDLE;
+    CHECK_VK(vkDeviceWaitIdle(app->device));
+    app_swapchain_destroy(app, &view->swapchain);
+    for (uint32_t i = 0; i < 100; i++) {
+        VkSurfaceCapabilitiesKHR caps;
+        VkSwapchainCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR};
+        CHECK_VK(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(app->physical, view->window.surface, &caps));
+        create.surface = view->window.surface;
+        create.minImageCount = caps.minImageCount;
+        create.imageFormat = last.format;
+        create.imageExtent = last.extent;
+        create.imageArrayLayers = 1;
+        create.imageUsage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+        create.preTransform = caps.currentTransform;
+        create.compositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR;
+        create.presentMode = VK_PRESENT_MODE_FIFO_KHR;
+        create.oldSwapchain = old;
+        VkSwapchainKHR swapchain;
+        CHECK_VK(vkCreateSwapchainKHR(app->device, &create, NULL, &swapchain));
+        vkDestroySwapchainKHR(app->device, old, NULL);
+        run_askers(app, swapchain);
+        old = swapchain;
+    }
+    vkDestroySwapchainKHR(app->device, old, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const instance_extensions[] = {"VK_KHR_get_surface_capabilities2", NULL};
+    static bool asks_together;
+    static const struct app_option options[] = {
+        {"--ask-together", "several threads ask for a swapchain's images at once", &asks_together, NULL},
+        {0},
+    };
     static const struct app_program program = {
         .name = "wsi",
         .what = "Windows and swapchains: present modes, resizes, two windows, images in any order.",
@@ -352,6 +431,7 @@ int main(int argc, char **argv)
         .can_present = true,
         .presents_by_default = true,
         .instance_extensions = instance_extensions,
+        .options = options,
     };
     struct app app;
     struct state state = {.app = &app};
@@ -375,6 +455,8 @@ int main(int argc, char **argv)
     abandon(&state, &first);
     close_view(&state, &second);
     run_frames(&state, &first, 2);
+    if (asks_together)
+        ask_together(&state, &first);
     close_view(&state, &first);
     destroy_shots(&state);
     return app_finish(&app);

@@ -295,6 +295,21 @@ def screenshots_without_a_place(context: Context) -> None:
 
 
 @case
+def images_of_a_swapchain_have_one_number(context: Context) -> None:
+    """Also where several threads ask for them at once, as tests/apps/wsi does 100 times. (A race: a layer that loses it is not found every time.)"""
+    display()
+    context.capture([app(context, "wsi"), "--ask-together"])
+    asked = [line["args"] for line in context.print_lines() if line["name"] == "vkGetSwapchainImagesKHR"]
+    images: dict[str, set[tuple[str, ...]]] = {}
+    for args in asked:
+        if args["pSwapchainImages"]:
+            images.setdefault(args["swapchain"], set()).add(tuple(args["pSwapchainImages"]))
+    check(len(images) > 100, f"{len(images)} swapchains")
+    several = {name: lists for name, lists in images.items() if len(lists) != 1}
+    check(not several, f"{several}")
+
+
+@case
 def print_is_complete(context: Context) -> None:
     context.capture([app(context, "compute")])
     lines = context.print_lines()
