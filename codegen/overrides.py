@@ -88,6 +88,38 @@ def parse_packet_param(text: str) -> Member:
                   declaration=f"{const or ''}{kind}{star} {name}")
 
 
+def is_met(depends: str, hidden: set[str]) -> bool:
+    """Whether what an extension depends on can be there without the hidden extensions."""
+
+    def term(tokens: list[str]) -> bool:
+        token = tokens.pop(0)
+        if token != "(":
+            return token not in hidden
+        value = chain(tokens)
+        tokens.pop(0)
+        return value
+
+    def chain(tokens: list[str]) -> bool:
+        value = term(tokens)
+        while tokens and tokens[0] != ")":
+            both, right = tokens.pop(0) == "+", term(tokens)
+            value = value and right if both else value or right
+        return value
+
+    tokens = re.findall(r"[()+,]|[^()+,\s]+", depends)
+    return not tokens or chain(tokens)
+
+
+def _hide_dependents(registry: Registry, hidden: dict[str, str]) -> None:
+    """An extension is of no use to a program that is not shown what it depends on."""
+    more = True
+    while more:
+        more = {e.name: e for e in registry.extensions.values() if e.name not in hidden and not is_met(e.depends, set(hidden))}
+        for name, extension in more.items():
+            missing = [n for n in re.findall(r"\w+", extension.depends) if n in hidden]
+            hidden[name] = f"it needs {' and '.join(dict.fromkeys(missing))}"
+
+
 def load(path: str | Path, registry: Registry) -> Overrides:
     path = Path(path)
     check = _Checker(path, registry)
@@ -138,6 +170,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
             for name in registry.extensions:
                 if fnmatchcase(name, pattern):
                     result.hidden_extensions[name] = reason
+    _hide_dependents(registry, result.hidden_extensions)
     for entry in data.get("hidden_feature", []):
         struct = registry.structs.get(entry["struct"])
         reason = check.reason(entry, entry["struct"])

@@ -111,6 +111,7 @@ class Extension:
     guard: str | None
     platform: str | None
     promoted_to: str | None
+    depends: str = ""  # other extensions and versions: + is and, a comma is or, both bind alike; "" for none
     commands: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
 
@@ -349,7 +350,8 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
         platform = element.get("platform")
         guard = platforms.get(platform) if platform else element.get("protect")
         extension = Extension(element.get("name"), int(element.get("number") or 0), element.get("type") or "device", guard,
-                              platform, element.get("promotedto"))
+                              platform, element.get("promotedto"),
+                              element.get("depends") or (element.get("requires") or "").replace(",", "+"))
         registry.extensions[extension.name] = extension
         take(extension.name, guard, extension.number, element, extension)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import re
 import sys
 import tempfile
@@ -140,6 +141,17 @@ class TinyModel(Scratch):
         self.assertEqual(self.tiny.registry.resolve("VkBufferExtraTOY"), "VkBufferExtra")
         self.assertEqual(self.tiny.registry.commands["vkCmdFill"].aliases, ["vkCmdFillTOY"])
 
+    def test_what_needs_a_hidden_extension_is_hidden(self) -> None:
+        extra = '<extension name="VK_TOY_extra" number="4" type="device" supported="vulkan"'
+        for depends, reason in (('depends="VK_TOY_window+VK_VERSION_1_0"', "it needs VK_TOY_window"),
+                                ('requires="VK_TOY_window"', "it needs VK_TOY_window"),
+                                ('depends="(VK_TOY_window,VK_VERSION_1_0)"', None),
+                                ('depends="VK_VERSION_1_0,VK_TOY_window+VK_TOY_window"', "it needs VK_TOY_window"),
+                                ("", None)):
+            with self.subTest(depends):
+                model = self.model(replaced(TINY_XML, extra, f"{extra} {depends}"))
+                self.assertEqual(model.overrides.hidden_extensions.get("VK_TOY_extra"), reason)
+
     def test_dispositions(self) -> None:
         dispositions = self.tiny.overrides.dispositions
         self.assertEqual((dispositions["vkDestroyBuffer"].order, dispositions["vkDestroyBuffer"].when), ("barrier", "entry"))
@@ -246,9 +258,9 @@ reason = "wrong on purpose"
 
 
 class MachineRegistry(unittest.TestCase):
-    """Facts about whichever registry the machine has."""
+    """Facts about the registry that make takes: the machine's, or that of VULKAN_SDK."""
 
-    PATH = Path("/usr/share/vulkan/registry/vk.xml")
+    PATH = Path(os.environ.get("VULKAN_SDK") or "/usr") / "share/vulkan/registry/vk.xml"
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -274,6 +286,20 @@ class MachineRegistry(unittest.TestCase):
 
     def test_every_disposition_has_a_reason(self) -> None:
         self.assertEqual([p.name for p in self.machine.commands if not p.disposition.reason], [])
+
+    def test_no_extension_is_shown_that_needs_a_hidden_one(self) -> None:
+        hidden = set(self.machine.overrides.hidden_extensions)
+        shown = [e for e in self.machine.registry.extensions.values() if e.name not in hidden]
+        self.assertEqual([e.name for e in shown if not overrides_module.is_met(e.depends, hidden)], [])
+
+    def test_features_are_hidden_wherever_they_stand(self) -> None:
+        """A program may ask in the structure of a version, or in the one that the version took over."""
+        registry, hidden = self.machine.registry, {(s, m) for s, m, _ in self.machine.overrides.hidden_features}
+        core = {s.name for s in registry.structs.values() if "VkPhysicalDeviceFeatures2" in s.extends and not s.name.endswith("EXT")}
+        for name, member in hidden:
+            for other in core:
+                if any(m.name == member for m in registry.structs[other].members):
+                    self.assertIn((other, member), hidden, f"{member} of {name}")
 
     def test_documentation_names_every_extension(self) -> None:
         text = importlib.import_module("emit_docs").render(self.machine)
