@@ -158,9 +158,12 @@ static void probe_mapping(struct layer_device *dev, struct layer_backing_machine
 
 void *layer_backing_pages(VkDeviceSize bytes, VkDeviceSize alignment)
 {
-    VkDeviceSize page = (VkDeviceSize)sysconf(_SC_PAGESIZE), spare = alignment > page ? alignment : 0;
+    VkDeviceSize page = (VkDeviceSize)sysconf(_SC_PAGESIZE), huge = page / sizeof(uint64_t) * page, spare;
     unsigned char *begin, *pages;
 
+    if (bytes >= huge && alignment < huge)
+        alignment = huge;
+    spare = alignment > page ? alignment : 0;
     if (!bytes || bytes > SIZE_MAX - spare)
         return NULL;
     begin = mmap(NULL, (size_t)(bytes + spare), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -175,6 +178,8 @@ void *layer_backing_pages(VkDeviceSize bytes, VkDeviceSize alignment)
         munmap(pages + bytes, (size_t)spare - head);
     }
     madvise(pages, (size_t)bytes, MADV_WIPEONFORK);
+    /* Devices have all of them anyway. Fewer are imported faster, and a watch has fewer to look at. */
+    madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
     return pages;
 }
 

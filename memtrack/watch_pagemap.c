@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's own record of writes. A userfaultfd in WP_ASYNC mode write-protects pages; the first store to one, also
- * one by a system call, makes it writable again inside the fault and leaves it marked. PAGEMAP_SCAN then finds the
- * marked pages and protects them again in one step, which is atomic for each page.
+ * The kernel's own record of writes. A userfaultfd in WP_ASYNC mode lets PAGEMAP_SCAN write-protect pages; the first
+ * store to one, also one by a system call, makes it writable again inside the fault. PAGEMAP_SCAN then finds the pages
+ * that are not protected and protects them again in one step, which is atomic for each page. A page of plain memory
+ * (base/address_space.h) without storage is left as it is: a store gives it storage, and no protection.
+ *
+ * What a page table covers (2 MiB on most machines) is a granule. A granule without a table, or in one huge page, costs
+ * a scan next to nothing. The kernel has a short way of scanning a table, which takes pages without storage for
+ * written ones, and a long way, in which they can be left out: the short one is used for granules that have storage
+ * nearly everywhere (dense), the long one for all others.
  *
  * One userfaultfd and one open pagemap a process, from the first arm on until the last tracker is gone.
  */
@@ -20,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/address_space.h"
 #include "memtrack/watch_region.h"
 
 /* ---- the kernel's interface, for headers that are older than Linux 6.7 ---- */
@@ -29,9 +36,6 @@
 #endif
 #ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
 #define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
-#endif
-#ifndef UFFD_FEATURE_WP_UNPOPULATED
-#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
 #endif
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
@@ -49,8 +53,10 @@ struct scan_argument {
 #define SCAN_WP_MATCHING 1u  /* PM_SCAN_WP_MATCHING */
 #define SCAN_CHECK_ASYNC 2u  /* PM_SCAN_CHECK_WPASYNC: an error where the range is not watched */
 #define CATEGORY_WRITTEN 2u  /* PAGE_IS_WRITTEN */
-#define CATEGORY_HUGE    64u /* PAGE_IS_HUGE */
+#define CATEGORY_STORAGE 24u /* PAGE_IS_PRESENT or PAGE_IS_SWAPPED */
 #define RUNS_A_CALL      256u
+
+#define DENSE            UINT16_MAX /* of lap_watch_region.counts */
 
 struct files {
     int fault, pagemap; /* -1: not open */
@@ -89,9 +95,7 @@ static void close_files(struct files *f)
 
 static enum lap_status open_files(struct files *f)
 {
-    struct uffdio_api api = {.api = UFFD_API,
-                             .features =
-                                 UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
     int error;
     f->fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
     if (f->fault < 0)
@@ -149,30 +153,115 @@ static int scan_step(const struct files *f, struct scan_argument *argument, stru
     return count;
 }
 
-/* The kernel protects a whole huge page at once, and would report all of it for each byte. Protecting one page of it
- * splits it. */
-static void split_huge_pages(const struct files *f, uint64_t begin, uint64_t end)
+/* ---- granules ---- */
+
+static uint64_t granule_bytes(void)
 {
-    uint64_t page = lap_watch_page_bytes(), huge = page / sizeof(uint64_t) * page, at = begin;
+    uint64_t page = lap_watch_page_bytes();
+    return page / sizeof(uint64_t) * page;
+}
+
+struct granules {
+    uint16_t *counts; /* of the region, from the granule on where it begins; NULL: none is told from the others */
+    bool plain;
+    uint64_t begin, end, bytes, pages;
+};
+
+static struct granules granules_of(const struct lap_watch_region *region)
+{
+    uint64_t bytes = granule_bytes();
+    return (struct granules){region->counts,
+                             region->plain,
+                             lap_watch_page_floor(region->node.begin, bytes),
+                             lap_watch_page_ceil(region->node.end, bytes),
+                             bytes,
+                             bytes / lap_watch_page_bytes()};
+}
+
+static uint64_t pages_with_storage(const struct files *f, uint64_t begin, uint64_t end)
+{
+    uint64_t page = lap_watch_page_bytes(), pages = 0;
     struct scanned_run runs[RUNS_A_CALL];
-    struct scan_argument argument = {.category_mask = CATEGORY_HUGE, .return_mask = CATEGORY_HUGE};
-    while (at < end) {
-        int count = scan_step(f, &argument, runs, &at, end);
-        if (count < 0)
-            return; /* as it is, then: more is reported than need be */
+    struct scan_argument argument = {.category_anyof_mask = CATEGORY_STORAGE, .return_mask = CATEGORY_STORAGE};
+    while (begin < end) {
+        int count = scan_step(f, &argument, runs, &begin, end);
         for (int i = 0; i < count; i++)
-            for (uint64_t first = runs[i].start; first < runs[i].end; first = (first / huge + 1) * huge)
-                protect(f, first, first + page);
+            pages += (runs[i].end - runs[i].start) / page;
+        if (count < 0)
+            return 0;
+    }
+    return pages;
+}
+
+/* The long way found these pages written. A granule where that was so for as many as it has is looked at: it may be
+ * dense by now. */
+static void count_written(const struct files *f, const struct granules *g, uint64_t begin, uint64_t end)
+{
+    uint64_t page = lap_watch_page_bytes();
+    while (g->counts && begin < end) {
+        uint64_t granule = lap_watch_page_floor(begin, g->bytes);
+        uint64_t stop = end < granule + g->bytes ? end : granule + g->bytes;
+        uint16_t *counter = &g->counts[(granule - g->begin) / g->bytes];
+        uint64_t sum = *counter + (stop - begin) / page;
+        *counter = sum < g->pages ? (uint16_t)sum : 0;
+        if (sum >= g->pages && pages_with_storage(f, granule, granule + g->bytes) >= g->pages - g->pages / 8)
+            *counter = DENSE;
+        begin = stop;
     }
 }
 
-static int watch_pages(const struct files *f, uint64_t begin, uint64_t end)
+/* The end of the run of granules that are like the one where `begin` lies. */
+static uint64_t like_granules(const struct granules *g, uint64_t begin, uint64_t end, bool *out_dense)
+{
+    uint64_t at = lap_watch_page_floor(begin, g->bytes);
+    if (!g->counts) {
+        *out_dense = !g->plain;
+        return end;
+    }
+    *out_dense = g->counts[(at - g->begin) / g->bytes] == DENSE;
+    do
+        at += g->bytes;
+    while (at < end && (g->counts[(at - g->begin) / g->bytes] == DENSE) == *out_dense);
+    return at < end ? at : end;
+}
+
+/* Finds what was written in [*at, end) and protects it again. *at is moved as far as that was done. */
+static int scan_written(const struct files *f, const struct granules *g, uint64_t *at, uint64_t end,
+                        void (*found)(void *context, uint64_t begin, uint64_t end), void *context)
+{
+    struct scanned_run runs[RUNS_A_CALL];
+    struct scan_argument argument = {.flags = SCAN_WP_MATCHING | SCAN_CHECK_ASYNC,
+                                     .category_mask = CATEGORY_WRITTEN,
+                                     .return_mask = CATEGORY_WRITTEN};
+    while (*at < end) {
+        bool dense;
+        uint64_t stop = like_granules(g, *at, end, &dense);
+        argument.category_anyof_mask = dense ? 0 : CATEGORY_STORAGE;
+        while (*at < stop) {
+            int count = scan_step(f, &argument, runs, at, stop);
+            if (count < 0)
+                return -1;
+            for (int i = 0; i < count; i++) {
+                if (!dense)
+                    count_written(f, g, runs[i].start, runs[i].end);
+                found(context, runs[i].start, runs[i].end);
+            }
+        }
+    }
+    return 0;
+}
+
+static void ignore_run(void *context, uint64_t begin, uint64_t end) {}
+
+/* Pages of files and shared memory lose what says that they were stored to when the kernel takes them out of the page
+ * table. Where they are protected before they are in it, it leaves a mark in their place, and that way is kept. */
+static int watch_pages(const struct files *f, const struct granules *g, uint64_t begin, uint64_t end)
 {
     struct uffdio_register argument = {.range = {begin, end - begin}, .mode = UFFDIO_REGISTER_MODE_WP};
+    uint64_t at = begin;
     if (ioctl(f->fault, UFFDIO_REGISTER, &argument) != 0)
         return -1;
-    split_huge_pages(f, begin, end);
-    if (protect(f, begin, end) != 0) {
+    if ((g->plain ? scan_written(f, g, &at, end, ignore_run, NULL) : protect(f, begin, end)) != 0) {
         int error = errno;
         unregister(f, begin, end);
         errno = error;
@@ -183,42 +272,62 @@ static int watch_pages(const struct files *f, uint64_t begin, uint64_t end)
 
 /* ---- the probe ---- */
 
-static bool finds(const struct files *f, uint64_t begin, uint64_t end, uint64_t page_begin, uint64_t page_end)
+struct expected {
+    uint64_t begin, end; /* pages that should be found; empty: none */
+    bool wrong;
+};
+
+static void check_run(void *context, uint64_t begin, uint64_t end)
 {
-    struct scanned_run runs[RUNS_A_CALL];
-    struct scan_argument argument = {.flags = SCAN_WP_MATCHING | SCAN_CHECK_ASYNC,
-                                     .category_mask = CATEGORY_WRITTEN,
-                                     .return_mask = CATEGORY_WRITTEN};
-    int count = scan_step(f, &argument, runs, &begin, end);
-    if (page_begin == page_end)
-        return count == 0;
-    return count == 1 && runs[0].start == page_begin && runs[0].end == page_end;
+    struct expected *expected = context;
+    if (begin != expected->begin || end != expected->end)
+        expected->wrong = true;
+    expected->begin = expected->end;
 }
 
-static enum lap_status try_scratch(const struct files *f, unsigned char *scratch, uint64_t page)
+static bool finds(const struct files *f, const struct granules *g, uint64_t begin, uint64_t end, uint64_t page_begin,
+                  uint64_t page_end)
+{
+    struct expected expected = {page_begin, page_end, false};
+    return scan_written(f, g, &begin, end, check_run, &expected) == 0 && !expected.wrong &&
+           expected.begin == expected.end;
+}
+
+/* Of the first page, which has storage, the third, to which only a system call stores, and the others. */
+static enum lap_status try_stores(const struct files *f, const struct granules *g, unsigned char *scratch,
+                                  uint64_t page)
 {
     uint64_t begin = (uintptr_t)scratch, end = begin + 4 * page;
     volatile unsigned char *bytes = scratch;
     int fds[2];
     bool read_seen;
-    bytes[0] = 1; /* one page has storage, the others don't */
-    if (watch_pages(f, begin, end) != 0)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "memory can't be watched: %s", strerror(errno));
-    if (!finds(f, begin, end, 0, 0))
+    if (!finds(f, g, begin, end, 0, 0))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "PAGEMAP_SCAN does not work: %s", strerror(errno));
     bytes[page] = 1;
-    if (!finds(f, begin, end, begin + page, begin + 2 * page) || !finds(f, begin, end, 0, 0))
+    if (!finds(f, g, begin, end, begin + page, begin + 2 * page) || !finds(f, g, begin, end, 0, 0))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "a write was not seen");
     bytes[0] = bytes[page - 1];
-    if (!finds(f, begin, end, begin, begin + page))
+    if (!finds(f, g, begin, end, begin, begin + page))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "a write to a page that was used before was not seen");
     if (pipe2(fds, O_CLOEXEC) != 0)
         return LAP_OK; /* out of descriptors: what can't be tried here is tried by the program */
     read_seen = write(fds[1], "x", 1) == 1 && read(fds[0], scratch + 2 * page, 1) == 1 &&
-                finds(f, begin, end, begin + 2 * page, begin + 3 * page);
+                finds(f, g, begin, end, begin + 2 * page, begin + 3 * page);
     close(fds[0]);
     close(fds[1]);
     return read_seen ? LAP_OK : lap_fail(LAP_ERROR_UNSUPPORTED, "a write by a system call was not seen");
+}
+
+static enum lap_status try_scratch(const struct files *f, unsigned char *scratch, uint64_t page)
+{
+    const struct granules the_long_way = {.plain = true}, the_short_way = {.plain = false};
+    enum lap_status status;
+    *(volatile unsigned char *)scratch = 1; /* one page has storage, the others don't */
+    if (watch_pages(f, &the_long_way, (uintptr_t)scratch, (uintptr_t)scratch + 4 * page) != 0 ||
+        watch_pages(f, &the_short_way, (uintptr_t)scratch + 4 * page, (uintptr_t)scratch + 8 * page) != 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "memory can't be watched: %s", strerror(errno));
+    status = try_stores(f, &the_long_way, scratch, page);
+    return status == LAP_OK ? try_stores(f, &the_short_way, scratch + 4 * page, page) : status;
 }
 
 static enum lap_status probe(void)
@@ -229,12 +338,12 @@ static enum lap_status probe(void)
     void *scratch;
     if (status != LAP_OK)
         return status;
-    scratch = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    scratch = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (scratch == MAP_FAILED) {
         status = lap_fail(LAP_ERROR_MEMORY, "no page to try it on");
     } else {
         status = try_scratch(&f, scratch, page);
-        munmap(scratch, 4 * page);
+        munmap(scratch, 8 * page);
     }
     close_files(&f);
     return status;
@@ -306,6 +415,7 @@ static void disown(const struct lap_watch_region *region, uint64_t stop)
 static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, void **out_region)
 {
     struct lap_watch_region *region;
+    struct granules granules;
     enum lap_status status = LAP_OK;
     uint64_t page = lap_watch_page_bytes(), at, end, from, to;
     if (is_child())
@@ -313,13 +423,18 @@ static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, voi
     region = lap_watch_region_create(begin, bytes);
     if (!region)
         return LAP_ERROR_MEMORY;
+    region->plain = lap_memory_is_plain(begin, bytes);
+    granules = granules_of(region);
+    if (region->plain) /* without them every scan goes the long way */
+        granules.counts = region->counts =
+            calloc((size_t)((granules.end - granules.begin) / granules.bytes), sizeof(*region->counts));
     pthread_mutex_lock(&mutex);
     if (files.fault < 0)
         status = open_files(&files);
     at = lap_watch_page_floor(region->node.begin, page);
     end = lap_watch_page_ceil(region->node.end, page);
     while (status == LAP_OK && lap_watch_region_own_pages(&regions, &at, end, &from, &to))
-        if (watch_pages(&files, from, to) != 0) {
+        if (watch_pages(&files, &granules, from, to) != 0) {
             status = lap_fail(LAP_ERROR_UNSUPPORTED, "the kernel can't watch this memory: %s", strerror(errno));
             disown(region, from);
         }
@@ -335,15 +450,25 @@ static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, voi
 
 static void ignore(void *context, const void *begin, size_t bytes) {}
 
+struct taking {
+    struct lap_watch_region *region;
+    lap_watch_report_fn report;
+    void *report_context;
+};
+
+static void report_run(void *context, uint64_t begin, uint64_t end)
+{
+    const struct taking *taking = context;
+    lap_watch_region_found(&regions, taking->region, begin, end, taking->report, taking->report_context);
+}
+
 static enum lap_status pagemap_take(void *armed, const void *begin, size_t bytes, lap_watch_report_fn report,
                                     void *report_context)
 {
     struct lap_watch_region *region = armed;
+    struct granules granules = granules_of(region);
+    struct taking taking = {region, report, report_context};
     uint64_t page = lap_watch_page_bytes(), first = (uintptr_t)begin, end = first + bytes, at;
-    struct scanned_run runs[RUNS_A_CALL];
-    struct scan_argument argument = {.flags = SCAN_WP_MATCHING | SCAN_CHECK_ASYNC,
-                                     .category_mask = CATEGORY_WRITTEN,
-                                     .return_mask = CATEGORY_WRITTEN};
     enum lap_status status = LAP_OK;
     if (lap_watch_region_inherited(region))
         return refuse_child();
@@ -351,16 +476,10 @@ static enum lap_status pagemap_take(void *armed, const void *begin, size_t bytes
     lap_watch_region_left(region, first, end, report, report_context);
     at = lap_watch_page_floor(first, page);
     end = lap_watch_page_ceil(end, page);
-    while (at < end) {
-        int count = scan_step(&files, &argument, runs, &at, end);
-        if (count < 0) {
-            /* What was taken before it failed is not known: it may have been written, for all that lies there. */
-            lap_watch_region_found(&regions, region, at, end, ignore, NULL);
-            status = lap_fail(LAP_ERROR_IO, "PAGEMAP_SCAN: %s", strerror(errno));
-            break;
-        }
-        for (int i = 0; i < count; i++)
-            lap_watch_region_found(&regions, region, runs[i].start, runs[i].end, report, report_context);
+    if (scan_written(&files, &granules, &at, end, report_run, &taking) != 0) {
+        /* What was taken before it failed is not known: it may have been written, for all that lies there. */
+        status = lap_fail(LAP_ERROR_IO, "PAGEMAP_SCAN: %s", strerror(errno));
+        lap_watch_region_found(&regions, region, at, end, ignore, NULL);
     }
     pthread_mutex_unlock(&mutex);
     return status;

@@ -19,8 +19,10 @@ struct lap_watch_region *lap_watch_region_create(const void *begin, size_t bytes
 
 void lap_watch_region_destroy(struct lap_watch_region *region)
 {
-    if (region)
-        lap_interval_finish(&region->taken);
+    if (!region)
+        return;
+    lap_interval_finish(&region->taken);
+    free(region->counts);
     free(region);
 }
 

@@ -19,6 +19,8 @@ struct lap_watch_region {
     struct lap_interval taken; /* found by a take() of another region in the same page */
     int process;               /* a child of fork() has a copy, and nothing is watched there */
     bool all;                  /* there was no memory for it: all of the region may have been written */
+    bool plain;                /* pages without storage hold zeroes, and nobody stores to them but through the region */
+    uint16_t *counts;          /* the back end's own; freed with the region */
 };
 
 struct lap_watch_regions {

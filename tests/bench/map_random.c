@@ -5,7 +5,7 @@
  */
 #include "common/bench.h"
 
-static uint32_t size_mib = 256, writes = 64;
+static uint32_t size_mib = 256, used_mib, writes = 64;
 static bool check;
 
 static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes, uint64_t *seed)
@@ -43,16 +43,19 @@ static void check_content(const struct app *app, const struct app_buffer *buffer
 
 int main(int argc, char **argv)
 {
-    static const struct app_option options[] = {{"--size-mib", "size of the map", NULL, &size_mib},
-                                                {"--writes", "writes a frame", NULL, &writes},
-                                                {"--check", "look at the whole map in the end", &check, NULL},
-                                                {0}};
+    static const struct app_option options[] = {
+        {"--size-mib", "size of the map", NULL, &size_mib},
+        {"--used-mib", "the program writes to these first MiB and never to the rest (0: to all)", NULL, &used_mib},
+        {"--writes", "writes a frame", NULL, &writes},
+        {"--check", "look at the whole map in the end", &check, NULL},
+        {0}};
     static const struct app_program program = {
         .name = "map_random", .what = "Few small writes into a large map.", .frames = 100, .options = options};
     struct app app;
     struct app_buffer buffer;
     struct bench_reader reader;
     struct bench bench = {.app = &app};
+    VkDeviceSize used;
     uint64_t seed = 88172645463325252u;
 
     app_init(&app, argc, argv, &program);
@@ -61,11 +64,12 @@ int main(int argc, char **argv)
                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
     if (!buffer.coherent)
         app_skip(&app, "no coherent memory");
-    bench_fill_pages(buffer.mapped, buffer.size);
+    used = used_mib && used_mib < size_mib ? used_mib * MIB : buffer.size;
+    bench_fill_pages(buffer.mapped, used);
     bench_reader_create(&app, &reader, buffer.buffer, buffer.size);
     while (bench.frame < bench_frames(&bench)) {
         bench_frame_begin(&bench);
-        write_some(&bench, buffer.mapped, buffer.size, &seed);
+        write_some(&bench, buffer.mapped, used, &seed);
         bench_submit_wait(&bench, reader.commands, reader.fence);
         bench_frame_end(&bench);
     }

@@ -167,8 +167,12 @@ def map_random(mib: int, frames: int) -> Workload:
                     [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=frames)
 
 
+MAP_SAME = Workload("map-same-2048", "the same writes as map-random-64 in a map of 2 GiB of which the program uses 64 MiB",
+                    ["map_random", "--size-mib", "2048", "--used-mib", "64"], ["--size-mib", "64", "--used-mib", "16"],
+                    [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=200)
+
 MEMORY_WORKLOADS = [
-    map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40),
+    map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40), MAP_SAME,
     Workload("stream", "64 MiB rewritten and copied each frame", ["stream"], ["--size-mib", "8"],
              [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submit", unit="ms"),
               time_of("the program's stores", "write", unit="ms"),

@@ -2,6 +2,7 @@
 /* The tracker and its write watches. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/userfaultfd.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -411,6 +412,115 @@ RULE(huge_pages_are_watched_by_the_page)
     lap_memtrack_destroy(&tracker);
     munmap(block, 3 * huge);
 }
+
+/* ---- memory with little or no storage ---- */
+
+static uint64_t page_table_bytes(void)
+{
+    char line[128];
+    uint64_t kib = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof(line), status))
+        if (sscanf(line, "VmPTE: %" SCNu64, &kib) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return kib << 10;
+}
+
+static struct lap_mem *watched_map(unsigned char *memory, size_t bytes, struct lap_memobj **out_object)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_PAGEMAP};
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    CHECK_EQ_INT(lap_mem_create(tracker, bytes, COHERENT | LAP_MEM_FRESH, &mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, NULL, bytes, true, out_object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(*out_object, 0, mem, 0, bytes), LAP_OK);
+    CHECK_EQ_INT(lap_mem_map(mem, memory, 0, bytes), LAP_OK);
+    return mem;
+}
+
+static enum lap_status count_bytes(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)
+{
+    *(uint64_t *)context += bytes;
+    return LAP_OK;
+}
+
+static uint64_t collected(void)
+{
+    uint64_t bytes = 0;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, count_bytes, &bytes, &stats), LAP_OK);
+    return bytes;
+}
+
+UNIT_TEST(memory_without_storage_gets_none_by_being_watched)
+{
+    const size_t bytes = (size_t)256 << 20, step = (size_t)4 << 20;
+    const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap");
+    struct lap_memobj *object;
+    if (missing)
+        SKIP(missing);
+    unsigned char *memory = anonymous(bytes);
+    CHECK(madvise(memory, bytes, MADV_NOHUGEPAGE) == 0 || errno == EINVAL);
+    uint64_t tables = page_table_bytes(), resident = resident_bytes();
+    watched_map(memory, bytes, &object);
+    CHECK_EQ_U64(collected(), 0);
+    CHECK(page_table_bytes() - tables < (size_t)128 << 10); /* of 512 KiB for all of it */
+    CHECK(resident_bytes() - resident < (size_t)1 << 20);
+    for (size_t at = 0; at < bytes; at += step)
+        memory[at + PAGE] = 1;
+    CHECK_EQ_U64(collected(), bytes / step);
+    CHECK_EQ_U64(stats.scanned_bytes, bytes / step * PAGE); /* and not the neighbours, which have a page table now */
+    CHECK_EQ_U64(collected(), 0);
+    CHECK_EQ_U64(stats.scanned_bytes, 0);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, bytes);
+}
+
+/* From empty over half full to full, in any order, and then some pages again and again. */
+UNIT_TEST(memory_that_fills_up_is_watched_by_the_page)
+{
+    const size_t count = 3 * 512, bytes = count * PAGE;
+    const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap");
+    struct lap_memobj *object;
+    if (missing)
+        SKIP(missing);
+    unsigned char *memory = anonymous(bytes);
+    CHECK(madvise(memory, bytes, MADV_NOHUGEPAGE) == 0 || errno == EINVAL);
+    watched_map(memory, bytes, &object);
+    for (size_t i = 0; i < 4 * count; i++) {
+        size_t at = i * 577 % count * PAGE;
+        memory[at + i % PAGE]++;
+        CHECK_EQ_U64(collected(), 1);
+        if (i >= count) /* before, a few pages may be reported that have no storage */
+            CHECK_EQ_U64(stats.scanned_bytes, PAGE);
+        CHECK(stats.scanned_bytes <= 512 * PAGE);
+    }
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, bytes);
+}
+
+/* The kernel takes a page of a file out of the page table when it likes; what was stored to it is in the file. */
+UNIT_TEST(a_page_of_a_file_that_is_taken_away_was_stored_to)
+{
+    const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap");
+    struct lap_memobj *object;
+    int file = memfd_create("watched", MFD_CLOEXEC);
+    if (missing)
+        SKIP(missing);
+    CHECK(file >= 0 && ftruncate(file, PAGES * PAGE) == 0);
+    unsigned char *memory = pages_of(MAP_SHARED, file, PAGES * PAGE);
+    watched_map(memory, PAGES * PAGE, &object);
+    memory[3 * PAGE] = 1;
+    memory[5 * PAGE] = 2;
+    CHECK(madvise(memory, PAGES * PAGE, MADV_DONTNEED) == 0);
+    CHECK_EQ_U64(collected(), 2);
+    CHECK_EQ_U64(collected(), 0);
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+    close(file);
+}
+
+/* ---- memory that can't be watched ---- */
 
 /* Another userfaultfd, the program's own, has the pages. False: it can't be had here. */
 static bool register_elsewhere(int fault, unsigned char *memory, size_t bytes)
