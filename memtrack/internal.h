@@ -37,6 +37,8 @@ struct lap_memtrack {
     enum lap_status failed; /* latched: something was not tracked, so nothing can be trusted from here on */
     struct lap_page_pool shadow_pages;
     struct lap_mem *mems;
+    struct lap_mem *views;       /* imports; not in mems */
+    struct lap_tree_node *pages; /* the parts that imports lie in: lap_mem.in_pages, disjoint */
     struct lap_memobj *objects;
     struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */
     struct lap_collect_stats since;                  /* what flushes and unmaps found since the last collect */
@@ -46,7 +48,7 @@ struct lap_memtrack {
 
 struct lap_mem {
     struct lap_memtrack *tracker;
-    struct lap_mem *previous, *next; /* in tracker->mems */
+    struct lap_mem *previous, *next; /* in tracker->mems or tracker->views */
     uint64_t bytes;
     uint32_t flags;
     struct lap_shadow shadow;
@@ -66,6 +68,11 @@ struct lap_mem {
     uint64_t map_begin, map_end;
     const struct lap_watch_ops *watch; /* of this mapping */
     void *region;
+    /* Of views and parts only, see pages.c: */
+    bool is_view;                  /* has no bytes of its own: those of the parts that lie at its addresses */
+    uint64_t address;              /* of offset 0 */
+    struct lap_tree_node in_pages; /* of a part: the addresses of what is mapped */
+    uint32_t users;                /* of a part: how many views lie over it, each over all of it */
 };
 
 struct lap_memobj {
@@ -83,7 +90,9 @@ struct lap_memobj {
 struct lap_piece {
     struct lap_tree_node in_mem, in_object;
     struct lap_mem *mem;
+    const struct lap_mem *view; /* that the program named, when mem is a part of it; NULL: it named mem */
     struct lap_memobj *object;
+    struct lap_piece *next; /* of those that are being made or destroyed */
 };
 
 #define LAP_PIECE_OF_MEM(node)    ((struct lap_piece *)(void *)((char *)(node)-offsetof(struct lap_piece, in_mem)))
@@ -125,9 +134,33 @@ void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* What differs from the shadow counts as written by the host, whatever the watch says. */
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 
+/* memory.c */
+/* Arms the watch of what is mapped now, and reads what has to be known. */
+void lap_mem_watch(struct lap_mem *mem);
+/* From now on all of the mapping is compared: others write it too, which no watch sees. */
+void lap_mem_compare_always(struct lap_mem *mem);
+/* Enters a new memory, which the caller fills in; and ends one, with the pieces in it. */
+struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags);
+void lap_mem_remove(struct lap_mem *mem);
+
+/* pages.c. A part of what a view shows: [begin, end) of mem. */
+struct lap_part {
+    struct lap_mem *mem;
+    uint64_t begin, end;
+};
+/* The first part in [*at, end) of the view; *at is moved behind it. A memory that is no view is its own only part.
+ * False: there is none. */
+bool lap_mem_next_part(struct lap_mem *mem, uint64_t *at, uint64_t end, struct lap_part *out);
+void lap_view_remove(struct lap_mem *view); /* with the objects that were bound through it */
+/* What has to be added to an offset in piece->mem to get the one in the memory that the program named, or in `view`. */
+uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *view);
+
 /* object.c */
 void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
 void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
+/* Enters a piece that the caller allocated. */
+void lap_piece_set(struct lap_piece *piece, struct lap_memobj *object, uint64_t object_begin,
+                   const struct lap_mem *view, struct lap_mem *mem, uint64_t begin, uint64_t bytes);
 void lap_piece_destroy(struct lap_piece *piece); /* takes it out of both trees; pending is the caller's business */
 
 #endif

@@ -5,24 +5,54 @@
 
 #include "memtrack/internal.h"
 
-enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out)
+struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags)
 {
     struct lap_mem *mem = calloc(1, sizeof(*mem));
-    *out = NULL;
     if (!mem)
-        return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a device memory");
+        return NULL;
     mem->tracker = tracker;
     mem->bytes = bytes;
     mem->flags = flags;
     lap_shadow_init(&mem->shadow, bytes, &tracker->shadow_pages);
-    lap_memtrack_lock(tracker);
     mem->next = tracker->mems;
     if (mem->next)
         mem->next->previous = mem;
     tracker->mems = mem;
+    return mem;
+}
+
+enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags, struct lap_mem **out)
+{
+    lap_memtrack_lock(tracker);
+    *out = lap_mem_add(tracker, bytes, flags);
     lap_memtrack_unlock(tracker);
-    *out = mem;
-    return LAP_OK;
+    return *out ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a device memory");
+}
+
+void lap_mem_remove(struct lap_mem *mem)
+{
+    while (mem->pieces) {
+        struct lap_piece *piece = LAP_PIECE_OF_MEM(mem->pieces);
+        lap_memobj_drop_pending(piece->object, piece->in_object.begin, piece->in_object.end);
+        lap_piece_destroy(piece);
+    }
+    if (mem->mapped) /* freeing unmaps; what was written is of no use to anybody any more */
+        mem->watch->disarm(mem->region);
+    if (mem->previous)
+        mem->previous->next = mem->next;
+    else
+        mem->tracker->mems = mem->next;
+    if (mem->next)
+        mem->next->previous = mem->previous;
+    lap_shadow_finish(&mem->shadow);
+    lap_interval_finish(&mem->written);
+    lap_interval_finish(&mem->device);
+    lap_interval_finish(&mem->unread);
+    lap_interval_finish(&mem->seen);
+    lap_interval_finish(&mem->busy);
+    lap_interval_finish(&mem->candidates);
+    lap_interval_finish(&mem->todo);
+    free(mem);
 }
 
 void lap_mem_destroy(struct lap_mem **mem)
@@ -33,29 +63,11 @@ void lap_mem_destroy(struct lap_mem **mem)
         return;
     tracker = old->tracker;
     lap_memtrack_lock(tracker);
-    while (old->pieces) {
-        struct lap_piece *piece = LAP_PIECE_OF_MEM(old->pieces);
-        lap_memobj_drop_pending(piece->object, piece->in_object.begin, piece->in_object.end);
-        lap_piece_destroy(piece);
-    }
-    if (old->mapped) /* freeing unmaps; what was written is of no use to anybody any more */
-        old->watch->disarm(old->region);
-    if (old->previous)
-        old->previous->next = old->next;
+    if (old->is_view)
+        lap_view_remove(old);
     else
-        tracker->mems = old->next;
-    if (old->next)
-        old->next->previous = old->previous;
-    lap_shadow_finish(&old->shadow);
+        lap_mem_remove(old);
     lap_memtrack_unlock(tracker);
-    lap_interval_finish(&old->written);
-    lap_interval_finish(&old->device);
-    lap_interval_finish(&old->unread);
-    lap_interval_finish(&old->seen);
-    lap_interval_finish(&old->busy);
-    lap_interval_finish(&old->candidates);
-    lap_interval_finish(&old->todo);
-    free(old);
     *mem = NULL;
 }
 
@@ -122,27 +134,36 @@ static void take_least_baseline(struct lap_mem *mem)
         lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, read_piece, mem);
 }
 
+static enum lap_status others_write(void)
+{
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "its pages are shared, or not plain memory: others may write them");
+}
+
 static enum lap_status arm(struct lap_mem *mem)
 {
     const struct lap_memtrack *tracker = mem->tracker;
     mem->watch = tracker->watch;
     mem->region = NULL;
     if (mem->flags & LAP_MEM_SHARED && mem->watch->exact)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "its pages are shared, or not plain memory: others may write them");
+        return others_write();
     return mem->watch->arm(tracker->watch_context, mem->pointer, (size_t)(mem->map_end - mem->map_begin), &mem->region);
+}
+
+static void count_compared(struct lap_memtrack *tracker)
+{
+    if (tracker->watch_counts.compared++ > 0)
+        return;
+    snprintf(tracker->compared_reason, sizeof(tracker->compared_reason), "%s", lap_error_message());
+    lap_log(tracker->log, LAP_LOG_INFO, "a mapping is compared: %s", tracker->compared_reason);
 }
 
 /* Watched first, read second: a write in between is in the baseline and reported. The program has not got its pointer
  * yet, but memory that was imported has other users. */
-static void watch_mapping(struct lap_mem *mem)
+void lap_mem_watch(struct lap_mem *mem)
 {
-    struct lap_memtrack *tracker = mem->tracker;
-    tracker->watch_counts.mappings++;
+    mem->tracker->watch_counts.mappings++;
     if (arm(mem) < 0) {
-        if (tracker->watch_counts.compared++ == 0) {
-            snprintf(tracker->compared_reason, sizeof(tracker->compared_reason), "%s", lap_error_message());
-            lap_log(tracker->log, LAP_LOG_INFO, "a mapping is compared: %s", tracker->compared_reason);
-        }
+        count_compared(mem->tracker);
         mem->watch = &lap_watch_compare;
         mem->region = NULL;
     }
@@ -154,6 +175,18 @@ static void watch_mapping(struct lap_mem *mem)
         mem->device_anywhere = false;
 }
 
+void lap_mem_compare_always(struct lap_mem *mem)
+{
+    mem->flags |= LAP_MEM_SHARED;
+    if (!mem->mapped || !mem->watch->exact)
+        return;
+    mem->watch->disarm(mem->region);
+    mem->region = NULL;
+    mem->watch = &lap_watch_compare;
+    if (others_write() < 0)
+        count_compared(mem->tracker);
+}
+
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes)
 {
     struct lap_memtrack *tracker = mem->tracker;
@@ -163,7 +196,7 @@ enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset,
     if (bytes > mem->bytes - offset)
         bytes = mem->bytes - offset;
     lap_memtrack_lock(tracker);
-    if (mem->mapped) {
+    if (mem->mapped || mem->is_view) {
         status = lap_fail(LAP_ERROR_ARGUMENT, "the memory is mapped already");
         goto out;
     }
@@ -171,7 +204,7 @@ enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset,
     mem->pointer = pointer;
     mem->map_begin = offset;
     mem->map_end = offset + bytes;
-    watch_mapping(mem);
+    lap_mem_watch(mem);
     if (tracker->failed != LAP_OK) {
         mem->watch->disarm(mem->region);
         mem->mapped = false;
@@ -229,7 +262,7 @@ bool lap_mem_mapped(const struct lap_mem *mem)
 {
     bool mapped;
     lap_memtrack_lock(mem->tracker);
-    mapped = mem->mapped;
+    mapped = mem->mapped || mem->is_view;
     lap_memtrack_unlock(mem->tracker);
     return mapped;
 }
@@ -246,35 +279,50 @@ static bool clip_to_mapping(const struct lap_mem *mem, uint64_t offset, uint64_t
     return *out_begin < *out_end;
 }
 
+static void flush_part(const struct lap_part *part, uint64_t begin, uint64_t end)
+{
+    struct lap_mem *mem = part->mem;
+    if (!(mem->flags & LAP_MEM_HOST_COHERENT) && clip_to_mapping(mem, begin, end - begin, &begin, &end))
+        lap_mem_scan(mem, begin, end, &mem->tracker->since);
+}
+
 void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
 {
-    struct lap_memtrack *tracker = mem->tracker;
-    uint64_t atom = tracker->atom_bytes, end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    uint64_t atom = mem->tracker->atom_bytes, end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    struct lap_part part;
     if (mem->flags & LAP_MEM_HOST_COHERENT) /* says nothing new: all that is mapped counts */
         return;
     /* Caches flush whole atoms, whatever the program named. */
     offset -= offset % atom;
     if (end % atom != 0)
         end = end > UINT64_MAX - atom ? UINT64_MAX : end + (atom - end % atom);
-    lap_memtrack_lock(tracker);
-    if (clip_to_mapping(mem, offset, end - offset, &offset, &end))
-        lap_mem_scan(mem, offset, end, &tracker->since);
-    lap_memtrack_unlock(tracker);
+    lap_memtrack_lock(mem->tracker);
+    while (lap_mem_next_part(mem, &offset, end, &part))
+        flush_part(&part, part.begin, part.end);
+    lap_memtrack_unlock(mem->tracker);
+}
+
+static void invalidate_part(const struct lap_part *part, uint64_t begin, uint64_t end)
+{
+    struct lap_mem *mem = part->mem;
+    if (mem->flags & LAP_MEM_HOST_COHERENT || !clip_to_mapping(mem, begin, end - begin, &begin, &end))
+        ;
+    else if (mem->watch->exact && !mem->device_anywhere)
+        lap_mem_baseline_written(mem, begin, end);
+    else
+        lap_mem_baseline(mem, begin, end);
 }
 
 void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
 {
-    uint64_t end;
+    uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    struct lap_part part;
     /* On coherent memory programs call it out of habit, also over bytes that they have just written. */
     if (mem->flags & LAP_MEM_HOST_COHERENT)
         return;
     lap_memtrack_lock(mem->tracker);
-    if (!clip_to_mapping(mem, offset, bytes, &offset, &end))
-        ;
-    else if (mem->watch->exact && !mem->device_anywhere)
-        lap_mem_baseline_written(mem, offset, end);
-    else
-        lap_mem_baseline(mem, offset, end);
+    while (lap_mem_next_part(mem, &offset, end, &part))
+        invalidate_part(&part, part.begin, part.end);
     lap_memtrack_unlock(mem->tracker);
 }
 
@@ -282,7 +330,9 @@ void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes
 {
     void *pointer = NULL;
     lap_memtrack_lock(mem->tracker);
-    if (mem->mapped && offset >= mem->map_begin && offset <= mem->map_end && bytes <= mem->map_end - offset)
+    if (mem->is_view)
+        pointer = offset <= mem->bytes && bytes <= mem->bytes - offset ? mem->pointer + offset : NULL;
+    else if (mem->mapped && offset >= mem->map_begin && offset <= mem->map_end && bytes <= mem->map_end - offset)
         pointer = mem->pointer + (offset - mem->map_begin);
     lap_memtrack_unlock(mem->tracker);
     return pointer;

@@ -76,6 +76,14 @@ enum lap_mem_flags {
 
 enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags,
                                struct lap_mem **out) LAP_MUST_CHECK;
+/* Memory that is made of host pages of the program's own: [pointer, pointer + bytes) is mapped from now on until it is
+ * destroyed. flags has LAP_MEM_HOST_VISIBLE; LAP_MEM_FILLED is implied. Several such memories of one tracker may have
+ * pages in common: what is known of a byte is known once, and belongs to the objects of all of them; it counts as
+ * coherent, or shared with others, if one of them is. LAP_ERROR_ARGUMENT, LAP_ERROR_MEMORY: nothing is there. */
+enum lap_status lap_mem_import(struct lap_memtrack *tracker, void *pointer, uint64_t bytes, uint32_t flags,
+                               struct lap_mem **out) LAP_MUST_CHECK;
+/* For memory that was imported: others write its pages from now on, as with LAP_MEM_SHARED. */
+void lap_mem_share(struct lap_mem *mem);
 /* Objects that are still bound lose their memory. */
 void lap_mem_destroy(struct lap_mem **mem);
 
@@ -117,10 +125,10 @@ enum lap_status lap_memobj_keep(struct lap_memobj *object, uint64_t offset, uint
  * becomes that part. False when none does. */
 bool lap_memobj_find(const struct lap_memobj *object, const struct lap_mem *mem, uint64_t begin, uint64_t end,
                      uint64_t *offset, uint64_t *bytes);
-/* Memory, offset and presence of another live object in the same bytes. mem NULL when not bound (first piece is told).
- */
+/* Memory and offset of the first piece, and presence of another live object in some of the same bytes. mem NULL when
+ * not bound. */
 struct lap_memobj_place {
-    struct lap_mem *mem;
+    const struct lap_mem *mem;
     uint64_t offset;
     bool aliased;
 };

@@ -93,10 +93,10 @@ void lap_piece_destroy(struct lap_piece *piece)
     free(piece);
 }
 
-static void set_piece(struct lap_piece *piece, struct lap_memobj *object, uint64_t object_begin, struct lap_mem *mem,
-                      uint64_t begin, uint64_t bytes)
+void lap_piece_set(struct lap_piece *piece, struct lap_memobj *object, uint64_t object_begin,
+                   const struct lap_mem *view, struct lap_mem *mem, uint64_t begin, uint64_t bytes)
 {
-    *piece = (struct lap_piece){.mem = mem, .object = object};
+    *piece = (struct lap_piece){.mem = mem, .view = view, .object = object};
     piece->in_mem.begin = begin;
     piece->in_mem.end = begin + bytes;
     piece->in_object.begin = object_begin;
@@ -115,10 +115,11 @@ static void unbind(struct lap_memobj *object, uint64_t begin, uint64_t end, stru
     while ((node = lap_tree_first(object->pieces, begin, end))) {
         struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
         uint64_t object_begin = node->begin, object_end = node->end, mem_begin = piece->in_mem.begin;
+        const struct lap_mem *view = piece->view;
         struct lap_mem *mem = piece->mem;
         unlink_piece(piece);
         if (object_begin < begin) {
-            set_piece(piece, object, object_begin, mem, mem_begin, begin - object_begin);
+            lap_piece_set(piece, object, object_begin, view, mem, mem_begin, begin - object_begin);
             piece = NULL;
         }
         if (object_end > end) {
@@ -126,7 +127,7 @@ static void unbind(struct lap_memobj *object, uint64_t begin, uint64_t end, stru
                 piece = *spare;
                 *spare = NULL;
             }
-            set_piece(piece, object, end, mem, mem_begin + (end - object_begin), object_end - end);
+            lap_piece_set(piece, object, end, view, mem, mem_begin + (end - object_begin), object_end - end);
             piece = NULL;
         }
         free(piece);
@@ -179,12 +180,47 @@ void lap_memobj_destroy(struct lap_memobj **object)
     *object = NULL;
 }
 
+/* As many pieces as the range has parts, in a list; NULL when out of memory, or when there is nothing. */
+static struct lap_piece *make_pieces(struct lap_mem *mem, uint64_t at, uint64_t end)
+{
+    struct lap_piece *first = NULL;
+    struct lap_part part;
+    while (lap_mem_next_part(mem, &at, end, &part)) {
+        struct lap_piece *piece = malloc(sizeof(*piece));
+        if (!piece) {
+            for (; first; first = piece) {
+                piece = first->next;
+                free(first);
+            }
+            return NULL;
+        }
+        piece->next = first;
+        first = piece;
+    }
+    return first;
+}
+
+/* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not so
+ * what the device is about to write: an alias of the object is in use there. */
+static void expect_contents(struct lap_memobj *object, uint64_t object_begin, const struct lap_part *part)
+{
+    const struct lap_mem *mem = part->mem;
+    uint64_t from, to, at = part->begin;
+    while (lap_interval_first_in(&mem->written, at, part->end, &from, &to)) {
+        uint64_t hole_begin, hole_end;
+        for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end)
+            lap_memobj_add_pending(object, hole_begin - part->begin + object_begin,
+                                   hole_end - part->begin + object_begin);
+    }
+}
+
 enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
                                 uint64_t bytes)
 {
     struct lap_memtrack *tracker = object->tracker;
-    struct lap_piece *piece, *spare;
-    uint64_t from, to, at = offset, end;
+    struct lap_piece *pieces, *spare;
+    struct lap_part part;
+    uint64_t end;
     if (mem->tracker != tracker || object_offset > object->bytes || offset > mem->bytes)
         return lap_fail(LAP_ERROR_ARGUMENT, "an object was bound outside of its memory");
     if (bytes > object->bytes - object_offset) /* the padding of a sparse block, or of an allocation, is nobody's */
@@ -194,22 +230,22 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
     if (bytes == 0)
         return LAP_OK;
     end = offset + bytes;
-    piece = malloc(sizeof(*piece));
     spare = malloc(sizeof(*spare));
-    if (!piece || !spare) {
-        free(piece);
+    lap_memtrack_lock(tracker);
+    pieces = spare ? make_pieces(mem, offset, end) : NULL;
+    if (!pieces) {
+        lap_memtrack_unlock(tracker);
         free(spare);
         return lap_fail(LAP_ERROR_MEMORY, "no memory for the place of an object");
     }
-    lap_memtrack_lock(tracker);
     unbind(object, object_offset, object_offset + bytes, &spare);
-    set_piece(piece, object, object_offset, mem, offset, bytes);
-    /* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not
-     * so what the device is about to write: an alias of the object is in use there. */
-    while (lap_interval_first_in(&mem->written, at, end, &from, &to)) {
-        uint64_t hole_begin, hole_end;
-        for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end)
-            lap_memobj_add_pending(object, hole_begin - offset + object_offset, hole_end - offset + object_offset);
+    while (lap_mem_next_part(mem, &offset, end, &part)) {
+        struct lap_piece *piece = pieces;
+        pieces = piece->next;
+        lap_piece_set(piece, object, object_offset, mem->is_view ? mem : NULL, part.mem, part.begin,
+                      part.end - part.begin);
+        expect_contents(object, object_offset, &part);
+        object_offset += part.end - part.begin;
     }
     lap_memtrack_unlock(tracker);
     free(spare);
@@ -233,7 +269,7 @@ enum lap_status lap_memobj_keep(struct lap_memobj *object, uint64_t offset, uint
             status = lap_fail(LAP_ERROR_MEMORY, "no memory for the place of an object");
             break;
         }
-        set_piece(copy, *out, from, piece->mem, piece->in_mem.begin + (from - node->begin), to - from);
+        lap_piece_set(copy, *out, from, piece->view, piece->mem, piece->in_mem.begin + (from - node->begin), to - from);
         offset = to;
     }
     lap_memtrack_unlock(object->tracker);
@@ -252,12 +288,13 @@ bool lap_memobj_find(const struct lap_memobj *object, const struct lap_mem *mem,
     lap_memtrack_lock(object->tracker);
     while (!found && at < range_end && (node = lap_tree_first(object->pieces, at, range_end))) {
         const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
-        uint64_t to_object = node->begin - piece->in_mem.begin; /* wraps, and wraps back */
+        /* wraps, and wraps back */
+        uint64_t to_object = node->begin - piece->in_mem.begin - lap_piece_to_view(piece, mem);
         uint64_t from = (node->begin > at ? node->begin : at) - to_object;
         uint64_t to = (node->end < range_end ? node->end : range_end) - to_object;
         from = from > begin ? from : begin;
         to = to < end ? to : end;
-        found = piece->mem == mem && from < to;
+        found = (mem->is_view ? piece->view != NULL : piece->mem == mem) && from < to;
         if (found) {
             *offset = from + to_object;
             *bytes = to - from;
@@ -280,6 +317,12 @@ static void find_other(void *context, struct lap_tree_node *node)
         other->found = true;
 }
 
+static void find_others(void *context, struct lap_tree_node *node)
+{
+    const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+    lap_tree_visit(piece->mem->pieces, piece->in_mem.begin, piece->in_mem.end, find_other, context);
+}
+
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
 {
     struct lap_memobj_place place = {0};
@@ -289,9 +332,9 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     if (node) {
         const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
         struct other_object other = {.object = object};
-        place.mem = piece->mem;
-        place.offset = piece->in_mem.begin;
-        lap_tree_visit(piece->mem->pieces, piece->in_mem.begin, piece->in_mem.end, find_other, &other);
+        place.mem = piece->view ? piece->view : piece->mem;
+        place.offset = piece->in_mem.begin + lap_piece_to_view(piece, place.mem);
+        lap_tree_visit(object->pieces, 0, UINT64_MAX, find_others, &other);
         place.aliased = other.found;
     }
     lap_memtrack_unlock(object->tracker);

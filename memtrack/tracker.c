@@ -54,6 +54,10 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
         struct lap_memobj *object = old->objects;
         lap_memobj_destroy(&object);
     }
+    while (old->views) {
+        struct lap_mem *view = old->views;
+        lap_mem_destroy(&view);
+    }
     while (old->mems) {
         struct lap_mem *mem = old->mems;
         lap_mem_destroy(&mem);

@@ -107,7 +107,40 @@ static bool live(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     return ok;
 }
 
-static void sweep(enum lap_watch_kind watch)
+/* The same for two imports, of which the second one makes three of the first one's pages. */
+static bool live_twice(enum lap_watch_kind watch, struct lap_memtrack **tracker)
+{
+    struct lap_memtrack_options options = {.watch = watch};
+    struct lap_mem *first = NULL, *second = NULL;
+    struct lap_memobj *a = NULL, *b = NULL;
+    bool ok = true;
+    memset(store, 0, sizeof(store));
+    memset(copies, 0, sizeof(copies));
+    if (lap_memtrack_create(&options, tracker) != LAP_OK)
+        return false;
+    memset(store, 0x33, 5000);
+    ok = ok && lap_mem_import(*tracker, store, MEM, FLAGS, &first) == LAP_OK;
+    ok = ok && lap_memobj_create(*tracker, copies[0], MEM, true, &a) == LAP_OK;
+    ok = ok && lap_memobj_bind(a, 0, first, 0, MEM) == LAP_OK;
+    for (unsigned i = 0; ok && i < MEM; i += 512)
+        memset(store + i, (int)(i / 512 + 1), 200);
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    store[20000] = 1;
+    ok = ok && lap_mem_import(*tracker, store + 16384, 32768, FLAGS, &second) == LAP_OK;
+    ok = ok && lap_memobj_create(*tracker, copies[1] + 16384, 32768, true, &b) == LAP_OK;
+    ok = ok && lap_memobj_bind(b, 0, second, 0, 32768) == LAP_OK;
+    store[16383] = store[16384] = store[49151] = store[49152] = 0x66;
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    if (ok) { /* what b was not given */
+        memcpy(copies[1], store, 16384);
+        memcpy(copies[1] + 49152, store + 49152, MEM - 49152);
+    }
+    lap_mem_destroy(&first);
+    lap_mem_destroy(&second);
+    return ok;
+}
+
+static void sweep(enum lap_watch_kind watch, bool (*live_a_life)(enum lap_watch_kind, struct lap_memtrack **))
 {
     bool ok = false;
     long n = 0;
@@ -115,7 +148,7 @@ static void sweep(enum lap_watch_kind watch)
         struct lap_memtrack *tracker = NULL;
         failed_one = false;
         countdown = n++;
-        ok = live(watch, &tracker);
+        ok = live_a_life(watch, &tracker);
         countdown = -1;
         if (ok) {
             memset(store + 50000, 0, 100);
@@ -132,17 +165,20 @@ static void sweep(enum lap_watch_kind watch)
 
 UNIT_TEST(every_allocation_may_fail_compare)
 {
-    sweep(LAP_WATCH_COMPARE);
+    sweep(LAP_WATCH_COMPARE, live);
+    sweep(LAP_WATCH_COMPARE, live_twice);
 }
 
 UNIT_TEST(every_allocation_may_fail_pagemap)
 {
-    sweep(LAP_WATCH_PAGEMAP);
+    sweep(LAP_WATCH_PAGEMAP, live);
+    sweep(LAP_WATCH_PAGEMAP, live_twice);
 }
 
 UNIT_TEST(every_allocation_may_fail_mprotect)
 {
-    sweep(LAP_WATCH_MPROTECT);
+    sweep(LAP_WATCH_MPROTECT, live);
+    sweep(LAP_WATCH_MPROTECT, live_twice);
 }
 
 #endif
