@@ -18,16 +18,23 @@ struct object {
     struct replay_alias_member *members[MAX_PLANES];
 };
 
-/* One memory of the program: the groups that are alive in it, each of one member or more. */
+/* Where a memory lies that has bytes in common with others. */
+struct shared {
+    uint64_t space, offset;
+};
+
+/* One memory of the program, or one space: the groups that are alive in it, each of one member or more. */
 struct replay_alias_space {
-    uint64_t memory;                /* its index in the trace */
+    struct lap_map *map;            /* that it is in: replay_aliases.spaces[] */
+    uint64_t number;                /* of a memory, its index in the trace */
     struct lap_tree_node *trees[2]; /* [opaque] */
     uint64_t groups;
 };
 
 struct replay_aliases {
     struct lap_map objects[2]; /* struct object, by index: [0] buffers, [1] images; those that are alive */
-    struct lap_map spaces;     /* struct replay_alias_space, by index of the memory */
+    struct lap_map spaces[2];  /* struct replay_alias_space: [0] memories, by index; [1] spaces, by number */
+    struct lap_map shared;     /* struct shared, by index of the memory */
     struct lap_map creations;  /* struct replay_creation, by hash */
     struct replay_alias_group *groups;
     uint64_t group_count, next_order;
@@ -56,7 +63,9 @@ enum lap_status replay_aliases_create(struct replay_aliases **out_aliases)
         for (unsigned plane = 0; plane < MAX_PLANES; plane++)
             lap_map_init(&aliases->found[kind][plane]);
     }
-    lap_map_init(&aliases->spaces);
+    lap_map_init(&aliases->spaces[0]);
+    lap_map_init(&aliases->spaces[1]);
+    lap_map_init(&aliases->shared);
     lap_map_init(&aliases->creations);
     return LAP_OK;
 }
@@ -180,27 +189,51 @@ static struct replay_alias_group *join(struct replay_aliases *aliases, struct re
     return into;
 }
 
-static struct replay_alias_space *space_of(struct replay_aliases *aliases, uint64_t memory)
+static struct replay_alias_space *space_of(struct lap_map *map, uint64_t number)
 {
-    struct replay_alias_space *space = lap_map_get(&aliases->spaces, memory);
+    struct replay_alias_space *space = lap_map_get(map, number);
 
     if (space)
         return space;
     space = calloc(1, sizeof *space);
-    if (!space || lap_map_put(&aliases->spaces, memory, space, NULL) != LAP_OK) {
+    if (!space || lap_map_put(map, number, space, NULL) != LAP_OK) {
         free(space);
         return NULL;
     }
-    space->memory = memory;
+    space->map = map;
+    space->number = number;
     return space;
 }
 
-static void leave_space(struct replay_aliases *aliases, struct replay_alias_space *space)
+static void leave_space(struct replay_alias_space *space)
 {
     if (space->groups)
         return;
-    lap_map_remove(&aliases->spaces, space->memory);
+    lap_map_remove(space->map, space->number);
     free(space);
+}
+
+enum lap_status replay_aliases_share(struct replay_aliases *aliases, uint64_t memory, uint64_t space, uint64_t offset)
+{
+    struct shared *shared;
+    enum lap_status status;
+
+    if (memory > MAX_INDEX || space > MAX_INDEX || offset > MAX_BYTES || lap_map_get(&aliases->shared, memory))
+        return LAP_OK; /* a wrong trace: its objects share nothing */
+    shared = malloc(sizeof *shared);
+    if (!shared)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    *shared = (struct shared){space, offset};
+    status = lap_map_put(&aliases->shared, memory, shared, NULL);
+    if (status != LAP_OK)
+        free(shared);
+    return status;
+}
+
+void replay_aliases_unshare(struct replay_aliases *aliases, uint64_t memory)
+{
+    if (memory <= MAX_INDEX)
+        free(lap_map_remove(&aliases->shared, memory));
 }
 
 /* ---- objects ---- */
@@ -228,7 +261,8 @@ enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_hand
 }
 
 static struct replay_alias_member *create_member(struct replay_aliases *aliases, const struct replay_alias_bind *bind,
-                                                 struct object *object, struct replay_alias_space *space)
+                                                 uint64_t offset, struct object *object,
+                                                 struct replay_alias_space *space)
 {
     struct replay_alias_member *member = calloc(1, sizeof *member);
     struct replay_alias_group *group = calloc(1, sizeof *group);
@@ -241,7 +275,7 @@ static struct replay_alias_member *create_member(struct replay_aliases *aliases,
     *member = (struct replay_alias_member){.type = bind->type,
                                            .index = bind->index,
                                            .plane = bind->plane,
-                                           .offset = bind->offset,
+                                           .offset = offset,
                                            .bytes = bind->bytes,
                                            .layout = bind->layout,
                                            .creation = object->creation,
@@ -267,18 +301,20 @@ enum lap_status replay_aliases_bind(struct replay_aliases *aliases, const struct
     struct replay_alias_group *group;
     struct lap_tree_node *node;
     struct replay_alias_space *space;
+    const struct shared *shared;
 
     if (!object || bind->memory > MAX_INDEX || bind->bytes == 0 || bind->bytes > MAX_BYTES || bind->offset > MAX_BYTES)
         return LAP_OK;
     member = &object->members[replay_alias_plane(bind->plane)];
     if (*member)
         return LAP_OK;
-    space = space_of(aliases, bind->memory);
+    shared = lap_map_get(&aliases->shared, bind->memory);
+    space = space_of(&aliases->spaces[shared != NULL], shared ? shared->space : bind->memory);
     if (!space)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    *member = create_member(aliases, bind, object, space);
+    *member = create_member(aliases, bind, bind->offset + (shared ? shared->offset : 0), object, space);
     if (!*member) {
-        leave_space(aliases, space);
+        leave_space(space);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
     group = (*member)->group;
@@ -309,7 +345,7 @@ static void member_ends(struct replay_aliases *aliases, struct replay_alias_memb
         enter_tree(aliases, group);
     else if (group->count == 1)
         free_group(aliases, group);
-    leave_space(aliases, space);
+    leave_space(space);
 }
 
 static void end_object(struct replay_aliases *aliases, struct object *object)
@@ -356,6 +392,11 @@ enum lap_status replay_aliases_seal(struct replay_aliases *aliases)
     return LAP_OK;
 }
 
+static void free_shared(void *user, uint64_t key, void *value)
+{
+    free(value);
+}
+
 void replay_aliases_destroy(struct replay_aliases **aliases)
 {
     if (!*aliases)
@@ -368,7 +409,10 @@ void replay_aliases_destroy(struct replay_aliases **aliases)
         for (unsigned plane = 0; plane < MAX_PLANES; plane++)
             lap_map_finish(&(*aliases)->found[kind][plane]);
     }
-    lap_map_finish(&(*aliases)->spaces);
+    lap_map_finish(&(*aliases)->spaces[0]);
+    lap_map_finish(&(*aliases)->spaces[1]);
+    lap_map_each(&(*aliases)->shared, free_shared, NULL);
+    lap_map_finish(&(*aliases)->shared);
     lap_map_finish(&(*aliases)->creations);
     free(*aliases);
     *aliases = NULL;

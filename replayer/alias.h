@@ -3,9 +3,10 @@
  * alias: which objects of a trace share memory, found before the trace is played, and how those of one group can lie in
  * one allocation of this host. Makes no Vulkan calls (group.c does).
  *
- * A bind packet tells where in which memory of the program an object lies. Objects that overlap while all of them are
- * alive form a group; objects that follow one another in the same bytes don't. Two kinds are kept apart, because
- * contents never pass from one to the other (Vulkan specification, "Memory Aliasing"):
+ * A bind packet tells where in which memory of the program an object lies; memories that have bytes in common lie in
+ * one space (lapilliSharedMemory). Objects that overlap while all of them are alive form a group; objects that follow
+ * one another in the same bytes don't. Two kinds are kept apart, because contents never pass from one to the other
+ * (Vulkan specification, "Memory Aliasing"):
  *   - bytes: buffers and linear images. What is written through one is read through the other, byte by byte, so their
  *     distances are kept.
  *   - opaque: images of optimal tiling that were made to alias (VK_IMAGE_CREATE_ALIAS_BIT), at the same offset.
@@ -68,7 +69,7 @@ struct replay_alias_member {
     enum gen_handle_type type; /* VkBuffer or VkImage */
     uint64_t index;
     uint32_t plane;         /* VkImageAspectFlagBits of a disjoint image, or 0 */
-    uint64_t offset, bytes; /* in the memory of the program */
+    uint64_t offset, bytes; /* in the memory of the program, or in the space that it shares with others */
     uint64_t layout;        /* linear images: lap_layout_hash of the recorded machine */
     struct replay_creation *creation;
     struct replay_alias_group *group;
@@ -112,6 +113,11 @@ void replay_aliases_destroy(struct replay_aliases **aliases);
 /* An object of the bytes or of the opaque kind, and its encoded create info, which is copied. */
 enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_handle_type type, uint64_t index,
                                    bool opaque, const void *creation, size_t bytes) LAP_MUST_CHECK;
+/* Memories of one space are one: `memory` begins at `offset` of it. Before anything is bound there. */
+enum lap_status replay_aliases_share(struct replay_aliases *aliases, uint64_t memory, uint64_t space,
+                                     uint64_t offset) LAP_MUST_CHECK;
+/* The memory was freed: its index does not come back. */
+void replay_aliases_unshare(struct replay_aliases *aliases, uint64_t memory);
 /* Objects that were not added, and ranges that are none, are passed over. */
 enum lap_status replay_aliases_bind(struct replay_aliases *aliases,
                                     const struct replay_alias_bind *bind) LAP_MUST_CHECK;

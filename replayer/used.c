@@ -170,6 +170,11 @@ static enum lap_status scan_image_bind(struct scan *scan, const struct gen_args_
     return args->swapchain ? LAP_OK : replay_aliases_bind(scan->aliases, &bind);
 }
 
+static enum lap_status scan_sharing(struct scan *scan, const struct gen_args_lapilliSharedMemory *args)
+{
+    return replay_aliases_share(scan->aliases, gen_u64_VkDeviceMemory(args->memory), args->space, args->offset);
+}
+
 static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_packet *packet)
 {
     uint32_t command = lap_dictionary_command(&scan->dictionary, packet->command);
@@ -183,6 +188,8 @@ static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_pack
     case GEN_vkDestroyImage:
     case GEN_lapilliBindBuffer:
     case GEN_lapilliBindImage:
+    case GEN_lapilliSharedMemory:
+    case GEN_vkFreeMemory:
         break;
     default:
         return LAP_OK;
@@ -200,7 +207,12 @@ static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_pack
         return scan_buffer_bind(scan, (void *)args.bytes);
     if (command == GEN_lapilliBindImage)
         return scan_image_bind(scan, (void *)args.bytes);
-    if (command == GEN_vkDestroyBuffer)
+    if (command == GEN_lapilliSharedMemory)
+        return scan_sharing(scan, (void *)args.bytes);
+    if (command == GEN_vkFreeMemory)
+        replay_aliases_unshare(scan->aliases,
+                               gen_u64_VkDeviceMemory(((struct gen_args_vkFreeMemory *)(void *)args.bytes)->memory));
+    else if (command == GEN_vkDestroyBuffer)
         replay_aliases_remove(scan->aliases, GEN_HANDLE_VkBuffer,
                               gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer));
     else

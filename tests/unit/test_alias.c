@@ -326,4 +326,45 @@ UNIT_TEST(who_is_apart_already_counts_for_nothing)
     CHECK_EQ_INT(needs[0].apart, REPLAY_APART_LAYOUT);
 }
 
+UNIT_TEST(memories_of_one_space_share_what_overlaps)
+{
+    struct replay_aliases *aliases = begin();
+    CHECK_EQ_INT(replay_aliases_share(aliases, 1, 5, 0x10000), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 2, 5, 0x11000), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 3, 6, 0x10000), LAP_OK); /* another space */
+    put_buffer(aliases, 1, 1, 0x800, 0x1000);
+    put_buffer(aliases, 2, 2, 0, 0x100);
+    put_buffer(aliases, 3, 3, 0, 0x2000);
+    put_buffer(aliases, 4, 5, 0x10000, 0x2000); /* a memory whose index is the space's number */
+    put_buffer(aliases, 5, 2, 0x800, 0x100);
+    replay_aliases_unshare(aliases, 2);
+    put_buffer(aliases, 6, 2, 0, 0x100);
+    CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
+    CHECK_EQ_U64(replay_aliases_group_count(aliases), 1);
+    CHECK(group_of(aliases, 1) && group_of(aliases, 1) == group_of(aliases, 2));
+    CHECK_EQ_U64(replay_aliases_find(aliases, BUFFER, 1, 0)->offset, 0x10800);
+    CHECK_EQ_U64(replay_aliases_find(aliases, BUFFER, 2, 0)->offset, 0x11000);
+    for (uint64_t alone = 3; alone <= 6; alone++)
+        CHECK(!group_of(aliases, alone));
+    replay_aliases_destroy(&aliases);
+}
+
+UNIT_TEST(wrong_packets_about_spaces_share_nothing)
+{
+    struct replay_aliases *aliases = begin();
+    CHECK_EQ_INT(replay_aliases_share(aliases, UINT64_MAX, 1, 0), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 1, UINT64_MAX, 0), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 1, 1, UINT64_MAX), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 2, 1, 0), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_share(aliases, 2, 2, 0), LAP_OK); /* twice: the first one counts */
+    CHECK_EQ_INT(replay_aliases_share(aliases, 3, 2, 0), LAP_OK);
+    replay_aliases_unshare(aliases, 7);
+    put_buffer(aliases, 1, 1, 0, 100);
+    put_buffer(aliases, 2, 2, 0, 100);
+    put_buffer(aliases, 3, 3, 0, 100);
+    CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
+    CHECK_EQ_U64(replay_aliases_group_count(aliases), 0);
+    replay_aliases_destroy(&aliases);
+}
+
 UNIT_MAIN();
