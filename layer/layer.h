@@ -84,6 +84,7 @@ struct layer_device {
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack;
     struct layer_backing_device backing;
+    uint64_t import_space;        /* import.h; 0: none yet */
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
     bool device_addresses;        /* a feature is enabled with which shaders may follow addresses */
     pthread_mutex_t slots_mutex;  /* descriptors that may be updated while their set is in use */
@@ -288,7 +289,8 @@ struct layer_state {
     pthread_mutex_t devices_mutex;                  /* the list of devices; held from one end of a fork to the other */
     struct layer_device *devices;                   /* all that exist */
     struct lap_tree_node *imports;                  /* import.c: by address; under devices_mutex */
-    atomic_bool import_refused;                     /* said once */
+    atomic_bool imports_meet;                       /* those of two devices: said once */
+    uint64_t last_space;                            /* of shared memory; under devices_mutex */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;

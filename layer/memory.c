@@ -40,9 +40,7 @@ static bool is_imported(const void *chain)
 /* A type that is shown without HOST_VISIBLE is never mapped, whatever stands behind it. */
 static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
 {
-    uint32_t flags = memory->import       ? layer_import_tracking_flags(memory->import)
-                     : is_imported(chain) ? 0
-                                          : LAP_MEM_FRESH;
+    uint32_t flags = memory->import || is_imported(chain) ? 0 : LAP_MEM_FRESH;
     if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
         return 0;
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -53,10 +51,9 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
 /* Pages that the program imports are its own, and it may write them from now on: mapped until they are freed. */
 static void track(struct layer_device *dev, struct layer_memory *memory, const void *chain)
 {
-    enum lap_status status = lap_mem_create(dev->memtrack, memory->bytes, tracking_flags(memory, chain), &memory->mem);
-    if (status == LAP_OK && memory->import)
-        status = lap_mem_map(memory->mem, layer_import_pointer(memory->import, 0), 0, memory->bytes);
-    layer_tracking_result(status);
+    uint32_t flags = tracking_flags(memory, chain);
+    layer_tracking_result(memory->import && flags ? layer_import_track(memory->import, flags, &memory->mem)
+                                                  : lap_mem_create(dev->memtrack, memory->bytes, flags, &memory->mem));
 }
 
 /* Pages whose memory gets no record are not given back: the driver has them. */
@@ -80,6 +77,23 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
         track(dev, memory, info->pNext);
 }
 
+/* Objects that are bound to memories of one space may share bytes, which a replay has to know. */
+static void tell_sharing(struct layer_device *dev, VkDeviceMemory handle)
+{
+    const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, handle);
+    uint64_t space, offset;
+    struct lap_enc *enc;
+
+    if (!memory || !memory->import)
+        return;
+    layer_import_place(memory->import, &space, &offset);
+    enc = layer_packet_begin(&dev->tables, GEN_lapilliSharedMemory, 0);
+    if (enc) {
+        gen_encode_lapilliSharedMemory(enc, handle, space, offset);
+        layer_packet_end();
+    }
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
                                                       const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
 {
@@ -87,7 +101,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
     struct layer_backing *backing;
     struct layer_import *import;
     uint32_t real_type;
-    VkResult result = layer_import_begin(pAllocateInfo, &import);
+    VkResult result = layer_import_begin(dev, pAllocateInfo, &import);
 
     if (result >= 0)
         result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &backing, &real_type);
@@ -100,6 +114,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
         gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
         layer_packet_end();
     }
+    if (result >= 0)
+        tell_sharing(dev, *pMemory);
     return result;
 }
 
@@ -114,6 +130,7 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
 
     /* Freeing unmaps, and the watch must be off before the pages go. */
     if (record && !record->object.aliases) {
+        layer_import_untrack(record->import);
         lap_mem_destroy(&record->mem);
         backing = record->backing;
         record->backing = NULL;

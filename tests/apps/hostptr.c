@@ -5,6 +5,10 @@
  * its own pointer and the mapped one in turn; the device reads them, and writes next to what the host writes. Then they
  * are freed and are ordinary memory, some of which the next frame imports as the device left it. A linear image and a
  * buffer in pages that are mapped twice are written the same way. The host's own copy says what every byte must be.
+ *
+ * With --twice pages are imported while they are imported already: by the same device in full and in part, and by
+ * another device. What the host writes is read through all of them, and what a device writes through one is read
+ * through the others, while they come and go.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -126,16 +130,6 @@ static void check_import(const struct scene *scene, const struct import *import,
 
 /* ---- a frame ---- */
 
-/* The same bytes once more: an implementation may refuse, and if not there are two names for one memory. */
-static void import_again(const struct scene *scene)
-{
-    VkDeviceMemory second;
-    VkResult result = import_memory(scene, scene->pages, UINT32_MAX, &second);
-    CHECK(result == VK_SUCCESS || result == VK_ERROR_INVALID_EXTERNAL_HANDLE);
-    if (result == VK_SUCCESS)
-        vkFreeMemory(scene->app->device, second, NULL);
-}
-
 static void write_while_mapped(struct scene *scene, const struct import imports[2])
 {
     const VkDeviceSize at = scene->page + 100;
@@ -166,7 +160,6 @@ static void run_buffers(struct scene *scene, uint32_t frame)
         store_in_pages(scene, scene->bytes + 700, 1000);
     import_buffer(scene, scene->pages, &imports[0]);
     import_buffer(scene, scene->pages + scene->bytes, &imports[1]);
-    import_again(scene);
     copy(scene, imports, 0, scene->bytes + 64, 1000);
     check_pages(scene);
     store_in_pages(scene, 500, 200);
@@ -277,6 +270,138 @@ static void run_image(struct scene *scene)
     vkFreeMemory(app->device, image.memory, NULL);
 }
 
+/* ---- pages that are imported twice ---- */
+
+/* Offsets are those of the model. */
+static void copy_through(struct scene *scene, const struct import *source, VkDeviceSize from,
+                         const struct import *target, VkDeviceSize to, VkDeviceSize bytes)
+{
+    VkBufferCopy region = {.srcOffset = from - (VkDeviceSize)(source->pages - scene->pages),
+                           .dstOffset = to - (VkDeviceSize)(target->pages - scene->pages),
+                           .size = bytes};
+    VkCommandBuffer commands = app_begin(scene->app);
+    vkCmdCopyBuffer(commands, source->buffer, target->buffer, 1, &region);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    app_run(scene->app, commands);
+    memmove(scene->model + to, scene->model + from, bytes);
+    check_pages(scene);
+}
+
+static void check_through(const struct scene *scene, const struct import *import)
+{
+    check_import(scene, import, (VkDeviceSize)(import->pages - scene->pages));
+}
+
+/* False: this driver takes pages once at a time. */
+static bool can_import_again(const struct scene *scene, const struct import *first)
+{
+    VkDeviceMemory second;
+    VkResult result = import_memory(scene, first->pages, UINT32_MAX, &second);
+    CHECK(result == VK_SUCCESS || result == VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    if (result == VK_SUCCESS)
+        vkFreeMemory(scene->app->device, second, NULL);
+    return result == VK_SUCCESS;
+}
+
+/* One device: half of the second import lies in the first, and all of the third. Its own device reads and writes what
+ * the first one's objects hold, and pages are given back in the middle of others that stay imported. */
+static void run_overlaps(struct scene *scene, uint32_t frame)
+{
+    const VkDeviceSize page = scene->page, middle = scene->bytes / 2, end = scene->bytes + middle;
+    struct import first, second, third;
+    store_in_pages(scene, 0, scene->bytes);
+    import_buffer(scene, scene->pages, &first);
+    store_in_pages(scene, middle - 10, 500); /* before it is imported again */
+    import_buffer(scene, scene->pages + middle, &second);
+    check_through(scene, &second);
+    store_in_pages(scene, middle + 1000, 50);
+    store_in_pages(scene, scene->bytes - 25, 50); /* the end of the first, the middle of the second */
+    check_through(scene, &second);
+    check_through(scene, &first);
+    copy_through(scene, &first, 100, &first, middle + 2000, 700);
+    store_in_pages(scene, middle + 1990, 10);
+    store_in_pages(scene, middle + 2700, 10);
+    check_through(scene, &second);
+    copy_through(scene, &second, middle + 1980, &second, scene->bytes - 300, 600); /* seen by half */
+    check_through(scene, &first);
+    copy_through(scene, &second, scene->bytes + 100, &first, 50, 150);
+    copy_through(scene, &first, middle - 100, &second, end - 200, 200);
+    import_buffer(scene, scene->pages, &third);
+    check_through(scene, &third);
+    store_in_pages(scene, 300, 1);
+    copy_through(scene, &third, 290, &second, middle + 5, 20);
+    check_through(scene, &first);
+    release(scene, frame % 2 ? &first : &third);
+    copy_through(scene, &second, middle, frame % 2 ? &third : &first, 7, 300);
+    release(scene, frame % 2 ? &third : &first);
+    /* The first half is ordinary memory; the other one stays. */
+    CHECK(mprotect(scene->pages, (size_t)middle, PROT_NONE) == 0);
+    check_through(scene, &second);
+    CHECK(mprotect(scene->pages, (size_t)middle, PROT_READ | PROT_WRITE) == 0);
+    store_in_pages(scene, middle - 20, 40);
+    check_through(scene, &second);
+    import_buffer(scene, scene->pages + page, &first);
+    check_through(scene, &first);
+    copy_through(scene, &second, end - 400, &first, page + 200, 400);
+    release(scene, &second);
+    store_in_pages(scene, scene->bytes, 100);
+    check_through(scene, &first);
+    release(scene, &first);
+}
+
+/* Two devices have the same pages. Each learns from the host that the other one has finished. */
+static void run_devices(struct scene *one, struct scene *two)
+{
+    const VkDeviceSize page = one->page;
+    struct import first, second;
+    store_in_pages(one, 0, one->bytes);
+    import_buffer(one, one->pages, &first);
+    import_buffer(two, two->pages + page, &second);
+    check_through(one, &first);
+    check_through(two, &second);
+    store_in_pages(one, page - 100, 200);
+    copy_through(one, &first, 50, &first, 2 * page + 10, 300);
+    check_through(two, &second);
+    store_in_pages(one, 2 * page + 20, 5); /* among what the first device wrote */
+    copy_through(two, &second, 2 * page, &second, 3 * page, 400);
+    check_through(one, &first);
+    copy_through(one, &first, 0, &first, 3 * page + 100, 100);
+    check_through(two, &second);
+    release(one, &first);
+    store_in_pages(two, page, 3);
+    check_through(two, &second);
+    release(two, &second);
+}
+
+static void run_twice(struct scene *scene, const struct app_device_request *request)
+{
+    const struct app *app = scene->app;
+    struct app other = *app;
+    struct scene others = *scene;
+    struct import first;
+    bool again;
+    import_buffer(scene, scene->pages, &first);
+    again = can_import_again(scene, &first);
+    release(scene, &first);
+    if (!again) {
+        printf("left out: pages that are imported already\n");
+        return;
+    }
+    app_device_create(&other, request);
+    others.app = &other;
+    others.properties_of =
+        (PFN_vkGetMemoryHostPointerPropertiesEXT)app_device_function(&other, "vkGetMemoryHostPointerPropertiesEXT");
+    app_buffer_create(&other, &others.readback, others.bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t frame = 0; frame < app->frames; frame++) {
+        run_overlaps(scene, frame);
+        others.seed = scene->seed;
+        run_devices(scene, &others);
+    }
+    app_buffer_destroy(&other, &others.readback);
+    app_device_destroy(&other);
+}
+
 /* ---- the program ---- */
 
 static bool can_import_buffers(const struct app *app)
@@ -341,10 +466,16 @@ static void destroy_scene(struct scene *scene)
 
 int main(int argc, char **argv)
 {
+    static bool twice;
+    static const struct app_option options[] = {
+        {.name = "--twice", .help = "import pages that are imported already", .flag = &twice},
+        {0},
+    };
     static const struct app_program program = {
         .name = "hostptr",
         .what = "Device memory that is made of the program's own pages.",
         .frames = 4,
+        .options = options,
     };
     static const char *const extensions[] = {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME};
     const struct app_device_request request = {.extensions = extensions, .extension_count = COUNT_OF(extensions)};
@@ -359,7 +490,9 @@ int main(int argc, char **argv)
         app_skip(&app, "buffers can't lie in imported pages");
     app_device_create(&app, &request);
     create_scene(&app, &scene);
-    for (uint32_t frame = 0; frame < app.frames; frame++) {
+    if (twice)
+        run_twice(&scene, &request);
+    for (uint32_t frame = 0; frame < app.frames && !twice; frame++) {
         run_buffers(&scene, frame);
         run_image(&scene);
         run_views(&scene);

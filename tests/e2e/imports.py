@@ -41,6 +41,22 @@ def watched(name: str) -> Callable[[Context], None]:
     return run
 
 
+def twice(name: str) -> Callable[[Context], None]:
+    """Pages that are imported while they are imported already; those that two devices have are compared."""
+    def run(context: Context) -> None:
+        command = [*hostptr(context), "--twice"]
+        if "left out" in context.run(command).out:
+            raise Skip("the driver takes pages once at a time")
+        context.capture(command, env={"LAPILLI_WRITE_WATCH": name})
+        info = context.info()
+        if info["write_watch"] != name:
+            raise Skip(info["write_watch_reason"])
+        check(name == "compare" or FRAMES <= info["mappings_compared"] <= info["mappings"] // 2,
+              f"{info['mappings_compared']} of {info['mappings']} compared: {info.get('mappings_compared_reason')}")
+        check_verified(context.replay())
+    return run
+
+
 def replayed_without_the_extension(context: Context) -> None:
     """Memory of a replay is its own: a GPU that imports nothing will do."""
     context.capture(hostptr(context))
@@ -58,5 +74,6 @@ def foreign_memory_is_not_shown(context: Context) -> None:
 
 def cases() -> dict[str, Callable[[Context], None]]:
     return {**{name: watched(name) for name in ("compare", "pagemap", "mprotect")},
+            **{f"twice-{name}": twice(name) for name in ("compare", "pagemap", "mprotect")},
             "replayed-without-the-extension": replayed_without_the_extension,
             "foreign-memory-is-not-shown": foreign_memory_is_not_shown}

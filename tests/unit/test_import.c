@@ -8,11 +8,13 @@
 
 #include "layer/layer.h"
 #include "layer/resource.h"
+#include "memtrack/internal.h"
 #include "tests/unit/unit.h"
 
 enum { PAGES = 8 };
 
 struct layer_state layer = {.devices_mutex = PTHREAD_MUTEX_INITIALIZER, .log = {.fd = -1}};
+static struct layer_device devices[2];
 static bool recording;
 static size_t page;
 
@@ -29,18 +31,19 @@ const void *layer_chain_find(const void *chain, VkStructureType type)
     return at;
 }
 
-static VkResult import_as(VkExternalMemoryHandleTypeFlagBits type, void *pages, size_t bytes, struct layer_import **out)
+static VkResult import_as(struct layer_device *dev, VkExternalMemoryHandleTypeFlagBits type, void *pages, size_t bytes,
+                          struct layer_import **out)
 {
     VkImportMemoryHostPointerInfoEXT pointer = {
         .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, .handleType = type, .pHostPointer = pages};
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &pointer, .allocationSize = bytes};
-    return layer_import_begin(&info, out);
+    return layer_import_begin(dev, &info, out);
 }
 
 static VkResult import(void *pages, size_t bytes, struct layer_import **out)
 {
-    return import_as(VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, bytes, out);
+    return import_as(&devices[0], VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, bytes, out);
 }
 
 static unsigned char *map(int protection, int flags, int fd)
@@ -52,7 +55,11 @@ static unsigned char *map(int protection, int flags, int fd)
 
 static unsigned char *begin(void)
 {
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
     recording = true;
+    layer.imports_meet = false;
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_EQ_INT(lap_memtrack_create(&options, &devices[i].memtrack), LAP_OK);
     page = (size_t)sysconf(_SC_PAGESIZE);
     return map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
@@ -60,19 +67,49 @@ static unsigned char *begin(void)
 static void end(unsigned char *pages)
 {
     munmap(pages, PAGES * page);
+    for (unsigned i = 0; i < 2; i++)
+        lap_memtrack_destroy(&devices[i].memtrack);
     CHECK(layer.imports == NULL);
+}
+
+/* One memory of a device. */
+struct memory {
+    struct layer_import *import;
+    struct lap_mem *mem;
+};
+
+static struct memory make(struct layer_device *dev, void *pages, size_t bytes)
+{
+    struct memory made = {0};
+    CHECK_EQ_INT(import_as(dev, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, bytes, &made.import),
+                 VK_SUCCESS);
+    CHECK(made.import != NULL);
+    CHECK_EQ_INT(layer_import_track(made.import, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &made.mem), LAP_OK);
+    return made;
+}
+
+static void drop(struct memory *memory)
+{
+    layer_import_untrack(memory->import);
+    lap_mem_destroy(&memory->mem);
+    layer_import_end(memory->import);
+}
+
+static bool is_compared(const struct memory *memory)
+{
+    struct lap_part part;
+    uint64_t at = 0;
+    CHECK(lap_mem_next_part(memory->mem, &at, UINT64_MAX, &part));
+    CHECK(part.mem->flags & LAP_MEM_FILLED);
+    return part.mem->flags & LAP_MEM_SHARED;
 }
 
 static bool is_shared(unsigned char *pages, size_t bytes)
 {
-    struct layer_import *one = NULL;
-    uint32_t flags;
-    CHECK_EQ_INT(import(pages, bytes, &one), VK_SUCCESS);
-    CHECK(one != NULL);
-    flags = layer_import_tracking_flags(one);
-    CHECK_EQ_U64(flags & ~(uint32_t)LAP_MEM_SHARED, LAP_MEM_FILLED);
-    layer_import_end(one);
-    return flags & LAP_MEM_SHARED;
+    struct memory one = make(&devices[0], pages, bytes);
+    bool shared = is_compared(&one);
+    drop(&one);
+    return shared;
 }
 
 UNIT_TEST(plain_memory_can_be_watched)
@@ -107,28 +144,46 @@ UNIT_TEST(all_else_is_compared)
     CHECK(is_shared(pages + 2 * page, page + 1));
     CHECK(!is_shared(pages, 3 * page));
     CHECK(!is_shared(pages + 4 * page, 4 * page));
-    munmap(pages + 3 * page, page);
+    CHECK(mmap(pages + 3 * page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+          pages + 3 * page);
     CHECK(is_shared(pages + 2 * page, 2 * page));
     end(pages);
 }
 
-UNIT_TEST(pages_are_imported_once_at_a_time)
+UNIT_TEST(pages_are_imported_several_times)
 {
     unsigned char *pages = begin();
-    struct layer_import *first, *beside, *none;
-    CHECK_EQ_INT(import(pages + 2 * page, 2 * page, &first), VK_SUCCESS);
-    CHECK_EQ_INT(import(pages + 4 * page, page, &beside), VK_SUCCESS);
-    CHECK(layer_import_pointer(first, 0) == pages + 2 * page &&
-          layer_import_pointer(beside, 5) == pages + 4 * page + 5);
-    CHECK_EQ_INT(import(pages + 2 * page, 2 * page, &none), VK_ERROR_INVALID_EXTERNAL_HANDLE);
-    CHECK_EQ_INT(import(pages + 3 * page, page, &none), VK_ERROR_INVALID_EXTERNAL_HANDLE);
-    CHECK_EQ_INT(import(pages, PAGES * page, &none), VK_ERROR_INVALID_EXTERNAL_HANDLE);
-    CHECK(none == NULL);
-    layer_import_end(first);
-    CHECK_EQ_INT(import(pages, 4 * page, &first), VK_SUCCESS);
-    layer_import_end(beside);
-    layer_import_end(first);
+    struct memory first = make(&devices[0], pages + 2 * page, 2 * page),
+                  second = make(&devices[0], pages, PAGES * page);
+    struct memory other = make(&devices[1], pages + 5 * page, page);
+    uint64_t spaces[3], offsets[3];
+    CHECK(layer_import_pointer(first.import, 5) == pages + 2 * page + 5);
+    layer_import_place(first.import, &spaces[0], &offsets[0]);
+    layer_import_place(second.import, &spaces[1], &offsets[1]);
+    layer_import_place(other.import, &spaces[2], &offsets[2]);
+    CHECK(spaces[0] != 0 && spaces[0] == spaces[1] && spaces[2] != spaces[0]);
+    CHECK_EQ_U64(offsets[0] - offsets[1], 2 * page);
+    drop(&first);
+    drop(&other);
+    drop(&second);
+    layer_import_untrack(NULL);
     layer_import_end(NULL);
+    end(pages);
+}
+
+UNIT_TEST(what_two_devices_have_is_compared)
+{
+    unsigned char *pages = begin();
+    struct memory first = make(&devices[0], pages, 2 * page), twice = make(&devices[0], pages + page, page);
+    struct memory beside = make(&devices[1], pages + 2 * page, page), meets;
+    CHECK(!is_compared(&first) && !is_compared(&twice) && !is_compared(&beside) && !layer.imports_meet);
+    meets = make(&devices[1], pages + page, 2 * page);
+    CHECK(is_compared(&first) && is_compared(&twice) && is_compared(&beside) && is_compared(&meets));
+    CHECK(layer.imports_meet);
+    drop(&meets);
+    drop(&twice);
+    drop(&first);
+    drop(&beside);
     end(pages);
 }
 
@@ -137,16 +192,18 @@ UNIT_TEST(what_is_no_import_of_pages_goes_on)
     unsigned char *pages = begin();
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = page};
     struct layer_import *one = (struct layer_import *)(void *)pages;
-    CHECK_EQ_INT(layer_import_begin(&info, &one), VK_SUCCESS);
+    CHECK_EQ_INT(layer_import_begin(&devices[0], &info, &one), VK_SUCCESS);
     CHECK(one == NULL);
-    CHECK_EQ_INT(import_as((VkExternalMemoryHandleTypeFlagBits)0, pages, page, &one), VK_SUCCESS);
+    CHECK_EQ_INT(import_as(&devices[0], (VkExternalMemoryHandleTypeFlagBits)0, pages, page, &one), VK_SUCCESS);
     CHECK(one == NULL);
-    CHECK_EQ_INT(import_as(VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT, pages, page, &one),
-                 VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    CHECK_EQ_INT(
+        import_as(&devices[0], VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT, pages, page, &one),
+        VK_ERROR_INVALID_EXTERNAL_HANDLE);
     CHECK_EQ_INT(import((void *)(UINTPTR_MAX - page), 2 * page, &one), VK_ERROR_INVALID_EXTERNAL_HANDLE);
     recording = false; /* nothing is refused for the sake of a replay */
-    CHECK_EQ_INT(import_as(VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT, pages, page, &one),
-                 VK_SUCCESS);
+    CHECK_EQ_INT(
+        import_as(&devices[0], VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT, pages, page, &one),
+        VK_SUCCESS);
     CHECK(one == NULL);
     end(pages);
 }
