@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/import.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/address_space.h"
 #include "base/tree.h"
 #include "layer/layer.h"
 #include "layer/resource.h"
@@ -18,43 +16,6 @@ struct layer_import {
     bool shared;         /* others may store to these pages; under devices_mutex from when it is in the set */
     struct lap_mem *mem; /* while it is tracked; under devices_mutex */
 };
-
-/* ---- whose pages ---- */
-
-/* A watch sees stores through one mapping only. Plain memory has no other; what is mapped in any other way (shared
- * memory, files, other rights than to read and write) may have, or is no memory that a watch could be armed on. */
-static bool is_plain(const char *rights, const char *inode)
-{
-    return strcmp(rights, "rw-p") == 0 && strcmp(inode, "0") == 0;
-}
-
-static bool all_plain(FILE *maps, uint64_t begin, uint64_t end)
-{
-    char line[512], rights[8], inode[24];
-    bool line_begins = true;
-
-    while (begin < end && fgets(line, sizeof line, maps)) {
-        uint64_t from, to;
-        bool is_first_part = line_begins;
-        line_begins = strchr(line, '\n') != NULL;
-        if (!is_first_part ||
-            sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %23s", &from, &to, rights, inode) != 4 || to <= begin)
-            continue;
-        if (from > begin || !is_plain(rights, inode))
-            return false;
-        begin = to;
-    }
-    return begin >= end;
-}
-
-static bool is_shared(uint64_t begin, uint64_t end)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    bool plain = maps && all_plain(maps, begin, end);
-    if (maps)
-        fclose(maps);
-    return !plain;
-}
 
 /* ---- imports ---- */
 
@@ -91,6 +52,13 @@ static void meet_other_device(void *context, struct lap_tree_node *node)
         lap_log(
             &layer.log, LAP_LOG_WARNING,
             "two devices have imported the same pages: images of optimal tiling there will not be shared in a replay");
+}
+
+/* A watch sees stores through one mapping only. Plain memory has no other; what is mapped in any other way (shared
+ * memory, files, other rights than to read and write) may have, or is no memory that a watch could be armed on. */
+static bool is_shared(uint64_t begin, uint64_t end)
+{
+    return !lap_memory_is_plain((const void *)(uintptr_t)begin, (size_t)(end - begin));
 }
 
 /* What is imported already was looked at then, and may have other rights now because it is watched. */

@@ -218,7 +218,7 @@ UNIT_TEST(a_buffer_whose_blocks_are_larger_here_has_memory_of_its_own)
     b = create_buffer(&s, 3, 3, 2 * s.block);
     CHECK(!replay_sparse_has_pages(replay_buffer_of(&s.u.r, a, NULL)));
     CHECK(replay_sparse_has_pages(replay_buffer_of(&s.u.r, b, NULL)));
-    CHECK_EQ_INT(tell_memory(&s, 1, 3, HOST), LAP_OK);
+    CHECK_EQ_INT(tell_memory(&s, 1, 3, LOCAL), LAP_OK);
     CHECK_EQ_INT(bind(&s, a, 1, 1, 0, 0), LAP_OK); /* nothing */
     CHECK_EQ_INT(bind(&s, a, 1, 1, 1, 0), LAP_OK);
     CHECK_EQ_INT(bind(&s, b, 0, 2, 1, 0), LAP_OK);
