@@ -192,6 +192,11 @@ def _command_prototype(p: CommandPlan) -> str:
 def _emit_chain(model: Model, c: Text) -> None:
     for s in c.guarded(s for s in model.structs if s.struct.stype):
         c(f"static void encode_members_{s.name}(struct lap_enc *enc, const {s.name} *s);")
+    for s in c.guarded(s for s in model.structs if s.name in model.overrides.enters):
+        c(f"static void enter_{s.name}(struct lap_enc *enc, const {s.name} *s)")
+        c("{")
+        c(model.overrides.enters[s.name] + ";")
+        c("}")
     c("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity)")
     c("{")
     c("size_t length = strnlen(text, capacity ? capacity - 1 : 0);")
@@ -212,6 +217,8 @@ def _emit_chain(model: Model, c: Text) -> None:
         c(f"    lap_put_u64(enc, GEN_STRUCT_{s.name});")
         c("    at = (size_t)(enc->p - enc->base);")
         c("    lap_put_fixed32(enc, 0);")
+        if s.name in model.overrides.enters:
+            c(f"    enter_{s.name}(enc, (const {s.name} *)s);")
         c(f"    encode_members_{s.name}(enc, (const {s.name} *)s);")
         c("    break;")
     c("case VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO:")
@@ -244,8 +251,8 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
     else:
         c(_struct_prototype(s))
         c("{")
-    if s.name in model.overrides.enters:
-        c(model.overrides.enters[s.name] + ";")
+    if s.name in model.overrides.enters and not chained:
+        c(f"enter_{s.name}(enc, s);")
     body = _Body(model, c, "s->")
     for f in s.fields:
         if not (chained and f.shape == "pnext"):
@@ -255,6 +262,8 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
     if chained:
         c(_struct_prototype(s))
         c("{")
+        if s.name in model.overrides.enters:
+            c(f"enter_{s.name}(enc, s);")
         c("gen_encode_pnext(enc, s->pNext);")
         c(f"encode_members_{s.name}(enc, s);")
         c("}")

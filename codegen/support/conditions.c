@@ -100,5 +100,21 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
         bits |= COND_DYNAMIC_VIEWPORT;
     if (is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR) || is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT))
         bits |= COND_DYNAMIC_SCISSOR;
+    if (fragment_output && !info->renderPass)
+        bits |= COND_ATTACHMENT_FORMATS;
+    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_SAMPLE_MASK_EXT))
+        bits |= COND_DYNAMIC_SAMPLE_MASK;
+    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
+        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
+        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT) &&
+        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT))
+        bits |= COND_DYNAMIC_BLEND;
     enc->scratch[COND_SCRATCH_PIPELINE] = bits;
+}
+
+void cond_enter_command_buffer(struct lap_enc *enc, const VkCommandBufferBeginInfo *info)
+{
+    enc->scratch[COND_SCRATCH_INHERITS_FORMATS] = enc->scratch[COND_SCRATCH_SECONDARY] &&
+                                                  (info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) &&
+                                                  info->pInheritanceInfo && !info->pInheritanceInfo->renderPass;
 }

@@ -13,7 +13,7 @@
 #include "trace/wire.h"
 
 /* lap_enc.scratch: what reaches from a structure (or from the layer) into its members. */
-enum { COND_SCRATCH_SECONDARY = 0, COND_SCRATCH_PIPELINE = 1 };
+enum { COND_SCRATCH_SECONDARY = 0, COND_SCRATCH_PIPELINE = 1, COND_SCRATCH_INHERITS_FORMATS = 2 };
 
 enum {
     COND_VERTEX_INPUT = 1,
@@ -26,7 +26,10 @@ enum {
     COND_COLOR_BLEND = 128,
     COND_DYNAMIC_VIEWPORT = 256,
     COND_DYNAMIC_SCISSOR = 512,
-    COND_STAGES = 1024
+    COND_STAGES = 1024,
+    COND_ATTACHMENT_FORMATS = 2048, /* of dynamic rendering */
+    COND_DYNAMIC_SAMPLE_MASK = 4096,
+    COND_DYNAMIC_BLEND = 8192 /* all that attachments have of it */
 };
 
 /* VkWriteDescriptorSet, "Valid Usage": which array each type reads. */
@@ -75,5 +78,8 @@ bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info);
 
 /* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and what it points to. */
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info);
+
+/* Sets scratch[COND_SCRATCH_INHERITS_FORMATS] for what VkCommandBufferBeginInfo points to. */
+void cond_enter_command_buffer(struct lap_enc *enc, const VkCommandBufferBeginInfo *info);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct state {
     const struct app *app;
-    bool garbage, imageless, validated;
+    bool garbage, imageless, rendering, validated;
     struct app_image first, second;
     struct app_buffer pixels;
     VkRenderPass pass;
@@ -224,7 +224,13 @@ static VkPipeline create_pipeline(const struct state *state, VkShaderModule frag
     dynamic.dynamicStateCount = 2;
     dynamic.pDynamicStates = states;
 
+    VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO};
+    rendering.viewMask = lost_count(state); /* there is a render pass */
+    rendering.colorAttachmentCount = lost_count(state);
+    rendering.pColorAttachmentFormats = lost(state);
+
     VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO};
+    info.pNext = state->rendering ? &rendering : NULL;
     info.stageCount = fragment ? 2 : 1;
     info.pStages = stages;
     info.pVertexInputState = &input;
@@ -254,7 +260,12 @@ static VkCommandBuffer begin_buffer(const struct state *state, VkCommandBufferLe
     allocate.level = level;
     allocate.commandBufferCount = 1;
     CHECK_VK(vkAllocateCommandBuffers(state->app->device, &allocate, &commands));
+    VkCommandBufferInheritanceRenderingInfo rendering = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO};
+    rendering.colorAttachmentCount = lost_count(state); /* ignored without RENDER_PASS_CONTINUE */
+    rendering.pColorAttachmentFormats = lost(state);
     VkCommandBufferInheritanceInfo inheritance = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    inheritance.pNext = state->rendering ? &rendering : NULL;
     inheritance.renderPass = LOST_HANDLE(VkRenderPass); /* ignored without RENDER_PASS_CONTINUE */
     inheritance.framebuffer = LOST_HANDLE(VkFramebuffer);
     inheritance.subpass = lost_count(state);
@@ -395,6 +406,8 @@ int main(int argc, char **argv)
     state.imageless = imageless.imagelessFramebuffer;
     if (!state.imageless)
         printf("left out: imageless framebuffer\n");
+    /* Without dynamic rendering, that layer falls over these structures whatever they hold. */
+    state.rendering = app.api_version >= VK_API_VERSION_1_3 && !state.validated;
     app_device_create(&app, &request);
 
     create_image(&state, &state.first, VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT);
