@@ -144,10 +144,25 @@ bool lap_source_use_index(struct lap_source *source)
     return source->indexed;
 }
 
+/* The end chunk that a scan has come to. It says where the index is: if that is not what the scan has just passed,
+ * chunks were lost or moved, and those that are left may look whole. */
+static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint64_t index_at, uint64_t index_end)
+{
+    struct lap_end end;
+    enum lap_status status = load_end(source, offset, &end);
+    if (status != LAP_OK)
+        return status;
+    if (end.index_chunks ? end.index_offset != index_at || index_end != offset : end.index_offset != offset)
+        return lap_fail(LAP_ERROR_FORMAT, "an end chunk that belongs elsewhere");
+    source->end = end;
+    source->has_end = true;
+    return LAP_OK;
+}
+
 enum lap_status lap_source_scan(struct lap_source *source)
 {
     enum lap_status status = LAP_OK;
-    uint64_t offset = LAP_FILE_HEADER_BYTES;
+    uint64_t offset = LAP_FILE_HEADER_BYTES, index_at = 0, index_end = 0; /* of the last INDEX chunk */
     source->chunk_count = 0;
     /* The end chunk at the end of the file may be good where the index in front of it is not. */
     bool has_tail = source->file_bytes >= LAP_FILE_HEADER_BYTES + TAIL_BYTES &&
@@ -164,13 +179,16 @@ enum lap_status lap_source_scan(struct lap_source *source)
         if (status == LAP_OK && header.kind != LAP_CHUNK_INDEX)
             status = lap_chunk_check(&header, stored);
         if (status == LAP_OK && header.kind == LAP_CHUNK_END) {
-            status = load_end(source, offset, &source->end);
-            source->has_end = status == LAP_OK;
-            if (source->has_end)
+            status = take_end(source, offset, index_at, index_end);
+            if (status == LAP_OK)
                 return LAP_OK;
         }
-        if (status == LAP_OK && header.kind != LAP_CHUNK_INDEX)
+        if (status == LAP_OK && header.kind == LAP_CHUNK_INDEX) {
+            index_at = offset;
+            index_end = offset + LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+        } else if (status == LAP_OK) {
             status = lap_source_add(source, offset, &header);
+        }
         if (status == LAP_ERROR_FORMAT) {
             (void)snprintf(source->damage, sizeof(source->damage),
                            "the file is damaged or cut at offset %" PRIu64 ": %s", offset, lap_error_message());

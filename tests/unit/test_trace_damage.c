@@ -182,6 +182,41 @@ UNIT_TEST(bytes_behind_the_end_do_not_matter)
     free(file.data);
 }
 
+/* Offsets of all chunks, and of the file's end. */
+static size_t find_chunks(const struct file_bytes *file, size_t *out, size_t most)
+{
+    size_t count = 0;
+    for (size_t at = LAP_FILE_HEADER_BYTES; at < file->bytes && count + 1 < most; count++) {
+        out[count] = at;
+        at += LAP_CHUNK_HEADER_BYTES + lap_load_u32(file->data + at + 16);
+    }
+    out[count] = file->bytes;
+    return count;
+}
+
+UNIT_TEST(an_end_in_the_wrong_place_is_none)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    size_t at[64], count = find_chunks(&file, at, 64), end_bytes = file.bytes - at[count - 1];
+    uint8_t *other = malloc(file.bytes);
+    CHECK(count > 8 && file.data[at[count - 1] + 4] == LAP_CHUNK_END &&
+          file.data[at[count - 2] + 4] == LAP_CHUNK_INDEX);
+    for (size_t i = 1; i + 1 < count; i++) {
+        size_t bytes = at[i + 1] - at[i];
+        /* Without one chunk that stands before it, or without all of them. What was left used to look whole. */
+        memcpy(other, file.data, at[i]);
+        memcpy(other + at[i], file.data + at[i + 1], file.bytes - at[i + 1]);
+        struct outcome out = read_sample(other, file.bytes - bytes);
+        bool is_index = file.data[at[i] + 4] == LAP_CHUNK_INDEX; /* what it is good for the scan does */
+        CHECK(out.opened < 0 || out.ended < 0 || out.complete == is_index);
+        memcpy(other + at[i], file.data + at[count - 1], end_bytes);
+        out = read_sample(other, at[i] + end_bytes);
+        CHECK(out.opened < 0 || out.ended < 0 || out.complete == is_index);
+    }
+    free(other);
+    free(file.data);
+}
+
 UNIT_TEST(a_stopped_recording_ends_with_its_last_frame)
 {
     struct file_bytes file = sample(true, LAP_CODEC_LZ4, "enough");
@@ -220,10 +255,10 @@ static void begin_forging(void)
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\x02\0\1A\0\0", 6);
 }
 
-/* An end without index. */
+/* An end without index, where it belongs. */
 static void add_end(void)
 {
-    struct lap_end end = {.index_offset = 0};
+    struct lap_end end = {.index_offset = forged_bytes};
     uint8_t payload[LAP_END_BYTES], head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header = {.kind = LAP_CHUNK_END};
     lap_end_store(&end, payload);
