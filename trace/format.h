@@ -13,8 +13,9 @@
 #define LAP_CHUNK_MAX_RAW     (4u << 20)
 #define LAP_PACKET_MAX_INLINE (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
 #define LAP_NAME_MAX_BYTES    255u        /* of a name in the dictionary */
-#define LAP_INFO_MAX_BYTES    (1u << 20)  /* of one info object; all of them together: four times that */
-#define LAP_INFO_MAX_KEYS     4096u       /* at the top level, of all info objects together */
+#define LAP_INFO_MAX_BYTES    (1u << 20)  /* of one info object */
+#define LAP_INFO_MAX_TOTAL    (4u << 20)  /* of all of them together */
+#define LAP_INFO_MAX_KEYS     1024u       /* different ones, at the top level of all of them */
 
 enum lap_chunk_kind {
     LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */

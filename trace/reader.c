@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/info.h"
 #include "trace/reader_internal.h"
 
 #define DEFAULT_MEMORY_LIMIT (UINT64_C(512) << 20)
@@ -44,35 +45,18 @@ static enum lap_status read_dictionary(struct lap_reader *reader)
     return status;
 }
 
-/* Moves the members of `from` to `into`, in place of those with the same name, and frees `from`. */
-static bool merge_object(cJSON *into, cJSON *from)
-{
-    bool good = true;
-    for (cJSON *item = from->child, *next; item; item = next) {
-        next = item->next;
-        cJSON_DetachItemViaPointer(from, item);
-        cJSON *old = cJSON_GetObjectItemCaseSensitive(into, item->string);
-        if (!(old ? cJSON_ReplaceItemViaPointer(into, old, item) : cJSON_AddItemToObject(into, item->string, item))) {
-            cJSON_Delete(item);
-            good = false;
-        }
-    }
-    cJSON_Delete(from);
-    return good;
-}
-
 static enum lap_status read_info(struct lap_reader *reader)
 {
     const struct lap_source *source = &reader->source;
-    uint64_t bytes = 0, keys = 0;
+    struct lap_info info = {NULL, 0};
     enum lap_status status = LAP_OK;
-    cJSON *info = cJSON_CreateObject();
-    for (size_t i = 0; info && status == LAP_OK && i < source->chunk_count; i++) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; status == LAP_OK && i < source->chunk_count; i++) {
         const struct lap_chunk_ref *chunk = &source->chunks[i];
         if (chunk->header.kind != LAP_CHUNK_INFO)
             continue;
         bytes += chunk->header.raw_bytes;
-        if (chunk->header.raw_bytes > LAP_INFO_MAX_BYTES || bytes > 4 * (uint64_t)LAP_INFO_MAX_BYTES) {
+        if (chunk->header.raw_bytes > LAP_INFO_MAX_BYTES || bytes > LAP_INFO_MAX_TOTAL) {
             status = lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": more information than a trace can have",
                               chunk->offset);
             break;
@@ -81,24 +65,17 @@ static enum lap_status read_info(struct lap_reader *reader)
         status = load_once(reader, chunk, &raw);
         if (status != LAP_OK)
             break;
-        cJSON *object = cJSON_ParseWithLength((const char *)raw, chunk->header.raw_bytes);
+        status = lap_info_add(&info, (const char *)raw, chunk->header.raw_bytes, NULL);
+        if (status != LAP_OK)
+            status = lap_fail_context(status, "chunk at offset %" PRIu64, chunk->offset);
         free(raw);
-        /* Merging takes time that grows with the square of the number of keys. */
-        if (!cJSON_IsObject(object) || (keys += (uint64_t)cJSON_GetArraySize(object)) > LAP_INFO_MAX_KEYS) {
-            cJSON_Delete(object);
-            status = lap_fail(LAP_ERROR_FORMAT,
-                              "chunk at offset %" PRIu64 ": no JSON object, or one with too many keys", chunk->offset);
-            break;
-        }
-        if (!merge_object(info, object))
-            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
     if (status == LAP_OK) {
-        reader->info = info ? cJSON_PrintUnformatted(info) : NULL;
+        reader->info = lap_info_text(&info);
         if (!reader->info)
             status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
-    cJSON_Delete(info);
+    lap_info_finish(&info);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +141,7 @@ void lap_writer_destroy(struct lap_writer **writer_at)
         free(stream);
         stream = next;
     }
+    lap_info_finish(&writer->info);
     lap_blob_store_finish(&writer->blobs);
     lap_output_release(&writer->output);
     free(writer);
@@ -244,25 +244,37 @@ void lap_writer_frame(struct lap_writer *writer)
     pthread_mutex_unlock(&writer->list_mutex);
 }
 
+/* Whether a reader takes it and learns something; the list is held. A program that makes thousands of devices says the
+ * same as often. */
+static bool is_news(struct lap_writer *writer, const char *json, size_t bytes)
+{
+    bool news = false;
+    enum lap_status status = bytes > LAP_INFO_MAX_BYTES || bytes > LAP_INFO_MAX_TOTAL - writer->info_bytes
+                                 ? lap_fail(LAP_ERROR_LIMIT, "more information than a trace can have")
+                                 : lap_info_add(&writer->info, json, bytes, &news);
+    if (status != LAP_OK && !writer->info_left_out)
+        lap_log(writer->log, LAP_LOG_WARNING, "information is left out of the trace: %s", lap_error_message());
+    writer->info_left_out |= status != LAP_OK;
+    return status == LAP_OK && news;
+}
+
 void lap_writer_info(struct lap_writer *writer, const char *json)
 {
+    size_t bytes = strlen(json);
     if (lap_writer_stopped(writer))
         return;
-    size_t bytes = strlen(json);
-    cJSON *object = bytes <= LAP_INFO_MAX_BYTES ? cJSON_ParseWithLength(json, bytes) : NULL;
-    bool good = cJSON_IsObject(object);
-    cJSON_Delete(object);
-    if (!good) {
-        lap_log(writer->log, LAP_LOG_WARNING,
-                "information that is no JSON object, or too long, is left out of the trace");
-        return;
+    pthread_mutex_lock(&writer->list_mutex);
+    if (is_news(writer, json, bytes)) {
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
+        enum lap_status status = lap_output_chunk(&writer->output, &header, (const uint8_t *)json, bytes);
+        if (status == LAP_OK)
+            status =
+                lap_output_drain(&writer->output); /* a process that is killed before its first frame is described */
+        if (status != LAP_OK)
+            lap_writer_fail(writer, status);
+        writer->info_bytes += (uint32_t)bytes;
     }
-    struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
-    enum lap_status status = lap_output_chunk(&writer->output, &header, (const uint8_t *)json, bytes);
-    if (status == LAP_OK)
-        status = lap_output_drain(&writer->output); /* a process that is killed before its first frame is described */
-    if (status != LAP_OK)
-        lap_writer_fail(writer, status);
+    pthread_mutex_unlock(&writer->list_mutex);
 }
 
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add)

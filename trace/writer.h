@@ -86,7 +86,8 @@ uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, con
  * the tail file beside it, even if the process is killed. Call with no packet open on the calling thread. */
 void lap_writer_frame(struct lap_writer *writer);
 
-/* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. */
+/* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. What changes none of them is
+ * not written again; what a reader would not take (docs/format.md, "INFO") is left out, and the log says so once. */
 void lap_writer_info(struct lap_writer *writer, const char *json);
 
 /* Counters that the index keeps and lapilli info shows; any thread. */

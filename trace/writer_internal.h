@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "trace/blob_store.h"
+#include "trace/info.h"
 #include "trace/output.h"
 #include "trace/writer.h"
 
@@ -29,9 +30,12 @@ struct lap_writer {
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
 
     const struct lap_log *log;
-    pthread_mutex_t list_mutex; /* for the list of streams; also keeps frame marks apart */
+    pthread_mutex_t list_mutex; /* for the list of streams and the information; also keeps frame marks apart */
     struct lap_stream *streams;
     uint32_t stream_count;
+    struct lap_info info; /* all that was written */
+    uint32_t info_bytes;
+    bool info_left_out; /* said once */
     struct lap_blob_store blobs;
     struct lap_output output;
 };

@@ -293,6 +293,49 @@ UNIT_TEST(information_is_merged)
     lap_reader_close(&reader);
 }
 
+/* A program may make thousands of devices, and each is described when it comes and when it goes. */
+UNIT_TEST(information_may_come_again_and_again)
+{
+    struct lap_writer *writer = create_queued_trace(LAP_CODEC_NONE, NULL, LAP_WRITER_NO_QUEUE);
+    char text[200];
+    for (unsigned i = 0; i < 3000; i++) {
+        lap_writer_info(writer, "{\"device\":{\"name\":\"a\"},\"watch\":\"pagemap\",\"reason\":\"\"}");
+        snprintf(text, sizeof(text), "{\"mappings\":%u}", i);
+        lap_writer_info(writer, text);
+    }
+    uint64_t before = lap_writer_bytes(writer);
+    lap_writer_info(writer, "{\"watch\":\"pagemap\",\"mappings\":2999}"); /* no news */
+    CHECK_EQ_U64(lap_writer_bytes(writer), before);
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK_STR(lap_reader_summary(reader)->info,
+              "{\"device\":{\"name\":\"a\"},\"watch\":\"pagemap\",\"reason\":\"\",\"mappings\":2999}");
+    lap_reader_close(&reader);
+}
+
+UNIT_TEST(information_that_no_reader_takes_is_not_written)
+{
+    struct lap_writer *writer = create_queued_trace(LAP_CODEC_NONE, NULL, LAP_WRITER_NO_QUEUE);
+    static char text[LAP_INFO_MAX_BYTES + 1];
+    lap_writer_info(writer, "{\"first\":1}");
+    for (unsigned i = 0; i < 6; i++) { /* of these the first four are too many already, as there is the one above */
+        memset(text, ' ', LAP_INFO_MAX_BYTES);
+        text[snprintf(text, 40, "{\"big\":%u", i)] = ' ';
+        text[LAP_INFO_MAX_BYTES - 1] = '}';
+        lap_writer_info(writer, text);
+    }
+    for (unsigned i = 0; i < 2 * LAP_INFO_MAX_KEYS; i++) {
+        snprintf(text, sizeof(text), "{\"%u\":0}", i);
+        lap_writer_info(writer, text);
+    }
+    lap_writer_info(writer, "{\"first\":2}");
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK(strstr(lap_reader_summary(reader)->info, "{\"first\":2,\"big\":2,\"0\":0,\"1\":0,"));
+    CHECK(strstr(lap_reader_summary(reader)->info, "\"1021\":0}"));
+    lap_reader_close(&reader);
+}
+
 UNIT_TEST(counters_are_kept_with_and_without_index)
 {
     struct lap_writer *writer = create_queued_trace(LAP_CODEC_LZ4, NULL, LAP_WRITER_NO_QUEUE);

@@ -94,7 +94,7 @@ UNIT_TEST(every_length_around_a_part)
         for (unsigned info = 0; info < 2; info++) {
             struct lap_writer *writer = create_trace(LAP_CODEC_NONE, NULL);
             if (info)
-                lap_writer_info(writer, "{}");
+                lap_writer_info(writer, "{\"a\":1}");
             write_frames(writer, frames);
             lap_writer_destroy(&writer);
             struct lap_reader *reader = open_trace(NULL);
