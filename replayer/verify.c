@@ -13,7 +13,7 @@
 #include "replayer/sparse.h"
 #include "replayer/swapchain.h"
 
-/* A lapilliCheckPresent that waits for its present. */
+/* A lapilliCheckPresent that waits for its present. Another thread may present something else before that. */
 struct expected {
     uint64_t swapchain_index;
     uint32_t image_index;
@@ -47,7 +47,11 @@ void replay_check_destroy(struct replay *r)
 
 struct replay_check_summary replay_check_summary(const struct replay *r)
 {
-    return r->check ? r->check->summary : (struct replay_check_summary){0};
+    struct replay_check_summary summary = r->check ? r->check->summary : (struct replay_check_summary){0};
+
+    for (size_t i = 0; r->check && i < r->check->count; i++)
+        summary.skipped += !r->check->expected[i].done; /* whose presents did not come */
+    return summary;
 }
 
 /* Counts a difference; true for the first one, which is the one to talk about. */
@@ -61,17 +65,33 @@ static bool count_difference(struct replay_check *check, uint64_t frame)
 
 /* ---- presented images ---- */
 
+static struct expected *find_expected(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
+{
+    for (size_t i = 0; r->check && i < r->check->count; i++) {
+        struct expected *e = &r->check->expected[i];
+        if (!e->done && e->swapchain_index == swapchain_index && e->image_index == image_index)
+            return e;
+    }
+    return NULL;
+}
+
 enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_device *dev,
                                            struct gen_args_lapilliCheckPresent *args)
 {
     struct replay_swapchain *swapchain;
     struct replay_check *check = r->check;
+    struct expected *before;
 
     if (!check)
         return LAP_OK;
     swapchain = replay_swapchain_of(r, args->swapchain);
     if (!swapchain)
         return replay_fail(r, "a swapchain that is not alive");
+    before = find_expected(r, swapchain->index, args->imageIndex);
+    if (before) { /* its present did not come */
+        before->done = true;
+        check->summary.skipped++;
+    }
     if (check->count == check->capacity) {
         size_t capacity = check->capacity ? check->capacity * 2 : 4;
         struct expected *more = realloc(check->expected, capacity * sizeof *more);
@@ -84,16 +104,6 @@ enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_devic
         (struct expected){swapchain->index, args->imageIndex, args->format, {args->width, args->height},
                           args->hashLow,    args->hashHigh,   false};
     return LAP_OK;
-}
-
-static struct expected *find_expected(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
-{
-    for (size_t i = 0; r->check && i < r->check->count; i++) {
-        struct expected *e = &r->check->expected[i];
-        if (!e->done && e->swapchain_index == swapchain_index && e->image_index == image_index)
-            return e;
-    }
-    return NULL;
 }
 
 bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
@@ -142,11 +152,14 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
 
 void replay_check_end_present(struct replay *r)
 {
-    if (!r->check)
-        return;
-    for (size_t i = 0; i < r->check->count; i++)
-        r->check->summary.skipped += !r->check->expected[i].done;
-    r->check->count = 0;
+    struct replay_check *check = r->check;
+    size_t left = 0;
+
+    for (size_t i = 0; check && i < check->count; i++)
+        if (!check->expected[i].done)
+            check->expected[left++] = check->expected[i];
+    if (check)
+        check->count = left;
 }
 
 /* ---- buffers ---- */

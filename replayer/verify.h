@@ -14,7 +14,8 @@ void replay_check_destroy(struct replay *r);
 
 struct replay_check_summary {
     uint64_t checks, different;
-    uint64_t skipped;     /* checks that could not be made: the image's format or size can't be read back */
+    uint64_t skipped;     /* checks that could not be made: the image's format or size can't be read back, or it was not
+                             presented (yet) */
     uint64_t first_frame; /* of the first difference, counted from 1; 0: none */
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
@@ -27,7 +28,7 @@ bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index
 enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index, uint32_t image_index, uint64_t frame,
                                      VkFormat format, VkExtent2D extent, const void *pixels,
                                      size_t bytes) LAP_MUST_CHECK;
-/* After a present: checks that waited for it and did not fit are counted as skipped. */
+/* After a present: forgets the checks that waited for it. Those of other presents go on waiting. */
 void replay_check_end_present(struct replay *r);
 
 #endif

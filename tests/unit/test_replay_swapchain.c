@@ -235,6 +235,31 @@ UNIT_TEST(presents_are_checked_and_pictured)
     scene_finish(&s);
 }
 
+/* Each thread of a program may present to a window of its own; the checks of both may come before either present. */
+UNIT_TEST(a_check_waits_for_its_own_present)
+{
+    struct replay_options options = {.verify = true, .present = REPLAY_PRESENT_OFF};
+    struct replay_check_summary summary;
+    struct scene s;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    draw(&s, 0, 10);
+    expect(&s, 0, 10, WIDTH);
+    expect(&s, 1, 99, WIDTH); /* it will show something else */
+    expect(&s, 2, 30, WIDTH); /* it will not be presented */
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    draw(&s, 1, 20);
+    s.u.log.fd = -1;
+    CHECK_EQ_INT(present(&s, 1), LAP_OK);
+    summary = replay_check_summary(&s.u.r);
+    CHECK_EQ_U64(summary.checks, 2);
+    CHECK_EQ_U64(summary.different, 1);
+    CHECK_EQ_U64(summary.first_frame, 2);
+    CHECK_EQ_U64(summary.skipped, 1);
+    scene_finish(&s);
+}
+
 UNIT_TEST(images_belong_to_their_swapchain)
 {
     struct replay_options options = {.present = REPLAY_PRESENT_OFF};
