@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-replay: plays a trace. replay_options_help says how, and what the exit status means. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/folder.h"
@@ -60,6 +62,17 @@ static int play(struct replay *r, const struct lap_log *log)
     return code;
 }
 
+/* Who waits for the output is told that it did not come. A reader that went away (`| head`) is no failure. */
+static int end_output(const struct lap_log *log, int code)
+{
+    int error = fflush(stdout) == 0 && !ferror(stdout) ? 0 : errno;
+
+    if (!error || error == EPIPE)
+        return code;
+    lap_log(log, LAP_LOG_ERROR, "the output can't be written: %s", strerror(error));
+    return code == EXIT_GOOD ? EXIT_FAILED : code;
+}
+
 /* Before anything is played: a long replay must not end with pictures that have no place. */
 static enum lap_status make_folders(const struct replay_options *options)
 {
@@ -87,12 +100,12 @@ int main(int argc, char **argv)
     switch (action) {
     case REPLAY_ACTION_HELP:
         replay_options_help();
-        return EXIT_GOOD;
+        return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_VERSION:
         puts("lapilli-replay " LAPILLI_VERSION);
-        return EXIT_GOOD;
+        return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
-        return replay_list_gpus() == LAP_OK ? EXIT_GOOD : say(&log, EXIT_UNSUPPORTED);
+        return replay_list_gpus() == LAP_OK ? end_output(&log, EXIT_GOOD) : say(&log, EXIT_UNSUPPORTED);
     case REPLAY_ACTION_PLAY:
         break;
     }
@@ -107,7 +120,7 @@ int main(int argc, char **argv)
         code = say(&log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
                          : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
                                                          : EXIT_NO_TRACE);
-    fflush(stdout);
+    code = end_output(&log, code);
     if (!replay_close(&replay))
         _exit(code); /* what the driver still does must not be torn down under it */
     replay_options_finish(&options);

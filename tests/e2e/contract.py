@@ -323,6 +323,17 @@ def print_is_complete(context: Context) -> None:
     check("VkBuffer:1" in json.dumps(buffers), f"{buffers}")
 
 
+@case
+def output_that_nobody_can_write(context: Context) -> None:
+    """A result that did not get out is no good result."""
+    context.capture([app(context, "headless")])
+    for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-info", "out.lapilli"],
+                    ["lapilli-print", "out.lapilli"]):
+        done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", context.program(command[0]), *command[1:]], expect=1)
+        one_sentence(done.err)
+        check("the output can't be written" in done.err, done.err)
+
+
 def breaks(context: Context, program: str, says: str) -> None:
     """--verify must fail when the replay shows something else: the bytes of an update are changed in the file."""
     context.run([app(context, program)], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
