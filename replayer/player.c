@@ -133,13 +133,11 @@ enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64
 static enum lap_status unknown_command(struct replay *r)
 {
     const char *name = lap_reader_command_name(r->reader, r->packet.command);
+    enum lap_status status = lap_block_has(r->command)
+                                 ? lap_fail(LAP_ERROR_FORMAT, "%s stands outside of a block", name)
+                                 : lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s", name);
 
-    if (!name)
-        (void)lap_fail(LAP_ERROR_FORMAT, "packet %" PRIu64 " has command %" PRIu32 ", which the dictionary lacks",
-                       r->packet.ticket, r->packet.command);
-    else
-        (void)lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s", name);
-    return replay_place(r, name ? LAP_ERROR_UNSUPPORTED : LAP_ERROR_FORMAT);
+    return replay_place(r, status);
 }
 
 enum lap_status replay_packet(struct replay *r)

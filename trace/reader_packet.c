@@ -148,7 +148,8 @@ static enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor 
         return damaged(chunk, "tickets out of order");
     if (flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS)
         return damaged(chunk, "a packet with unknown flags");
-    if (cursor->command >= reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count)
+    const char *name = lap_reader_command_name(reader, cursor->command);
+    if (!name || !name[0]) /* number 0 may have none */
         return damaged(chunk, "a command that is not in the dictionary");
     cursor->ticket += ticket_step;
     cursor->flags = (uint32_t)flags;

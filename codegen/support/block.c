@@ -28,7 +28,7 @@ static enum lap_status check_place(const struct lap_block *block, uint32_t comma
 {
     const char *name = lap_reader_command_name(block->dictionary->reader, number);
 
-    if (!name)
+    if (!name || !name[0])
         return lap_fail(LAP_ERROR_FORMAT,
                         "command %" PRIu32 " of the block has number %" PRIu64 ", which the dictionary lacks",
                         block->index, number);

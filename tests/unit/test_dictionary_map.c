@@ -140,6 +140,7 @@ UNIT_TEST(a_damaged_block_is_refused)
         {{BEGIN, FILE_CREATE, 0, 0}, 8, LAP_ERROR_FORMAT, 1},    /* no command of a command buffer */
         {{BEGIN, FILE_UNKNOWN, 0}, 7, LAP_ERROR_UNSUPPORTED, 1}, /* of another registry: can't be skipped */
         {{BEGIN, 99, 0}, 7, LAP_ERROR_FORMAT, 1},                /* no such number */
+        {{BEGIN, 0, 0}, 7, LAP_ERROR_FORMAT, 1},                 /* the one without a name */
         {{BEGIN, FILE_DRAW, 3, 4}, 8, LAP_ERROR_FORMAT, 1},      /* a body that is cut */
         {{BEGIN, 0xff, 0xff, 0xff}, 8, LAP_ERROR_FORMAT, 1},     /* a number that is cut */
     };

@@ -400,6 +400,15 @@ PLAYER_TEST(a_block_of_another_length_is_damaged)
     CHECK_SAYS(result, LAP_ERROR_FORMAT, "has 2 commands, its packet says 3");
 }
 
+PLAYER_TEST(a_command_outside_of_a_block_is_damage)
+{
+    struct result result;
+    put_start(p);
+    PUT(p, vkCmdDraw, 3, 1, 0, 0);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_FORMAT, "vkCmdDraw stands outside of a block");
+}
+
 PLAYER_TEST(a_null_where_the_driver_follows_is_refused)
 {
     struct result result;

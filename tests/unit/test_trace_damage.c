@@ -320,6 +320,7 @@ UNIT_TEST(forged_streams)
         {"epoch too small", 2, 1, 2, THREAD PACKET("\0", "\0", "\1") PACKET("\1", "\0", "\0"), 17, false},
         {"unknown flags", 1, 1, 1, THREAD PACKET("\0", "\0", "\x20"), 9, false},
         {"unknown command", 1, 1, 1, THREAD "\0\0\0\0\2\0\0\0", 9, false},
+        {"a command without a name", 1, 1, 1, THREAD "\0\0\0\0\0\0\0\0", 9, false},
         {"fewer packets than it says", 2, 1, 2, THREAD PACKET("\0", "\0", "\0"), 9, false},
         {"more packets than it says", 1, 1, 1, THREAD PACKET("\0", "\0", "\0") PACKET("\1", "\0", "\0"), 17, false},
         {"no packets", 0, 1, 1, THREAD, 1, false},
