@@ -25,6 +25,8 @@ enum {
     OP_PTR_ACCESS_CHAIN = 67,
     OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
     OP_DECORATE = 71,
+    OP_COMPOSITE_CONSTRUCT = 80,
+    OP_COMPOSITE_INSERT = 82,
     OP_COPY_OBJECT = 83,
     OP_IMAGE_WRITE = 99,
     OP_SELECT = 169,
@@ -32,6 +34,7 @@ enum {
     OP_ATOMIC_EXCHANGE = 229, /* the first of those that give the old value */
     OP_ATOMIC_XOR = 242,      /* the last of them */
     OP_PHI = 245,
+    OP_RETURN_VALUE = 254,
     OP_ATOMIC_FLAG_TEST_AND_SET = 318,
     OP_ATOMIC_FLAG_CLEAR = 319,
     OP_COPY_LOGICAL = 400,
@@ -150,6 +153,8 @@ static void look_at(struct search *search, const uint32_t *w, uint32_t count)
     } else if (op == OP_VARIABLE || op == OP_UNTYPED_VARIABLE) {
         if (count >= 4)
             declare(search, w);
+        if (count >= 5 && op == OP_VARIABLE) /* what it begins with */
+            escape(search, w[4]);
     } else if (is_chain(op) || op == OP_LOAD || op == OP_COPY_OBJECT || op == OP_COPY_LOGICAL ||
                op == OP_IMAGE_TEXEL_POINTER) {
         if (count >= 4)
@@ -162,12 +167,20 @@ static void look_at(struct search *search, const uint32_t *w, uint32_t count)
                op == OP_COOPERATIVE_MATRIX_STORE_NV) {
         if (count >= 2)
             mark_written(search, w[1]);
+        if (op == OP_STORE && count >= 3) /* a pointer that is kept in a variable (VariablePointers) */
+            escape(search, w[2]);
     } else if (is_atomic_update(op)) {
         if (count >= 4)
             mark_written(search, w[3]);
     } else if (op == OP_FUNCTION_CALL || op == OP_SELECT) {
         for (uint32_t i = 4; i < count; i++)
             escape(search, w[i]);
+    } else if (op == OP_COMPOSITE_CONSTRUCT || op == OP_COMPOSITE_INSERT) {
+        for (uint32_t i = 3; i < count; i++)
+            escape(search, w[i]);
+    } else if (op == OP_RETURN_VALUE) {
+        if (count >= 2)
+            escape(search, w[1]);
     } else if (op == OP_PHI) {
         for (uint32_t i = 3; i < count; i += 2)
             escape(search, w[i]);

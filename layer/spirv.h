@@ -25,8 +25,8 @@ static inline uint64_t lap_spirv_bit(uint32_t binding)
     return (uint64_t)1 << (binding < 63 ? binding : 63);
 }
 
-/* Code that can't be read, and memory that is short, give lap_spirv_reach_all. Pointers that are handed to functions or
- * chosen at run time count as written. */
+/* Code that can't be read, and memory that is short, give lap_spirv_reach_all. Pointers that are handed to functions,
+ * chosen at run time or kept in variables count as written. */
 void lap_spirv_find_reach(const uint32_t *words, size_t word_count, struct lap_spirv_reach *out);
 
 /* What is known of nothing: every bit, and addresses. */

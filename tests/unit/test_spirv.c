@@ -72,6 +72,9 @@ UNIT_TEST(a_shader_that_only_reads_writes_nothing)
     put(62, LOCAL, FIRST + 1, -1); /* the value is from the buffer, the place is not */
     put(169, UINT, FIRST + 2, UINT, FIRST + 1, FIRST + 1, -1);
     put(245, UINT, FIRST + 3, FIRST + 1, 50, FIRST + 2, 51, -1);
+    put(80, UINT, FIRST + 6, FIRST + 1, FIRST + 2, -1);
+    put(82, UINT, FIRST + 7, FIRST + 1, FIRST + 6, 0, -1);
+    put(254, FIRST + 7, -1);
     put(57, UINT, FIRST + 4, 60, FIRST + 1, -1);
     put(227, UINT, FIRST + 5, FIRST, 1, 1, -1); /* OpAtomicLoad */
     CHECK_WRITES(0, 0);
@@ -133,6 +136,22 @@ UNIT_TEST(references_that_are_not_followed_count_as_written)
     CHECK_WRITES(BUFFER_BIT, 0);
     begin();
     put(245, POINTER, FIRST, BUFFER, 50, LOCAL, 51, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin(); /* kept in a variable, in a structure, or handed to the caller */
+    put(65, POINTER, FIRST, BUFFER, UINT, -1);
+    put(62, LOCAL, FIRST, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(59, POINTER, FIRST, 7, BUFFER, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(80, UINT, FIRST, UINT, BUFFER, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(82, UINT, FIRST, BUFFER, UINT, 0, -1);
+    CHECK_WRITES(BUFFER_BIT, 0);
+    begin();
+    put(254, BUFFER, -1);
     CHECK_WRITES(BUFFER_BIT, 0);
 }
 
