@@ -136,8 +136,9 @@ enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *de
 enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_device *dev,
                                            struct gen_args_vkGetQueryPoolResults *args)
 {
-    /* Asked again and again rather than with WAIT, which has no limit. */
-    const VkQueryResultFlags flags = args->flags & ~(VkQueryResultFlags)VK_QUERY_RESULT_WAIT_BIT;
+    /* Asked again and again rather than with WAIT, which has no limit; and for no part then, which is there at once. */
+    const VkQueryResultFlags waits = VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT;
+    const VkQueryResultFlags flags = args->flags & VK_QUERY_RESULT_WAIT_BIT ? args->flags & ~waits : args->flags;
     struct waiting waiting = begin_waiting();
     enum lap_status status = LAP_AGAIN;
     void *scratch;
