@@ -82,6 +82,7 @@ struct lap_memobj {
     void *user;
     uint64_t bytes, order;
     bool readable;
+    bool shared;                  /* others lay in its bytes while it did, or the device had written there before */
     struct lap_interval pending;  /* P, object offsets */
     struct lap_tree_node *pieces; /* lap_piece.in_object, disjoint */
 };

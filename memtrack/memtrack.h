@@ -133,6 +133,9 @@ struct lap_memobj_place {
     bool aliased;
 };
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
+/* True when other objects have lain in its bytes while it did, or the device may have written there for others before:
+ * a replay's object, which may have memory of its own, lacks what they left. */
+bool lap_memobj_shares(const struct lap_memobj *object);
 void *lap_memobj_user(const struct lap_memobj *object);
 
 /* Gets bytes that are valid during the call, and calls nothing of memtrack. Under the tracker's mutex, so nobody unmaps

@@ -214,6 +214,20 @@ static void expect_contents(struct lap_memobj *object, uint64_t object_begin, co
     }
 }
 
+static void share(void *context, struct lap_tree_node *node)
+{
+    struct lap_memobj *object = context, *other = LAP_PIECE_OF_MEM(node)->object;
+    if (other != object)
+        other->shared = object->shared = true;
+}
+
+static void find_sharers(struct lap_memobj *object, const struct lap_part *part)
+{
+    lap_tree_visit(part->mem->pieces, part->begin, part->end, share, object);
+    if (part->mem->device_anywhere || lap_interval_intersects(&part->mem->device, part->begin, part->end))
+        object->shared = true;
+}
+
 enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
                                 uint64_t bytes)
 {
@@ -244,6 +258,7 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
         pieces = piece->next;
         lap_piece_set(piece, object, object_offset, mem->is_view ? mem : NULL, part.mem, part.begin,
                       part.end - part.begin);
+        find_sharers(object, &part);
         expect_contents(object, object_offset, &part);
         object_offset += part.end - part.begin;
     }
@@ -382,6 +397,15 @@ bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t
     }
     lap_memtrack_unlock(tracker);
     return piece;
+}
+
+bool lap_memobj_shares(const struct lap_memobj *object)
+{
+    bool shared;
+    lap_memtrack_lock(object->tracker);
+    shared = object->shared;
+    lap_memtrack_unlock(object->tracker);
+    return shared;
 }
 
 void *lap_memobj_user(const struct lap_memobj *object)

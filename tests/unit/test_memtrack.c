@@ -395,6 +395,28 @@ RULE(aliases_both_get_the_write)
     end();
 }
 
+RULE(an_object_shares_with_aliases_and_with_what_the_device_left)
+{
+    begin();
+    struct lap_memobj *a = object_at(0, 0, 8192), *b = object_at(1, 8192, 4096), *c;
+    map(0, MEM);
+    device_wrote(a, 4096, 100);
+    memset(store + 8192, 5, 4096);
+    COLLECT_ALL();
+    CHECK(!lap_memobj_shares(a)); /* what it holds the device wrote for itself */
+    CHECK(!lap_memobj_shares(b));
+    c = object_at(2, 8000, 300);
+    CHECK(lap_memobj_shares(a) && lap_memobj_shares(b) && lap_memobj_shares(c));
+    lap_memobj_destroy(&a);
+    lap_memobj_destroy(&b);
+    lap_memobj_destroy(&c);
+    b = object_at(1, 8192, 4096); /* what the host left is sent again */
+    CHECK(!lap_memobj_shares(b));
+    a = object_at(0, 4195, 100);
+    CHECK(lap_memobj_shares(a));
+    end();
+}
+
 RULE(an_alias_is_served_before_the_device_writes)
 {
     begin();
