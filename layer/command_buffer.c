@@ -16,7 +16,7 @@ void layer_cmdbuf_reset(struct layer_cmdbuf *cb)
     lap_enc_reset(&cb->enc);
     cb->command_count = 0;
     cb->state = LAYER_CMDBUF_INITIAL;
-    layer_touched_reset(cb);
+    layer_touch_reset(cb);
 }
 
 static void unlink_from_pool(struct layer_cmdbuf *cb)
@@ -35,7 +35,7 @@ void layer_cmdbuf_finish(struct lap_object *object)
     struct layer_cmdbuf *cb = (struct layer_cmdbuf *)object;
     unlink_from_pool(cb);
     lap_enc_finish(&cb->enc);
-    layer_touched_finish(cb);
+    layer_touch_finish(cb);
 }
 
 void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device,
@@ -52,8 +52,7 @@ void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device
         cb->device = dev;
         cb->secondary = pAllocateInfo->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
         lap_enc_init(&cb->enc, &dev->tables, NULL);
-        lap_touched_init(&cb->touched);
-        lap_touched_init(&cb->unchecked);
+        layer_touched_init(&cb->touched);
         if (!pool)
             continue;
         cb->pool = pool;

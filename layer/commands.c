@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which memory each command names: read from the specification of the command, one hook each. */
-#include <stdlib.h>
-
 #include "gen_layer.h"
-#include "layer/records.h"
-#include "layer/resource.h"
 #include "layer/touched.h"
 
 #define WHOLE UINT64_MAX
@@ -178,96 +174,6 @@ void hook_after_CmdEndTransformFeedbackEXT(struct layer_cmdbuf *cb, VkCommandBuf
     for (uint32_t i = 0; pCounterBuffers && i < counterBufferCount; i++)
         layer_touch_buffer(cb, pCounterBuffers[i], pCounterBufferOffsets ? pCounterBufferOffsets[i] : 0, 4,
                            LAYER_WRITES_VARYING);
-}
-
-/* ---- attachments ---- */
-
-void layer_framebuffer_finish(struct lap_object *object)
-{
-    free(((struct layer_framebuffer *)object)->resources);
-}
-
-void hook_after_CreateFramebuffer(struct layer_device *dev, VkDevice device, const VkFramebufferCreateInfo *pCreateInfo,
-                                  const VkAllocationCallbacks *pAllocator, VkFramebuffer *pFramebuffer, VkResult result)
-{
-    struct layer_framebuffer *record = LAYER_GET(dev, VkFramebuffer, *pFramebuffer);
-    if (!record || record->resources || pCreateInfo->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
-        return;
-    for (uint32_t i = 0; i < pCreateInfo->attachmentCount; i++) {
-        struct layer_descriptor_slot slot;
-        if (!layer_slot_of_image(dev, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, pCreateInfo->pAttachments[i], &slot))
-            continue;
-        if (!record->resources)
-            record->resources = malloc(pCreateInfo->attachmentCount * sizeof record->resources[0]);
-        if (!record->resources) {
-            layer_stop("out of memory");
-            return;
-        }
-        record->resources[record->resource_count++] = slot.resource;
-    }
-}
-
-static void touch_view(struct layer_cmdbuf *cb, VkImageView view, enum layer_touch how)
-{
-    const struct layer_image_view *record = LAYER_GET(cb->device, VkImageView, view);
-    if (record && record->image)
-        layer_touch_image(cb, gen_VkImage(record->image->object.handle), how);
-}
-
-static void begin_render_pass(struct layer_cmdbuf *cb, const VkRenderPassBeginInfo *info)
-{
-    const VkRenderPassAttachmentBeginInfo *imageless =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
-    const struct layer_framebuffer *framebuffer = LAYER_GET(cb->device, VkFramebuffer, info->framebuffer);
-    for (uint32_t i = 0; framebuffer && i < framebuffer->resource_count; i++)
-        layer_touch_resource(cb, framebuffer->resources[i], LAYER_WRITES);
-    for (uint32_t i = 0; imageless && i < imageless->attachmentCount; i++)
-        touch_view(cb, imageless->pAttachments[i], LAYER_WRITES);
-}
-
-void hook_after_CmdBeginRenderPass(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
-                                   const VkRenderPassBeginInfo *pRenderPassBegin, VkSubpassContents contents)
-{
-    begin_render_pass(cb, pRenderPassBegin);
-}
-
-void hook_after_CmdBeginRenderPass2(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
-                                    const VkRenderPassBeginInfo *pRenderPassBegin,
-                                    const VkSubpassBeginInfo *pSubpassBeginInfo)
-{
-    begin_render_pass(cb, pRenderPassBegin);
-}
-
-static void touch_attachment(struct layer_cmdbuf *cb, const VkRenderingAttachmentInfo *attachment)
-{
-    if (!attachment)
-        return;
-    touch_view(cb, attachment->imageView, LAYER_WRITES);
-    if (attachment->resolveMode != VK_RESOLVE_MODE_NONE)
-        touch_view(cb, attachment->resolveImageView, LAYER_WRITES);
-}
-
-void hook_after_CmdBeginRendering(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
-                                  const VkRenderingInfo *pRenderingInfo)
-{
-    const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate =
-        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
-    const VkRenderingFragmentDensityMapAttachmentInfoEXT *density =
-        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT);
-    for (uint32_t i = 0; i < pRenderingInfo->colorAttachmentCount; i++)
-        touch_attachment(cb, &pRenderingInfo->pColorAttachments[i]);
-    touch_attachment(cb, pRenderingInfo->pDepthAttachment);
-    touch_attachment(cb, pRenderingInfo->pStencilAttachment);
-    if (rate)
-        touch_view(cb, rate->imageView, LAYER_READS);
-    if (density)
-        touch_view(cb, density->imageView, LAYER_READS);
-}
-
-void hook_after_CmdBindShadingRateImageNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkImageView imageView,
-                                          VkImageLayout imageLayout)
-{
-    touch_view(cb, imageView, LAYER_READS);
 }
 
 /* ---- descriptors and secondary command buffers ---- */

@@ -152,7 +152,6 @@ static void forget(struct layer_device *dev)
     atomic_store(&dev->submission_count, 0);
     memset(&dev->submitted, 0, sizeof dev->submitted);
     memset(&dev->batch, 0, sizeof dev->batch);
-    memset(&dev->batch_unchecked, 0, sizeof dev->batch_unchecked);
     memset(&dev->unseen, 0, sizeof dev->unseen);
 }
 

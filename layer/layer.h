@@ -64,6 +64,13 @@ struct layer_queue {
     VkQueueFlags flags; /* of its family */
 };
 
+/* What commands touch. The lists behind the first name parts of what is written there (enum layer_touch). */
+struct layer_touched {
+    struct lap_touched ranges;
+    struct lap_touched unchecked; /* not the same in every run: queries, what is loaded from nothing */
+    struct lap_touched partly;    /* of linear images: some of it stays what it was */
+};
+
 /* Events that are set and queries that are ended: the host may learn from them how far the device is (tell.h). */
 struct layer_tells {
     struct layer_tell *items;
@@ -95,8 +102,9 @@ struct layer_device {
     uint64_t submit_serial;
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
     struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
-    struct lap_touched submitted, batch, batch_unchecked; /* of the submit that is under way: kept for their memory */
-    struct layer_tells batch_tells;                       /* likewise */
+    struct lap_touched submitted; /* of the submit that is under way: kept for its memory, as are the next two */
+    struct layer_touched batch;
+    struct layer_tells batch_tells;
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;
@@ -140,7 +148,15 @@ struct layer_image {
     VkDeviceSize bytes;     /* from its memory requirements when bound */
     struct layer_backing_object backing;
     bool device_only, non_coherent; /* as in layer_buffer */
-    VkSwapchainKHR swapchain;       /* of presentable images */
+    bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */
+    VkSwapchainKHR swapchain; /* of presentable images */
+};
+
+/* Which texels a view shows. */
+struct layer_view_range {
+    uint32_t first_layer, layer_count;
+    uint16_t aspect;                  /* color or a plane */
+    uint8_t first_level, level_count; /* level_count 0: it can't be told */
 };
 
 struct layer_buffer_view {
@@ -152,6 +168,7 @@ struct layer_buffer_view {
 struct layer_image_view {
     struct lap_object object;
     struct layer_image *image;
+    struct layer_view_range range;
 };
 
 struct layer_descriptor_binding {
@@ -177,7 +194,12 @@ struct layer_set_layout {
 /* Memory that a descriptor names. What it names may be gone when the set is used again, so it is no pointer. */
 struct layer_descriptor_slot {
     uint64_t resource; /* layer_resource; 0: nothing that the host can touch; LAYER_RESOURCE_UNKNOWN */
-    VkDeviceSize offset, bytes;
+    union {
+        struct {
+            VkDeviceSize offset, bytes;
+        };
+        struct layer_view_range view; /* of images */
+    };
     bool written; /* the device may write through it */
 };
 
@@ -204,10 +226,16 @@ struct layer_descriptor_pool {
     struct layer_descriptor_set *sets; /* linked through next_in_pool */
 };
 
+/* Attachments in memory that the program can map. */
 struct layer_framebuffer {
     struct lap_object object;
-    uint64_t *resources; /* layer_resource of attachments in memory that the program can map */
-    uint32_t resource_count;
+    struct layer_framebuffer_view {
+        uint64_t resource; /* layer_resource */
+        struct layer_view_range range;
+        uint32_t attachment; /* its number */
+    } * views;
+    uint32_t view_count;
+    uint32_t layers; /* that are drawn to, where the render pass has no view masks */
 };
 
 struct layer_command_pool {
@@ -231,8 +259,7 @@ struct layer_cmdbuf {
     enum layer_cmdbuf_state state;
     bool secondary;
     struct layer_tells tells;
-    struct lap_touched touched;     /* ranges that the commands name directly */
-    struct lap_touched unchecked;   /* those of them whose contents differ from run to run (queries, time stamps) */
+    struct layer_touched touched;   /* what the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */

@@ -6,6 +6,7 @@
  * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "codegen/support/layout.h"
 #include "gen_layer.h"
@@ -15,6 +16,9 @@
 #include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/sparse.h"
+#include "memtrack/diff.h"
+
+#define PAGE_BYTES          4096u
 
 #define FAILED_FLAG(result) ((result) < 0 ? LAP_PACKET_FAILED : 0u)
 
@@ -48,6 +52,28 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
     return flags | LAP_MEM_HOST_VISIBLE;
 }
 
+/* What new memory holds is left over from somebody, and work that leaves some of it as it is would not be the same in
+ * a replay, where objects begin as zeroes. Only where results are to be compared. */
+static void begin_as_zeroes(struct layer_device *dev, const struct layer_memory *memory, VkDeviceMemory handle)
+{
+    const VkMappedMemoryRange all = {
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = handle, .size = VK_WHOLE_SIZE};
+    size_t left = (size_t)memory->bytes, part;
+    void *mapped = NULL;
+
+    if (dev->vk.MapMemory(dev->handle, handle, 0, VK_WHOLE_SIZE, 0, &mapped) < 0)
+        return;
+    /* Pages that were never written have no storage and get none. What isn't cached is faster to write than to read. */
+    for (unsigned char *at = mapped; left; at += part, left -= part) {
+        part = left < PAGE_BYTES ? left : PAGE_BYTES;
+        if (!(memory->real_flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) || !lap_diff_is_zero(at, part))
+            memset(at, 0, part);
+    }
+    if (!(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
+        (void)dev->vk.FlushMappedMemoryRanges(dev->handle, 1, &all);
+    dev->vk.UnmapMemory(dev->handle, handle);
+}
+
 /* Pages that the program imports are its own, and it may write them from now on: mapped until they are freed. */
 static void track(struct layer_device *dev, struct layer_memory *memory, const void *chain)
 {
@@ -73,8 +99,12 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
     if (real_type < gpu->memory.memoryTypeCount)
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
-    if (dev->memtrack && layer_is_recording())
-        track(dev, memory, info->pNext);
+    if (!dev->memtrack || !layer_is_recording())
+        return;
+    if (layer.options.verify && !backing && tracking_flags(memory, info->pNext) & LAP_MEM_FRESH &&
+        memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        begin_as_zeroes(dev, memory, handle);
+    track(dev, memory, info->pNext);
 }
 
 /* Objects that are bound to memories of one space may share bytes, which a replay has to know. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/records.h"
 
-#include "codegen/support/conditions.h"
+#include "layer/attachment.h"
 
 const struct layer_record_type layer_record_types[GEN_HANDLE_COUNT] = {
     [GEN_HANDLE_VkInstance] = {sizeof(struct layer_instance), NULL},
@@ -21,7 +21,7 @@ const struct layer_record_type layer_record_types[GEN_HANDLE_COUNT] = {
     [GEN_HANDLE_VkDescriptorUpdateTemplate] = {sizeof(struct layer_template), layer_template_finish},
     [GEN_HANDLE_VkShaderModule] = {sizeof(struct layer_shader_module), layer_shader_module_finish},
     [GEN_HANDLE_VkPipeline] = {sizeof(struct layer_pipeline), layer_pipeline_finish},
-    [GEN_HANDLE_VkRenderPass] = {sizeof(struct cond_render_pass), layer_render_pass_finish},
+    [GEN_HANDLE_VkRenderPass] = {sizeof(struct layer_render_pass), layer_render_pass_finish},
     [GEN_HANDLE_VkFramebuffer] = {sizeof(struct layer_framebuffer), layer_framebuffer_finish},
     [GEN_HANDLE_VkFence] = {sizeof(struct layer_fence), NULL},
     [GEN_HANDLE_VkSemaphore] = {sizeof(struct layer_semaphore), NULL},

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/region.h"
 
+#include "layer/format_utils.h"
 #include "layer/image_rows.h"
 
 #define MOST_ROWS 512u /* that are told apart in a region which is narrower than its image */
 
 struct region {
-    struct layer_cmdbuf *cb;
+    struct layer_device *dev;
+    struct layer_touched *touched;
     const struct layer_image *image;
     enum layer_touch how;
+    bool merged; /* of too many rows: from the first byte to the last, unchecked; otherwise nothing, and it is told */
+    bool failed; /* out of memory */
 };
 
-static void touch(const struct region *region, uint64_t offset, uint64_t bytes)
+static void touch(struct region *region, uint64_t offset, uint64_t bytes, enum layer_touch how)
 {
-    layer_touch_image_bytes(region->cb, region->image, offset, bytes, region->how);
+    if (!layer_touched_add(region->touched, region->image->memobj, offset, bytes, how))
+        region->failed = true;
 }
 
 struct box {
@@ -39,24 +44,29 @@ static struct box box_of(const struct layer_rows *rows, VkOffset3D offset, VkExt
 }
 
 /* Whole rows are one range, with the padding between them, which is nobody's. False when there are too many ranges. */
-static bool touch_box(const struct region *region, const struct layer_rows *rows, const struct box *box)
+static bool touch_box(struct region *region, const struct layer_rows *rows, const struct box *box)
 {
-    bool whole = box->x == 0 && box->x_end == rows->row_bytes;
+    bool whole = box->x == 0 && box->x_end == rows->row_bytes, merged = false;
     if (box->x >= box->x_end || box->y >= box->y_end || box->z >= box->z_end)
         return true;
-    if (!whole && (box->y_end - box->y) * (box->z_end - box->z) > MOST_ROWS)
-        return false;
+    if (!whole && (box->y_end - box->y) * (box->z_end - box->z) > MOST_ROWS) {
+        if (!region->merged)
+            return false;
+        merged = true;
+    }
     for (uint64_t z = box->z; z < box->z_end; z++) {
         uint64_t slice = rows->offset + (rows->slices > 1 ? z * rows->slice_pitch : 0);
-        if (whole)
-            touch(region, slice + box->y * rows->row_pitch, (box->y_end - box->y - 1) * rows->row_pitch + box->x_end);
-        for (uint64_t y = box->y; y < box->y_end && !whole; y++)
-            touch(region, slice + y * rows->row_pitch + box->x, box->x_end - box->x);
+        if (whole || merged)
+            touch(region, slice + box->y * rows->row_pitch + box->x,
+                  (box->y_end - box->y - 1) * rows->row_pitch + box->x_end - box->x,
+                  merged ? LAYER_WRITES_VARYING : region->how);
+        for (uint64_t y = box->y; y < box->y_end && !whole && !merged; y++)
+            touch(region, slice + y * rows->row_pitch + box->x, box->x_end - box->x, region->how);
     }
     return true;
 }
 
-static bool touch_layers(const struct region *region, const VkImageSubresourceLayers *where, VkOffset3D offset,
+static bool touch_layers(struct region *region, const VkImageSubresourceLayers *where, VkOffset3D offset,
                          VkExtent3D extent)
 {
     uint32_t layers = region->image->info.arrayLayers, end;
@@ -66,8 +76,7 @@ static bool touch_layers(const struct region *region, const VkImageSubresourceLa
     for (uint32_t number = where->baseArrayLayer; number < end; number++) {
         struct layer_rows rows;
         struct box box;
-        if (!layer_image_rows_of(region->cb->device, region->image, where->aspectMask, where->mipLevel, number,
-                                 &rows) ||
+        if (!layer_image_rows_of(region->dev, region->image, where->aspectMask, where->mipLevel, number, &rows) ||
             !rows.element_bytes)
             return false;
         box = box_of(&rows, offset, extent);
@@ -80,15 +89,19 @@ static bool touch_layers(const struct region *region, const VkImageSubresourceLa
 void layer_touch_region(struct layer_cmdbuf *cb, VkImage handle, const VkImageSubresourceLayers *where,
                         VkOffset3D offset, VkExtent3D extent, enum layer_touch how)
 {
-    struct region region = {cb, LAYER_GET(cb->device, VkImage, handle), how};
+    struct region region = {cb->device, &cb->touched, LAYER_GET(cb->device, VkImage, handle), how, false, false};
     if (!region.image || region.image->info.tiling != VK_IMAGE_TILING_LINEAR || how == LAYER_READS) {
         layer_touch_image(cb, handle, how);
         return;
     }
+    if (cb->state != LAYER_CMDBUF_RECORDING || !layer_image_matters(region.image, true))
+        return;
     /* Nothing is promised where the texels can't be told: the device's bytes may then be sent as if they were the
      * host's, but no store of the host is lost. */
     if (!touch_layers(&region, where, offset, extent))
         layer_touch_image(cb, handle, LAYER_READS);
+    if (region.failed)
+        layer_touch_failed(cb);
 }
 
 void layer_touch_subresources(struct layer_cmdbuf *cb, VkImage handle, const VkImageSubresourceRange *range)
@@ -100,4 +113,61 @@ void layer_touch_subresources(struct layer_cmdbuf *cb, VkImage handle, const VkI
 
     for (uint32_t i = 0; where.mipLevel < levels && i < range->levelCount; i++, where.mipLevel++)
         layer_touch_region(cb, handle, &where, (VkOffset3D){0, 0, 0}, all, LAYER_WRITES);
+}
+
+/* ---- views ---- */
+
+static bool add_all(struct layer_touched *touched, const struct layer_image *image, enum layer_touch how)
+{
+    return layer_touched_add(touched, image->memobj, 0, UINT64_MAX, how);
+}
+
+static bool add_layers(struct region *region, const VkImageSubresourceLayers *where, VkOffset3D offset,
+                       VkExtent3D extent)
+{
+    if (!touch_layers(region, where, offset, extent))
+        return add_all(region->touched, region->image, LAYER_WRITES_VARYING);
+    return !region->failed;
+}
+
+bool layer_region_add_view(struct layer_device *dev, struct layer_touched *touched, const struct layer_image *image,
+                           const struct layer_view_range *view, enum layer_touch how)
+{
+    struct region region = {dev, touched, image, how, true, false};
+    VkImageSubresourceLayers where = {view->aspect, view->first_level, view->first_layer, view->layer_count};
+
+    if (image->info.tiling != VK_IMAGE_TILING_LINEAR)
+        return add_all(touched, image, LAYER_WRITES);
+    if (!view->level_count)
+        return add_all(touched, image, LAYER_WRITES_VARYING);
+    for (uint32_t i = 0; i < view->level_count; i++, where.mipLevel++)
+        if (!add_layers(&region, &where, (VkOffset3D){0, 0, 0}, (VkExtent3D){UINT32_MAX, UINT32_MAX, UINT32_MAX}))
+            return false;
+    return true;
+}
+
+/* Of views that show blocks as texels the rectangle counts blocks. */
+static bool has_blocks(VkFormat format)
+{
+    VkExtent3D block = FormatTexelBlockExtent(format);
+    return FormatPlaneCount(format) <= 1 && (block.width > 1 || block.height > 1);
+}
+
+bool layer_region_add_area(struct layer_device *dev, struct layer_touched *touched, const struct layer_image *image,
+                           const struct layer_view_range *view, uint32_t first_layer, uint32_t layer_count,
+                           const VkRect2D *area, enum layer_touch how)
+{
+    struct region region = {dev, touched, image, how, true, false};
+    VkImageSubresourceLayers where = {view->aspect, view->first_level, view->first_layer + first_layer, layer_count};
+
+    if (image->info.tiling != VK_IMAGE_TILING_LINEAR)
+        return add_all(touched, image, LAYER_WRITES);
+    if (!view->level_count || has_blocks(image->info.format))
+        return add_all(touched, image, LAYER_WRITES_VARYING);
+    if (first_layer >= view->layer_count)
+        return true;
+    if (layer_count > view->layer_count - first_layer)
+        where.layerCount = view->layer_count - first_layer;
+    return add_layers(&region, &where, (VkOffset3D){area->offset.x, area->offset.y, 0},
+                      (VkExtent3D){area->extent.width, area->extent.height, UINT32_MAX});
 }

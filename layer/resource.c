@@ -210,10 +210,39 @@ void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage
     layer_backing_settle(dev, &record->backing);
 }
 
+/* What a 3D image shows through another type of view, or some of its slices, can't be told in levels and layers. */
+static struct layer_view_range view_range(const struct layer_image *image, const VkImageViewCreateInfo *info)
+{
+    const VkImageSubresourceRange *range = &info->subresourceRange;
+    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_PLANE_0_BIT |
+                                     VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
+    uint32_t levels = range->levelCount, layers = range->layerCount;
+
+    if (info->pNext && image->info.imageType == VK_IMAGE_TYPE_3D)
+        return (struct layer_view_range){0};
+    if ((image->info.imageType == VK_IMAGE_TYPE_3D && info->viewType != VK_IMAGE_VIEW_TYPE_3D) ||
+        range->aspectMask & ~known || range->baseMipLevel >= image->info.mipLevels ||
+        range->baseArrayLayer >= image->info.arrayLayers)
+        return (struct layer_view_range){0};
+    if (levels > image->info.mipLevels - range->baseMipLevel)
+        levels = image->info.mipLevels - range->baseMipLevel;
+    if (layers > image->info.arrayLayers - range->baseArrayLayer)
+        layers = image->info.arrayLayers - range->baseArrayLayer;
+    return (struct layer_view_range){.first_layer = range->baseArrayLayer,
+                                     .layer_count = layers,
+                                     .aspect = (uint16_t)range->aspectMask,
+                                     .first_level = (uint8_t)range->baseMipLevel,
+                                     .level_count = (uint8_t)levels};
+}
+
 void hook_after_CreateImageView(struct layer_device *dev, VkDevice device, const VkImageViewCreateInfo *pCreateInfo,
                                 const VkAllocationCallbacks *pAllocator, VkImageView *pView, VkResult result)
 {
     struct layer_image_view *view = LAYER_GET(dev, VkImageView, *pView);
-    if (view)
-        view->image = LAYER_GET(dev, VkImage, pCreateInfo->image);
+    struct layer_image *image = LAYER_GET(dev, VkImage, pCreateInfo->image);
+    if (!view)
+        return;
+    view->image = image;
+    if (image)
+        view->range = view_range(image, pCreateInfo);
 }

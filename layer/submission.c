@@ -136,12 +136,12 @@ static void tell_tracker(struct layer_device *dev, bool cancelled)
     if (!dev->memtrack || (!dev->submitted.count && !cancelled))
         return;
     lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
-    lap_touched_reset(&dev->batch);
+    lap_touched_reset(&dev->batch.ranges);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
         if (s->state == LAYER_RUNNING)
-            add_written(dev, s, &dev->batch);
-    lap_touched_seal(&dev->batch);
-    lap_memtrack_device_busy(dev->memtrack, &dev->batch, true);
+            add_written(dev, s, &dev->batch.ranges);
+    lap_touched_seal(&dev->batch.ranges);
+    lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, true);
 }
 
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
@@ -234,8 +234,7 @@ void layer_submit_finish(struct layer_device *dev)
     dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
     layer_kept_release(dev, true);
     lap_touched_finish(&dev->submitted);
-    lap_touched_finish(&dev->batch);
-    lap_touched_finish(&dev->batch_unchecked);
+    layer_touched_finish(&dev->batch);
     layer_tells_finish(&dev->batch_tells);
     lap_map_finish(&dev->resources);
     layer_check_finish(dev);

@@ -43,26 +43,48 @@ static void batch_begin(struct gathering *g)
     g->dev->submit_serial++;
     g->submission = NULL;
     g->dev->batch_tells.count = 0;
-    lap_touched_reset(&g->dev->batch);
-    lap_touched_reset(&g->dev->batch_unchecked);
+    layer_touched_reset(&g->dev->batch);
 }
 
 static void batch_commands(struct gathering *g, VkCommandBuffer handle)
 {
     const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
-    if (!cb || !layer_touched_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch, &g->dev->batch_unchecked) ||
+    if (!cb || !layer_touch_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch) ||
         !layer_tells_append(&g->dev->batch_tells, &cb->tells))
         g->failed = true;
 }
 
-static bool is_checked(const struct lap_touched *unchecked, const struct lap_touched_range *range)
+static bool overlaps(const struct lap_touched *list, const struct lap_touched_range *range)
 {
-    for (size_t i = 0; i < unchecked->count; i++)
-        if (unchecked->ranges[i].object == range->object &&
-            unchecked->ranges[i].offset < range->offset + range->bytes &&
-            range->offset < unchecked->ranges[i].offset + unchecked->ranges[i].bytes)
-            return false;
-    return true;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->ranges[i].object == range->object && list->ranges[i].offset < range->offset + range->bytes &&
+            range->offset < list->ranges[i].offset + list->ranges[i].bytes)
+            return true;
+    return false;
+}
+
+/* Whether what nobody writes in an image is the same in every run: what the host wrote is, and so are the zeroes that
+ * new memory begins with, but not what work left there that wrote no definite values, nor what others left. */
+static bool is_steady(struct lap_memobj *object)
+{
+    const struct layer_image *image = lap_memobj_user(object);
+    return image->object.type != GEN_HANDLE_VkImage ||
+           (!image->loose && !(image->info.flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT) && !lap_memobj_shares(object));
+}
+
+static bool is_checked(const struct layer_touched *batch, const struct lap_touched_range *range)
+{
+    return !overlaps(&batch->unchecked, range) && (!overlaps(&batch->partly, range) || is_steady(range->object));
+}
+
+/* From now on these images have texels that differ from run to run. */
+static void loosen(const struct lap_touched *unchecked)
+{
+    for (size_t i = 0; i < unchecked->count; i++) {
+        struct layer_image *image = lap_memobj_user(unchecked->ranges[i].object);
+        if (image->object.type == GEN_HANDLE_VkImage)
+            image->loose = true;
+    }
 }
 
 static layer_resource resource_of(const struct lap_memobj *object)
@@ -77,26 +99,30 @@ static layer_resource resource_of(const struct lap_memobj *object)
 static void batch_written(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
+    const struct lap_touched *batch = &dev->batch.ranges;
     bool needed = dev->submissions;
 
-    lap_touched_seal(&dev->batch);
-    for (size_t i = 0; i < dev->batch.count && !needed; i++)
-        needed = dev->batch.ranges[i].written;
+    lap_touched_seal(&dev->batch.ranges);
+    lap_touched_seal(&dev->batch.unchecked);
+    lap_touched_seal(&dev->batch.partly);
+    loosen(&dev->batch.unchecked);
+    for (size_t i = 0; i < batch->count && !needed; i++)
+        needed = batch->ranges[i].written;
     if (needed)
         g->submission = layer_submission_begin(dev, g->queue);
     if (g->submission && !layer_tells_append(&g->submission->tells, &dev->batch_tells))
         g->failed = true;
-    for (size_t i = 0; g->submission && i < dev->batch.count; i++) {
-        const struct lap_touched_range *range = &dev->batch.ranges[i];
+    for (size_t i = 0; g->submission && i < batch->count; i++) {
+        const struct lap_touched_range *range = &batch->ranges[i];
         struct layer_written written = {.offset = range->offset, .bytes = range->bytes};
         if (!range->written)
             continue;
         written.resource = resource_of(range->object);
-        written.check = layer.options.verify && is_checked(&dev->batch_unchecked, range);
+        written.check = layer.options.verify && is_checked(&dev->batch, range);
         if (!layer_submission_wrote(g->submission, written))
             g->failed = true;
     }
-    if (!lap_touched_append(&dev->submitted, &dev->batch))
+    if (!lap_touched_append(&dev->submitted, batch))
         g->failed = true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/region.h"
 
 /* ---- resources ---- */
 
@@ -43,21 +44,15 @@ static bool is_written(VkDescriptorType type)
     }
 }
 
-/* Optimal images are never written by the host; but what the device writes into them it writes into buffers as well
- * that lie in the same memory. */
-static bool image_matters(const struct layer_image *image, bool written)
-{
-    return image && image->memobj && !image->device_only && (written || image->info.tiling != VK_IMAGE_TILING_OPTIMAL);
-}
-
 bool layer_slot_of_image(struct layer_device *dev, VkDescriptorType type, VkImageView view,
                          struct layer_descriptor_slot *out)
 {
     const struct layer_image_view *record =
         type == VK_DESCRIPTOR_TYPE_SAMPLER ? NULL : LAYER_GET(dev, VkImageView, view);
-    if (!record || !image_matters(record->image, is_written(type)))
+    if (!record || !layer_image_matters(record->image, is_written(type)))
         return false;
-    *out = (struct layer_descriptor_slot){layer_resource_of_image(record->image), 0, UINT64_MAX, is_written(type)};
+    *out = (struct layer_descriptor_slot){
+        .resource = layer_resource_of_image(record->image), .view = record->range, .written = is_written(type)};
     return true;
 }
 
@@ -67,8 +62,10 @@ bool layer_slot_of_buffer(struct layer_device *dev, VkDescriptorType type, const
     const struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, info->buffer);
     if (!buffer || !buffer->memobj || buffer->device_only)
         return false;
-    *out =
-        (struct layer_descriptor_slot){layer_resource_of_buffer(buffer), info->offset, info->range, is_written(type)};
+    *out = (struct layer_descriptor_slot){.resource = layer_resource_of_buffer(buffer),
+                                          .offset = info->offset,
+                                          .bytes = info->range,
+                                          .written = is_written(type)};
     return true;
 }
 
@@ -78,8 +75,10 @@ bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBuffe
     const struct layer_buffer_view *record = LAYER_GET(dev, VkBufferView, view);
     if (!record || !record->buffer || !record->buffer->memobj || record->buffer->device_only)
         return false;
-    *out = (struct layer_descriptor_slot){layer_resource_of_buffer(record->buffer), record->offset, record->bytes,
-                                          is_written(type)};
+    *out = (struct layer_descriptor_slot){.resource = layer_resource_of_buffer(record->buffer),
+                                          .offset = record->offset,
+                                          .bytes = record->bytes,
+                                          .written = is_written(type)};
     return true;
 }
 
@@ -99,12 +98,52 @@ bool layer_slot_of_write(struct layer_device *dev, const VkWriteDescriptorSet *w
     return true;
 }
 
+/* ---- lists ---- */
+
+void layer_touched_init(struct layer_touched *touched)
+{
+    lap_touched_init(&touched->ranges);
+    lap_touched_init(&touched->unchecked);
+    lap_touched_init(&touched->partly);
+}
+
+void layer_touched_finish(struct layer_touched *touched)
+{
+    lap_touched_finish(&touched->ranges);
+    lap_touched_finish(&touched->unchecked);
+    lap_touched_finish(&touched->partly);
+}
+
+void layer_touched_reset(struct layer_touched *touched)
+{
+    lap_touched_reset(&touched->ranges);
+    lap_touched_reset(&touched->unchecked);
+    lap_touched_reset(&touched->partly);
+}
+
+bool layer_touched_add(struct layer_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                       enum layer_touch how)
+{
+    if (!lap_touched_add(&touched->ranges, object, offset, bytes, how != LAYER_READS))
+        return false;
+    if (how == LAYER_WRITES_VARYING)
+        return lap_touched_add(&touched->unchecked, object, offset, bytes, true);
+    return how != LAYER_WRITES_PARTLY || lap_touched_add(&touched->partly, object, offset, bytes, true);
+}
+
+bool layer_touched_append(struct layer_touched *touched, const struct layer_touched *more)
+{
+    return lap_touched_append(&touched->ranges, &more->ranges) &&
+           lap_touched_append(&touched->unchecked, &more->unchecked) &&
+           lap_touched_append(&touched->partly, &more->partly);
+}
+
 /* ---- command buffers ---- */
 
-static void out_of_memory(struct layer_cmdbuf *cb)
+void layer_touch_failed(struct layer_cmdbuf *cb)
 {
     layer_stop("out of memory");
-    cb->touched.everything = true;
+    cb->touched.ranges.everything = true;
 }
 
 void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
@@ -113,47 +152,26 @@ void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize o
     const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
     if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!lap_touched_add(&cb->touched, buffer->memobj, offset, bytes, how != LAYER_READS) ||
-        (how == LAYER_WRITES_VARYING && !lap_touched_add(&cb->unchecked, buffer->memobj, offset, bytes, true)))
-        out_of_memory(cb);
+    if (!layer_touched_add(&cb->touched, buffer->memobj, offset, bytes, how))
+        layer_touch_failed(cb);
 }
 
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how)
 {
     const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
-    if (cb->state != LAYER_CMDBUF_RECORDING || !image_matters(image, how != LAYER_READS))
+    if (cb->state != LAYER_CMDBUF_RECORDING || !layer_image_matters(image, how != LAYER_READS))
         return;
     /* Which of a linear image's texels are written is not known here. */
-    if (how == LAYER_WRITES && image->info.tiling == VK_IMAGE_TILING_LINEAR)
+    if (how != LAYER_READS && image->info.tiling == VK_IMAGE_TILING_LINEAR)
         how = LAYER_WRITES_VARYING;
-    layer_touch_image_bytes(cb, image, 0, UINT64_MAX, how);
-}
-
-void layer_touch_image_bytes(struct layer_cmdbuf *cb, const struct layer_image *image, uint64_t offset, uint64_t bytes,
-                             enum layer_touch how)
-{
-    if (cb->state != LAYER_CMDBUF_RECORDING || !image_matters(image, how != LAYER_READS))
-        return;
-    if (!lap_touched_add(&cb->touched, image->memobj, offset, bytes, how != LAYER_READS) ||
-        (how == LAYER_WRITES_VARYING && !lap_touched_add(&cb->unchecked, image->memobj, offset, bytes, true)))
-        out_of_memory(cb);
+    if (!layer_touched_add(&cb->touched, image->memobj, 0, UINT64_MAX, how))
+        layer_touch_failed(cb);
 }
 
 void layer_touch_unknown(struct layer_cmdbuf *cb)
 {
     if (cb->state == LAYER_CMDBUF_RECORDING)
-        cb->touched.everything = true;
-}
-
-void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how)
-{
-    struct lap_memobj *object = layer_resource_get(cb->device, resource);
-    bool unchecked = how == LAYER_WRITES_VARYING || (how == LAYER_WRITES && layer_resource_is_image(resource));
-    if (!object || cb->state != LAYER_CMDBUF_RECORDING)
-        return;
-    if (!lap_touched_add(&cb->touched, object, 0, UINT64_MAX, how != LAYER_READS) ||
-        (unchecked && !lap_touched_add(&cb->unchecked, object, 0, UINT64_MAX, true)))
-        out_of_memory(cb);
+        cb->touched.ranges.everything = true;
 }
 
 struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point)
@@ -215,7 +233,7 @@ static uint32_t remember_set(struct layer_cmdbuf *cb, const struct layer_descrip
     if (same_entry(cb, *recent, set, offset_count, offsets))
         return *recent + 1;
     if (!reserve_entries(cb, entries)) {
-        out_of_memory(cb);
+        layer_touch_failed(cb);
         return 0;
     }
     *recent = cb->sets_count;
@@ -281,18 +299,34 @@ static void remember_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, 
                             uint32_t element, const struct layer_descriptor_slot *slot)
 {
     if (!reserve_entries(cb, 1)) {
-        out_of_memory(cb);
+        layer_touch_failed(cb);
         return;
     }
     cb->sets[cb->sets_count] = (struct layer_cmdbuf_sets){.set = slot->resource,
                                                           .index = LAYER_ENTRY_PUSHED,
                                                           .previous = pushed_at(cb, bound, set),
                                                           .binding = binding,
-                                                          .element = element,
-                                                          .offset = slot->offset,
-                                                          .bytes = slot->bytes};
+                                                          .element = element};
+    if (layer_resource_is_image(slot->resource)) {
+        cb->sets[cb->sets_count].view = slot->view;
+    } else {
+        cb->sets[cb->sets_count].offset = slot->offset;
+        cb->sets[cb->sets_count].bytes = slot->bytes;
+    }
     bound->sets[set] = ++cb->sets_count;
     bound->stale |= bound->reach && bound->reach->stores[set];
+}
+
+/* What shaders store through a descriptor. Nobody says which bytes those are; the others stay. */
+static bool touch_slot(struct layer_device *dev, struct layer_touched *touched, struct lap_memobj *object,
+                       const struct layer_descriptor_slot *slot, uint64_t dynamic_offset, bool stored)
+{
+    if (!layer_resource_is_image(slot->resource))
+        return layer_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes,
+                                 stored ? LAYER_WRITES : LAYER_READS);
+    if (!stored)
+        return layer_touched_add(touched, object, 0, UINT64_MAX, LAYER_READS);
+    return layer_region_add_view(dev, touched, lap_memobj_user(object), &slot->view, LAYER_WRITES_PARTLY);
 }
 
 /* All of it is read. What is stored to is known at the draw or dispatch: the pipeline may be bound after the push. */
@@ -314,8 +348,8 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
             forget_pushed(cb, bound, set, write->dstBinding, write->dstArrayElement + i);
         if (!object)
             continue;
-        if (!lap_touched_add(&cb->touched, object, slot.offset, slot.bytes, slot.written && !bound))
-            out_of_memory(cb);
+        if (!touch_slot(cb->device, &cb->touched, object, &slot, 0, slot.written && !bound))
+            layer_touch_failed(cb);
         if (bound && slot.written)
             remember_pushed(cb, bound, set, write->dstBinding, write->dstArrayElement + i, &slot);
     }
@@ -339,19 +373,17 @@ void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 
 /* ---- command buffers as a whole ---- */
 
-void layer_touched_reset(struct layer_cmdbuf *cb)
+void layer_touch_reset(struct layer_cmdbuf *cb)
 {
-    lap_touched_reset(&cb->touched);
-    lap_touched_reset(&cb->unchecked);
+    layer_touched_reset(&cb->touched);
     cb->sets_count = 0;
     cb->tells.count = 0;
     memset(cb->bound, 0, sizeof cb->bound);
 }
 
-void layer_touched_finish(struct layer_cmdbuf *cb)
+void layer_touch_finish(struct layer_cmdbuf *cb)
 {
-    lap_touched_finish(&cb->touched);
-    lap_touched_finish(&cb->unchecked);
+    layer_touched_finish(&cb->touched);
     layer_tells_finish(&cb->tells);
     free(cb->sets);
     cb->sets = NULL;
@@ -361,9 +393,9 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 {
     if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!layer_tells_append(&cb->tells, &secondary->tells) || !lap_touched_append(&cb->touched, &secondary->touched) ||
-        !lap_touched_append(&cb->unchecked, &secondary->unchecked) || !reserve_entries(cb, secondary->sets_count)) {
-        out_of_memory(cb);
+    if (!layer_tells_append(&cb->tells, &secondary->tells) ||
+        !layer_touched_append(&cb->touched, &secondary->touched) || !reserve_entries(cb, secondary->sets_count)) {
+        layer_touch_failed(cb);
         return;
     }
     if (secondary->sets_count)
@@ -373,27 +405,16 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 
 /* ---- at submit ---- */
 
-struct resolving {
-    struct lap_touched *touched, *unchecked;
-};
-
 static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
-                         bool written, const struct resolving *out)
+                         bool written, struct layer_touched *out)
 {
     struct lap_memobj *object;
-    bool stored = slot->written && written;
     if (slot->resource == LAYER_RESOURCE_UNKNOWN) {
-        out->touched->everything = true;
+        out->ranges.everything = true;
         return true;
     }
     object = layer_resource_get(dev, slot->resource);
-    if (!object)
-        return true;
-    /* Which texels of an image a shader stores to is not known. */
-    if (stored && layer_resource_is_image(slot->resource) &&
-        !lap_touched_add(out->unchecked, object, slot->offset, slot->bytes, true))
-        return false;
-    return lap_touched_add(out->touched, object, slot->offset + dynamic_offset, slot->bytes, stored);
+    return !object || touch_slot(dev, out, object, slot, dynamic_offset, slot->written && written);
 }
 
 /* The first slot from `slot` on that names something; `end` when none before it does. */
@@ -412,7 +433,7 @@ static uint32_t next_used(const struct layer_descriptor_set *set, uint32_t slot,
 
 static bool resolve_binding(struct layer_device *dev, const struct layer_descriptor_set *set,
                             const struct layer_descriptor_binding *binding, const struct layer_cmdbuf_sets *entry,
-                            uint32_t dynamic, bool written, const struct resolving *out)
+                            uint32_t dynamic, bool written, struct layer_touched *out)
 {
     uint32_t end = binding->first + binding->count;
     if (end > set->slot_count)
@@ -430,7 +451,7 @@ static bool resolve_binding(struct layer_device *dev, const struct layer_descrip
 
 /* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
 static bool resolve_slots(struct layer_device *dev, const struct layer_descriptor_set *set, bool first,
-                          const struct layer_cmdbuf_sets *entry, const struct resolving *out)
+                          const struct layer_cmdbuf_sets *entry, struct layer_touched *out)
 {
     uint32_t dynamic = 0;
     for (uint32_t i = 0; set->slots && i < set->layout->binding_count; i++) {
@@ -447,7 +468,7 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
 }
 
 static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, uint64_t serial,
-                        const struct resolving *out)
+                        struct layer_touched *out)
 {
     struct layer_descriptor_set *set = lap_map_get(dev->tables.maps[GEN_HANDLE_VkDescriptorSet], entry->set);
     bool first, result;
@@ -467,22 +488,28 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
 }
 
 /* That it is read was noted when it was pushed. */
-static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, const struct resolving *out)
+static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, struct layer_touched *out)
 {
     struct lap_memobj *object = entry->written ? layer_resource_get(dev, entry->set) : NULL;
-    return !object || lap_touched_add(out->touched, object, entry->offset, entry->bytes, true);
+    struct layer_descriptor_slot slot = {.resource = entry->set};
+    if (layer_resource_is_image(entry->set)) {
+        slot.view = entry->view;
+    } else {
+        slot.offset = entry->offset;
+        slot.bytes = entry->bytes;
+    }
+    return !object || touch_slot(dev, out, object, &slot, 0, true);
 }
 
-bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
-                           struct lap_touched *touched, struct lap_touched *unchecked)
+bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+                         struct layer_touched *touched)
 {
-    struct resolving out = {touched, unchecked};
-    if (!lap_touched_append(touched, &cb->touched) || !lap_touched_append(unchecked, &cb->unchecked))
+    if (!layer_touched_append(touched, &cb->touched))
         return false;
     for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count)) {
         const struct layer_cmdbuf_sets *entry = &cb->sets[i];
-        if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, &out)
-                                                 : resolve_set(dev, entry, serial, &out)))
+        if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, touched)
+                                                 : resolve_set(dev, entry, serial, touched)))
             return false;
     }
     return true;

@@ -54,7 +54,12 @@ struct layer_cmdbuf_sets {
             uint32_t binding, element;
         };
     };
-    VkDeviceSize offset, bytes; /* pushed: which part of the resource */
+    union { /* pushed: which part of the resource */
+        struct {
+            VkDeviceSize offset, bytes;
+        };
+        struct layer_view_range view;
+    };
 };
 
 static inline bool layer_descriptor_is_dynamic(VkDescriptorType type)
@@ -74,20 +79,36 @@ bool layer_slot_of_view(struct layer_device *dev, VkDescriptorType type, VkBuffe
 bool layer_slot_of_write(struct layer_device *dev, const VkWriteDescriptorSet *write, uint32_t element,
                          struct layer_descriptor_slot *out);
 
-/* Add to a command buffer that is being recorded what a command names. */
+/* How a range is touched; of two ways the later one says less about what is there afterwards. */
 enum layer_touch {
     LAYER_READS,
     LAYER_WRITES,
+    LAYER_WRITES_PARTLY, /* what isn't written stays: the same in every run where it was before */
     LAYER_WRITES_VARYING /* what is written differs from run to run, or has gaps: capture --verify leaves it out */
 };
+
+void layer_touched_init(struct layer_touched *touched);
+void layer_touched_finish(struct layer_touched *touched);
+void layer_touched_reset(struct layer_touched *touched);
+/* bytes UINT64_MAX: to the object's end. False when out of memory; so does append. */
+bool layer_touched_add(struct layer_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
+                       enum layer_touch how);
+bool layer_touched_append(struct layer_touched *touched, const struct layer_touched *more);
+
+/* Optimal images are never written by the host; but what the device writes into them it writes into buffers as well
+ * that lie in the same memory. Memory that the program can't map is no matter. */
+static inline bool layer_image_matters(const struct layer_image *image, bool written)
+{
+    return image && image->memobj && !image->device_only && (written || image->info.tiling != VK_IMAGE_TILING_OPTIMAL);
+}
+
+/* Add to a command buffer that is being recorded what a command names. */
 /* bytes UINT64_MAX: to the buffer's end. */
 void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
                         enum layer_touch how);
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
-/* Bytes of a linear image. */
-void layer_touch_image_bytes(struct layer_cmdbuf *cb, const struct layer_image *image, uint64_t offset, uint64_t bytes,
-                             enum layer_touch how);
-void layer_touch_resource(struct layer_cmdbuf *cb, layer_resource resource, enum layer_touch how); /* all of it */
+/* Memory is short: the recording stops. */
+void layer_touch_failed(struct layer_cmdbuf *cb);
 /* The command may reach any memory: submits of this command buffer touch everything. */
 void layer_touch_unknown(struct layer_cmdbuf *cb);
 void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
@@ -97,8 +118,8 @@ void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
 
 /* When a command buffer goes back to the initial state, and when it is freed. */
-void layer_touched_reset(struct layer_cmdbuf *cb);
-void layer_touched_finish(struct layer_cmdbuf *cb);
+void layer_touch_reset(struct layer_cmdbuf *cb);
+void layer_touch_finish(struct layer_cmdbuf *cb);
 
 /* At a draw or dispatch: notes which descriptors of the bound sets the bound pipeline stores to. */
 void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound);
@@ -112,7 +133,7 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
 
 /* Adds what a command buffer touches when it is submitted now. Under dev->submit_mutex; `serial` is new for every
  * submit. False when out of memory. */
-bool layer_touched_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
-                           struct lap_touched *touched, struct lap_touched *unchecked);
+bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+                         struct layer_touched *touched);
 
 #endif

@@ -359,6 +359,11 @@ def a_mismatch_in_a_linear_image_is_found(context: Context) -> None:
 
 
 @case
+def a_mismatch_in_an_attachment_is_found(context: Context) -> None:
+    breaks(context, "attached", r"VkImage:\d+ differs in level 0, layer 0, slice 0, rows \d+ to \d+")
+
+
+@case
 def info_has_the_documented_keys(context: Context) -> None:
     context.capture([app(context, "compute")])
     info = context.info()

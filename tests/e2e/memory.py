@@ -11,7 +11,8 @@ from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Context, Done, Skip, che
 
 WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
-PROGRAMS = [("memory", []), ("memory", ["--many"]), ("stores", []), ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", [])]
+PROGRAMS = [("memory", []), ("memory", ["--many"]), ("stores", []), ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []),
+            ("attached", [])]
 # Linear images in all shapes, and those that are bound over old contents.
 LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", [])]
 
@@ -57,6 +58,18 @@ def update_bytes(watch: str, arguments: list[str]) -> Callable[[Context], None]:
         elif stored == 0:
             raise Skip("memory is not coherent")
         check(info["updates"]["bytes"] == stored, f"updates of {info['updates']} for {stored} bytes of the host's")
+        check_verified(context.replay())
+    return run
+
+
+def checked_bytes(arguments: list[str]) -> Callable[[Context], None]:
+    """What the GPU draws and stores into linear images is checked, but for texels of which nobody knows what they hold."""
+    def run(context: Context) -> None:
+        done = capture(context, "auto", "attached", arguments)
+        definite = int(re.search(r"^definite bytes of the device: (\d+)$", done.out, re.MULTILINE).group(1))
+        parts = [line["args"] for line in context.print_lines() if line["name"] == "lapilliCheckImage"]
+        checked = sum(int(part["rowCount"]) * int(part["bytesInRow"]) for part in parts)
+        check(checked == definite, f"{checked} bytes of texels are checked, {definite} are definite")
         check_verified(context.replay())
     return run
 
@@ -146,6 +159,8 @@ def cases() -> dict[str, Callable[[Context], None]]:
         result[f"{watch}/kernel"] = kernel_writes(watch)
         for arguments in (["--read-back"], ["--beside"]):
             result[f"{watch}/update-bytes{arguments[0]}"] = update_bytes(watch, arguments)
+    for arguments in ([], ["--undefined"]):
+        result["/".join(["checked-bytes", "attached" + "".join(arguments)])] = checked_bytes(arguments)
     for driver in OTHER_DRIVERS:
         for name, arguments in LINEAR:
             for to_other in (True, False):

@@ -13,15 +13,18 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(ME
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
+$(BUILD)/tests/unit/test_attachment: $(call object,layer/attachment.c layer/image_rows.c layer/region.c layer/render_pass.c \
+	layer/rows.c layer/tell.c layer/touched.c)
 $(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
-$(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c)
-$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_rows.c layer/kept.c layer/rows.c layer/sparse.c \
+$(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c \
+	layer/region.c layer/image_rows.c layer/rows.c)
+$(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_rows.c layer/kept.c layer/region.c layer/rows.c layer/sparse.c \
 	layer/submission.c layer/submit.c \
 	layer/tell.c layer/touched.c)
-$(BUILD)/tests/unit/test_rows $(BUILD)/tests/unit/test_submission: REPLAY_LIBS += $(UTILITY_LIBS)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_rows test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
 
 -include $(UNIT_OBJECTS:.o=.d)

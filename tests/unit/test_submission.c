@@ -506,9 +506,9 @@ UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
     dev->submit_serial++;
     whole.resource = layer_resource_of_buffer(&buffer);
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
-    lap_touched_reset(&dev->batch);
-    CHECK(lap_touched_add(&dev->batch, buffer.memobj, 0, BYTES, true));
-    lap_memtrack_device_busy(dev->memtrack, &dev->batch, false);
+    lap_touched_reset(&dev->batch.ranges);
+    CHECK(lap_touched_add(&dev->batch.ranges, buffer.memobj, 0, BYTES, true));
+    lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, false);
     layer_learn_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
@@ -646,7 +646,7 @@ static bool sends_everything(bool unknown)
 {
     VkCommandBuffer handle = NULL;
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &handle};
-    layer_touched_reset(&cmdbuf);
+    layer_touch_reset(&cmdbuf);
     cmdbuf.state = LAYER_CMDBUF_RECORDING;
     layer_touch_buffer(&cmdbuf, gen_VkBuffer(0x400), 0, 16, LAYER_READS);
     if (unknown)
@@ -663,7 +663,77 @@ UNIT_TEST(only_submits_of_commands_that_reach_unknown_memory_touch_everything)
     CHECK(!sends_everything(false));
     CHECK(sends_everything(true));
     CHECK(!sends_everything(false));
-    layer_touched_finish(&cmdbuf);
+    layer_touch_finish(&cmdbuf);
+    end();
+}
+
+/* ---- what is checked ---- */
+
+static struct layer_image image;
+
+/* Where the image lies in the upper half of the buffer it has another's bytes. */
+static void begin_image(uint64_t offset)
+{
+    begin();
+    memset(&image, 0, sizeof image);
+    add_record(GEN_HANDLE_VkImage, 0x500, 1, &image.object);
+    image.info.tiling = VK_IMAGE_TILING_LINEAR;
+    if (offset == 0)
+        lap_memobj_unbind(buffer.memobj, 0, BYTES);
+    CHECK_EQ_INT(lap_memobj_create(dev->memtrack, &image, BYTES / 2, true, &image.memobj), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(image.memobj, 0, mem, offset, BYTES / 2), LAP_OK);
+    CHECK(layer_resource_add(dev, layer_resource_of_image(&image), image.memobj));
+}
+
+/* Submits work that writes 16 bytes of the image, and says whether they will be checked. */
+static bool checks_image(uint64_t offset, enum layer_touch how)
+{
+    VkCommandBuffer handle = NULL;
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &handle};
+    CHECK(layer_touched_add(&cmdbuf.touched, image.memobj, offset, 16, how));
+    CHECK_EQ_INT(capture_QueueSubmit(QUEUE(0), 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
+    layer_touch_reset(&cmdbuf);
+    for (uint32_t i = 0; i < dev->last_submission->written_count; i++)
+        if (dev->last_submission->written[i].offset == offset)
+            return dev->last_submission->written[i].check;
+    UNIT_FAIL("the range is not written");
+    return false;
+}
+
+UNIT_TEST(what_is_written_in_part_is_checked_while_the_rest_is_known)
+{
+    begin_image(0);
+    CHECK(checks_image(0, LAYER_WRITES));
+    CHECK(checks_image(0, LAYER_WRITES_PARTLY));
+    CHECK(!checks_image(256, LAYER_WRITES_VARYING));
+    CHECK(!checks_image(0, LAYER_WRITES_PARTLY)); /* it may be what that left */
+    CHECK(checks_image(0, LAYER_WRITES));
+    layer_touch_finish(&cmdbuf);
+    end();
+}
+
+UNIT_TEST(what_is_written_in_part_is_not_checked_with_what_varies_in_the_same_batch)
+{
+    begin_image(0);
+    CHECK(layer_touched_add(&cmdbuf.touched, image.memobj, 512, 16, LAYER_WRITES_VARYING));
+    CHECK(!checks_image(0, LAYER_WRITES_PARTLY));
+    CHECK(layer_touched_add(&cmdbuf.touched, image.memobj, 8, 16, LAYER_WRITES_VARYING));
+    CHECK(!checks_image(0, LAYER_WRITES));
+    layer_touch_finish(&cmdbuf);
+    end();
+}
+
+UNIT_TEST(what_is_written_in_part_is_not_checked_where_others_lie)
+{
+    begin_image(BYTES / 2);
+    CHECK(!checks_image(0, LAYER_WRITES_PARTLY));
+    CHECK(checks_image(0, LAYER_WRITES));
+    layer_touch_finish(&cmdbuf);
+    end();
+    begin_image(0);
+    image.info.flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
+    CHECK(!checks_image(0, LAYER_WRITES_PARTLY));
+    layer_touch_finish(&cmdbuf);
     end();
 }
 
@@ -690,15 +760,13 @@ static void dispatch(const struct lap_spirv_reach *writes)
 
 static bool stores_to(uint64_t offset)
 {
-    struct lap_touched touched, unchecked;
+    struct layer_touched touched;
     bool found = false;
-    lap_touched_init(&touched);
-    lap_touched_init(&unchecked);
-    CHECK(layer_touched_resolve(dev, &cmdbuf, 1, &touched, &unchecked));
-    for (size_t i = 0; i < touched.count; i++)
-        found |= touched.ranges[i].written && touched.ranges[i].offset == offset;
-    lap_touched_finish(&touched);
-    lap_touched_finish(&unchecked);
+    layer_touched_init(&touched);
+    CHECK(layer_touch_resolve(dev, &cmdbuf, 1, &touched));
+    for (size_t i = 0; i < touched.ranges.count; i++)
+        found |= touched.ranges.ranges[i].written && touched.ranges.ranges[i].offset == offset;
+    layer_touched_finish(&touched);
     return found;
 }
 
@@ -722,7 +790,7 @@ UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
     CHECK(stores_to(80));
     CHECK(stores_to(32));
-    layer_touched_finish(&cmdbuf);
+    layer_touch_finish(&cmdbuf);
     end();
 }
 

@@ -118,7 +118,7 @@ static struct layer_descriptor_pool set_pool;
 static struct layer_descriptor_set sets[SETS];
 static struct layer_pipeline pipelines[PIPELINES];
 static struct layer_cmdbuf primary, secondary;
-static struct lap_touched touched, unchecked;
+static struct layer_touched touched;
 static unsigned stops;
 
 void layer_stop(const char *reason)
@@ -137,6 +137,10 @@ const void *layer_chain_find(const void *chain, VkStructureType type)
         at = at->pNext;
     return at;
 }
+void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
+{
+    out->count = 1;
+}
 
 #define BUFFER(n)   gen_VkBuffer(0x100 + (n))
 #define SET(n)      gen_VkDescriptorSet(0x200 + (n))
@@ -152,7 +156,7 @@ static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t inde
 
 static void begin_recording(struct layer_cmdbuf *cb)
 {
-    layer_touched_reset(cb);
+    layer_touch_reset(cb);
     cb->device = dev;
     cb->state = LAYER_CMDBUF_RECORDING;
 }
@@ -229,10 +233,9 @@ static void begin_array(uint32_t count, VkDescriptorBindingFlags flags, const ui
 
 static void end_sets(void)
 {
-    lap_touched_finish(&touched);
-    lap_touched_finish(&unchecked);
-    layer_touched_finish(&primary);
-    layer_touched_finish(&secondary);
+    layer_touched_finish(&touched);
+    layer_touch_finish(&primary);
+    layer_touch_finish(&secondary);
     for (uint32_t i = 0; i < SETS; i++)
         layer_descriptor_set_finish(&sets[i].object);
     layer_set_layout_finish(&set_layout.object);
@@ -279,20 +282,19 @@ static void bind(struct layer_cmdbuf *cb, uint32_t set)
 
 static void submit(void)
 {
-    lap_touched_reset(&touched);
-    lap_touched_reset(&unchecked);
-    CHECK(layer_touched_resolve(dev, &primary, ++dev->submit_serial, &touched, &unchecked));
-    lap_touched_seal(&touched);
+    layer_touched_reset(&touched);
+    CHECK(layer_touch_resolve(dev, &primary, ++dev->submit_serial, &touched));
+    lap_touched_seal(&touched.ranges);
 }
 
 /* The submit touches the ranges that write_buffer gives these buffers, in this order, and no more. */
 static void check_submit(uint32_t count, const uint32_t *expected, bool written)
 {
     submit();
-    CHECK(!touched.everything);
-    CHECK_EQ_U64(touched.count, count);
+    CHECK(!touched.ranges.everything);
+    CHECK_EQ_U64(touched.ranges.count, count);
     for (uint32_t i = 0; i < count; i++)
-        check_range(&touched, i, buffers[expected[i]].memobj, expected[i] * 64, 16, written);
+        check_range(&touched.ranges, i, buffers[expected[i]].memobj, expected[i] * 64, 16, written);
 }
 
 UNIT_TEST(descriptors_that_are_written_after_the_bind_are_touched)
@@ -351,11 +353,11 @@ UNIT_TEST(a_descriptor_that_leads_anywhere_makes_everything_touched_while_it_is_
     check_submit(1, (uint32_t[]){2}, false); /* the other set is no matter */
     hook_after_UpdateDescriptorSets(dev, VK_NULL_HANDLE, 0, NULL, 1, &copy);
     submit();
-    CHECK(touched.everything);
+    CHECK(touched.ranges.everything);
     begin_recording(&primary);
     bind(&primary, 0);
     submit();
-    CHECK(touched.everything);
+    CHECK(touched.ranges.everything);
     write_buffer(0, 1, 4);
     check_submit(2, (uint32_t[]){3, 4}, false);
     end_sets();
@@ -369,7 +371,7 @@ UNIT_TEST(what_is_pushed_may_lead_anywhere)
     begin_array(1, 0, NULL);
     layer_touch_push(&primary, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
     submit();
-    CHECK(touched.everything);
+    CHECK(touched.ranges.everything);
     end_sets();
 }
 
@@ -399,8 +401,8 @@ static bool reaches_everything(VkPipelineBindPoint point, uint32_t pipeline)
     hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, point, PIPELINE(pipeline));
     hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
     submit();
-    CHECK_EQ_U64(touched.count, 1); /* what is known is told all the same */
-    return touched.everything;
+    CHECK_EQ_U64(touched.ranges.count, 1); /* what is known is told all the same */
+    return touched.ranges.everything;
 }
 
 UNIT_TEST(shaders_that_follow_addresses_make_everything_touched_in_their_own_submits)
@@ -430,17 +432,17 @@ UNIT_TEST(what_executes_a_command_buffer_reaches_as_much)
     check_submit(1, (uint32_t[]){1}, false);
     layer_touch_unknown(&secondary);
     submit();
-    CHECK(!touched.everything);
+    CHECK(!touched.ranges.everything);
     layer_touch_secondary(&primary, &secondary);
     submit();
-    CHECK(touched.everything);
+    CHECK(touched.ranges.everything);
     begin_recording(&primary);
     submit();
-    CHECK(!touched.everything);
+    CHECK(!touched.ranges.everything);
     primary.state = LAYER_CMDBUF_INITIAL;
     layer_touch_unknown(&primary);
     submit();
-    CHECK(!touched.everything);
+    CHECK(!touched.ranges.everything);
     end_sets();
 }
 
@@ -501,7 +503,8 @@ UNIT_TEST(threads_may_write_to_a_set_that_is_being_submitted)
         CHECK_EQ_INT(pthread_create(&threads[i], NULL, keep_writing, &elements[i]), 0);
     for (uint32_t i = 0; i < 200; i++) {
         submit();
-        CHECK(touched.count > 0 && touched.ranges[0].object == buffers[0].memobj && touched.ranges[0].offset == 0);
+        CHECK(touched.ranges.count > 0 && touched.ranges.ranges[0].object == buffers[0].memobj &&
+              touched.ranges.ranges[0].offset == 0);
     }
     for (uint32_t i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);

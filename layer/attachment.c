@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/attachment.h"
+
+#include <stdlib.h>
+
+#include "gen_layer.h"
+#include "layer/records.h"
+#include "layer/region.h"
+#include "layer/resource.h"
+
+/* ---- framebuffers ---- */
+
+void layer_framebuffer_finish(struct lap_object *object)
+{
+    free(((struct layer_framebuffer *)object)->views);
+}
+
+void hook_after_CreateFramebuffer(struct layer_device *dev, VkDevice device, const VkFramebufferCreateInfo *pCreateInfo,
+                                  const VkAllocationCallbacks *pAllocator, VkFramebuffer *pFramebuffer, VkResult result)
+{
+    struct layer_framebuffer *record = LAYER_GET(dev, VkFramebuffer, *pFramebuffer);
+    if (!record || record->views)
+        return;
+    record->layers = pCreateInfo->layers;
+    if (pCreateInfo->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
+        return;
+    for (uint32_t i = 0; i < pCreateInfo->attachmentCount; i++) {
+        struct layer_descriptor_slot slot;
+        if (!layer_slot_of_image(dev, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, pCreateInfo->pAttachments[i], &slot))
+            continue;
+        if (!record->views)
+            record->views = malloc(pCreateInfo->attachmentCount * sizeof record->views[0]);
+        if (!record->views) {
+            layer_stop("out of memory");
+            return;
+        }
+        record->views[record->view_count++] = (struct layer_framebuffer_view){slot.resource, slot.view, i};
+    }
+}
+
+/* ---- what is drawn to ---- */
+
+/* Where a render pass instance writes. */
+struct instance {
+    struct layer_cmdbuf *cb;
+    VkRect2D area;
+    uint32_t layers;
+    bool elsewhere; /* the area is not all that there is to know: each device has its own, or it is turned */
+};
+
+static struct instance instance_of(struct layer_cmdbuf *cb, const void *chain, VkRect2D area, uint32_t layers)
+{
+    const VkDeviceGroupRenderPassBeginInfo *group =
+        layer_chain_find(chain, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO);
+    bool turned = layer_chain_find(chain, VK_STRUCTURE_TYPE_RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM);
+    return (struct instance){cb, area, layers, turned || (group && group->deviceRenderAreaCount)};
+}
+
+static bool touch_views(const struct instance *instance, const struct layer_image *image,
+                        const struct layer_view_range *view, uint32_t view_mask, enum layer_touch how)
+{
+    struct layer_device *dev = instance->cb->device;
+    struct layer_touched *touched = &instance->cb->touched;
+
+    if (!view_mask)
+        return layer_region_add_area(dev, touched, image, view, 0, instance->layers, &instance->area, how);
+    for (; view_mask; view_mask &= view_mask - 1)
+        if (!layer_region_add_area(dev, touched, image, view, (uint32_t)__builtin_ctz(view_mask), 1, &instance->area,
+                                   how))
+            return false;
+    return true;
+}
+
+static void touch_image(const struct instance *instance, const struct layer_image *image,
+                        const struct layer_view_range *view, uint32_t view_mask, enum layer_touch how)
+{
+    static const struct layer_view_range all = {0};
+    if (!layer_image_matters(image, how != LAYER_READS))
+        return;
+    if (how == LAYER_READS || image->info.tiling != VK_IMAGE_TILING_LINEAR)
+        layer_touch_image(instance->cb, gen_VkImage(image->object.handle),
+                          how == LAYER_READS ? LAYER_READS : LAYER_WRITES);
+    else if (!touch_views(instance, image, instance->elsewhere ? &all : view, view_mask, how))
+        layer_touch_failed(instance->cb);
+}
+
+static void touch_view(const struct instance *instance, VkImageView view, uint32_t view_mask, enum layer_touch how)
+{
+    const struct layer_image_view *record = LAYER_GET(instance->cb->device, VkImageView, view);
+    if (record)
+        touch_image(instance, record->image, &record->range, view_mask, how);
+}
+
+/* ---- render passes ---- */
+
+/* What is not known of an attachment: it is written somehow. */
+static struct layer_attachment attachment_of(const struct layer_render_pass *pass, uint32_t number)
+{
+    if (pass && number < pass->attachment_count)
+        return pass->attachments[number];
+    return (struct layer_attachment){.how = LAYER_WRITES_VARYING};
+}
+
+static void begin_render_pass(struct layer_cmdbuf *cb, const VkRenderPassBeginInfo *info)
+{
+    const VkRenderPassAttachmentBeginInfo *imageless =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+    const struct layer_framebuffer *framebuffer = LAYER_GET(cb->device, VkFramebuffer, info->framebuffer);
+    const struct layer_render_pass *pass;
+    struct instance instance;
+
+    if (cb->state != LAYER_CMDBUF_RECORDING || !framebuffer || (!framebuffer->view_count && !imageless))
+        return;
+    instance = instance_of(cb, info->pNext, info->renderArea, framebuffer->layers);
+    pass = LAYER_GET(cb->device, VkRenderPass, info->renderPass);
+    for (uint32_t i = 0; i < framebuffer->view_count; i++) {
+        const struct layer_framebuffer_view *view = &framebuffer->views[i];
+        struct layer_attachment attachment = attachment_of(pass, view->attachment);
+        struct lap_memobj *object = layer_resource_get(cb->device, view->resource);
+        if (object)
+            touch_image(&instance, lap_memobj_user(object), &view->range, attachment.view_mask, attachment.how);
+    }
+    for (uint32_t i = 0; imageless && i < imageless->attachmentCount; i++) {
+        struct layer_attachment attachment = attachment_of(pass, i);
+        touch_view(&instance, imageless->pAttachments[i], attachment.view_mask, attachment.how);
+    }
+}
+
+void hook_after_CmdBeginRenderPass(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                   const VkRenderPassBeginInfo *pRenderPassBegin, VkSubpassContents contents)
+{
+    begin_render_pass(cb, pRenderPassBegin);
+}
+
+void hook_after_CmdBeginRenderPass2(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                    const VkRenderPassBeginInfo *pRenderPassBegin,
+                                    const VkSubpassBeginInfo *pSubpassBeginInfo)
+{
+    begin_render_pass(cb, pRenderPassBegin);
+}
+
+/* ---- dynamic rendering ---- */
+
+/* Where an instance is suspended and resumed, all of its parts have the same attachments and operations. What each part
+ * is said to do is then true of them together, and they are submitted together. */
+static void touch_attachment(const struct instance *instance, const VkRenderingAttachmentInfo *attachment,
+                             uint32_t view_mask)
+{
+    enum layer_touch begins;
+    if (!attachment)
+        return;
+    begins = layer_attachment_begins(attachment->loadOp, attachment->imageLayout);
+    touch_view(instance, attachment->imageView, view_mask, layer_attachment_ends(begins, attachment->storeOp));
+    if (attachment->resolveMode != VK_RESOLVE_MODE_NONE)
+        touch_view(instance, attachment->resolveImageView, view_mask, layer_attachment_resolved(begins));
+}
+
+void hook_after_CmdBeginRendering(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                  const VkRenderingInfo *pRenderingInfo)
+{
+    const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate =
+        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
+    const VkRenderingFragmentDensityMapAttachmentInfoEXT *density =
+        layer_chain_find(pRenderingInfo->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT);
+    struct instance instance =
+        instance_of(cb, pRenderingInfo->pNext, pRenderingInfo->renderArea, pRenderingInfo->layerCount);
+    const uint32_t mask = pRenderingInfo->viewMask;
+
+    if (cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    for (uint32_t i = 0; i < pRenderingInfo->colorAttachmentCount; i++)
+        touch_attachment(&instance, &pRenderingInfo->pColorAttachments[i], mask);
+    touch_attachment(&instance, pRenderingInfo->pDepthAttachment, mask);
+    touch_attachment(&instance, pRenderingInfo->pStencilAttachment, mask);
+    if (rate)
+        touch_view(&instance, rate->imageView, 0, LAYER_READS);
+    if (density)
+        touch_view(&instance, density->imageView, 0, LAYER_READS);
+}
+
+void hook_after_CmdBindShadingRateImageNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkImageView imageView,
+                                          VkImageLayout imageLayout)
+{
+    const struct layer_image_view *record = LAYER_GET(cb->device, VkImageView, imageView);
+    if (record && record->image)
+        layer_touch_image(cb, gen_VkImage(record->image->object.handle), LAYER_READS);
+}
