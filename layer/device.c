@@ -124,7 +124,8 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
                                                                                      : gpu->instance->api_version);
     gen_load_missing_device_dispatch(&dev->vk, gpu->instance->next_get_proc_addr, gpu->instance->handle);
-    if (lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
+    /* A watch asks the kernel for things, and may take SIGSEGV over: not in a program that is not recorded. */
+    if (!layer.pass_through && lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
         return false;
     layer_fork_add(dev);
     return true;

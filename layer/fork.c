@@ -50,7 +50,7 @@ static void each_mutex(visit_fn visit)
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         visit(&layer.object_mutex[type], NULL);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
-        if (dev->memtrack) /* NULL in the child of a child: see forget */
+        if (dev->memtrack) /* NULL where nothing is recorded, and in the child of a child: see forget */
             visit(lap_memtrack_mutex(dev->memtrack), dev);
     visit(&layer.instances_by_table.mutex, NULL);
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)

@@ -89,7 +89,7 @@ struct layer_device {
     struct lap_object_tables tables;
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
-    struct lap_memtrack *memtrack;
+    struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
     uint64_t import_space;        /* import.h; 0: none yet */
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */

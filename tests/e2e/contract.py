@@ -188,14 +188,16 @@ def unarmed_layer_does_nothing(context: Context) -> None:
     """Loaded but not switched on (a settings file of the loader can force that): no file, no thread, no file descriptor."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
-    trace = ["strace", "-f", "-e", "trace=openat,clone,clone3,memfd_create", app(context, "headless")]
+    trace = ["strace", "-f", "-e", "trace=openat,clone,clone3,memfd_create,userfaultfd,rt_sigaction",
+             app(context, "headless")]
     context.run(trace)  # the driver makes its caches
-    done = context.run(trace, context.layer_env(LAPILLI_CAPTURE="0"))
-    check("ok headless" in done.out, done.text[-2000:])
     bare = context.run(trace)
-    for call in ("clone", "memfd_create", "O_CREAT"):
-        counts = [sum(call in line for line in run.err.splitlines()) for run in (done, bare)]
-        check(counts[0] == counts[1], f"{call}: {counts[0]} times, without the layer {counts[1]}")
+    for watch in ("auto", "mprotect"):
+        done = context.run(trace, context.layer_env(LAPILLI_CAPTURE="0", LAPILLI_WRITE_WATCH=watch))
+        check("ok headless" in done.out, done.text[-2000:])
+        for call in ("clone", "memfd_create", "O_CREAT", "userfaultfd", "/proc/self/pagemap", "rt_sigaction(SIGSEGV"):
+            counts = [sum(call in line for line in run.err.splitlines()) for run in (done, bare)]
+            check(counts[0] == counts[1], f"{call}: {counts[0]} times, without the layer {counts[1]}")
     check(not list(context.folder.glob("*.lapilli")), "a trace was written")
 
 
