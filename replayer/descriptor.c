@@ -56,10 +56,15 @@ enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device
                                           struct gen_args_vkFreeDescriptorSets *args)
 {
     struct replay_children *sets = sets_of(r, pool_index(r, args->descriptorPool));
+    enum lap_status status = sets ? LAP_OK : LAP_ERROR_REPLAY;
     VkResult result;
 
-    if (!sets)
-        return LAP_ERROR_REPLAY;
+    for (uint32_t i = 0; i < args->descriptorSetCount && status == LAP_OK; i++)
+        status = replay_children_check(
+            r, sets, GEN_HANDLE_VkDescriptorSet,
+            replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])));
+    if (status != LAP_OK)
+        return status;
     result =
         dev->vk.FreeDescriptorSets(dev->live, args->descriptorPool, args->descriptorSetCount, args->pDescriptorSets);
     if (result < 0)

@@ -263,19 +263,28 @@ enum lap_status replay_children_add(struct replay *r, struct replay_children *ch
     return LAP_OK;
 }
 
+enum lap_status replay_children_check(struct replay *r, const struct replay_children *children,
+                                      enum gen_handle_type type, uint64_t index)
+{
+    const struct replay_object *object = replay_object_get(r, type, index);
+    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : 0;
+
+    if (!object || (at < children->count && children->indices[at] == index))
+        return LAP_OK;
+    return replay_fail(r, "%s:%" PRIu64 " is freed from a pool that it is not of", gen_handle_names[type], index);
+}
+
 void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                             uint64_t index)
 {
     struct replay_object *object = replay_object_get(r, type, index);
-    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : UINT64_MAX;
+    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : 0, moved;
 
     if (!object)
         return;
-    if (at < children->count && children->indices[at] == index) {
-        uint64_t moved = children->indices[--children->count];
-        children->indices[at] = moved;
-        replay_object_get(r, type, moved)->record = (void *)(uintptr_t)at;
-    }
+    moved = children->indices[--children->count];
+    children->indices[at] = moved;
+    replay_object_get(r, type, moved)->record = (void *)(uintptr_t)at;
     replay_object_remove(r, type, index);
 }
 

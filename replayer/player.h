@@ -68,7 +68,10 @@ struct replay_children {
 /* The object's parent is set too. */
 enum lap_status replay_children_add(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                                     uint64_t index, uint64_t parent) LAP_MUST_CHECK;
-/* Removes one child from the list and from its table. */
+/* Fails for an object that is alive and not in the list: a trace may say anything. */
+enum lap_status replay_children_check(struct replay *r, const struct replay_children *children,
+                                      enum gen_handle_type type, uint64_t index) LAP_MUST_CHECK;
+/* Removes one child, if it is alive, from the list and from its table. */
 void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                             uint64_t index);
 /* All of them; keeps the list's memory. */

@@ -143,4 +143,28 @@ UNIT_TEST(children_end_with_their_pool)
     replay_tables_finish(&r);
 }
 
+/* Whoever is freed from another pool would stay in its own pool's list, and be looked for there when it is gone. */
+UNIT_TEST(a_child_of_another_pool_is_refused)
+{
+    struct replay r = {0};
+    struct replay_children lists[2] = {{0}};
+    int owner;
+
+    for (uint64_t i = 1; i <= 4; i++) {
+        CHECK_EQ_INT(replay_object_add(&r, TYPE, i, 0x1000 + i, &owner, NULL), LAP_OK);
+        CHECK_EQ_INT(replay_children_add(&r, &lists[i > 3], TYPE, i, 1 + (i > 3)), LAP_OK);
+    }
+    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 1), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "VkFence:1 is freed from a pool that it is not of") != NULL);
+    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 3), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_children_check(&r, &lists[0], TYPE, 4), LAP_ERROR_REPLAY);
+    for (uint64_t i = 0; i <= 5; i++)
+        CHECK_EQ_INT(replay_children_check(&r, &lists[i == 4], TYPE, i), LAP_OK); /* dead ones and null, too */
+    for (int i = 0; i < 2; i++) {
+        replay_children_clear(&r, &lists[i], TYPE);
+        replay_children_finish(&lists[i]);
+    }
+    replay_tables_finish(&r);
+}
+
 UNIT_MAIN();

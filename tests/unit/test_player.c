@@ -400,6 +400,24 @@ PLAYER_TEST(a_block_of_another_length_is_damaged)
     CHECK_SAYS(result, LAP_ERROR_FORMAT, "has 2 commands, its packet says 3");
 }
 
+PLAYER_TEST(what_is_freed_from_another_pool_is_refused)
+{
+    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = p->family};
+    VkCommandBufferAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool, .commandBufferCount = 1};
+    VkCommandPool pool = gen_VkCommandPool(sample_handle(&p->s, GEN_HANDLE_VkCommandPool, 2));
+    VkCommandBuffer commands = gen_VkCommandBuffer(sample_handle(&p->s, GEN_HANDLE_VkCommandBuffer, 2));
+    struct result result;
+
+    put_start(p);
+    PUT(p, vkAllocateCommandBuffers, p->device, &allocate, &commands, VK_SUCCESS);
+    PUT(p, vkCreateCommandPool, p->device, &info, NULL, &pool, VK_SUCCESS);
+    PUT(p, vkFreeCommandBuffers, p->device, pool, 1, &commands);
+    PUT(p, vkFreeCommandBuffers, p->device, p->pool, 1, &p->commands);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkCommandBuffer:2 is freed from a pool that it is not of");
+}
+
 PLAYER_TEST(a_command_outside_of_a_block_is_damage)
 {
     struct result result;
