@@ -35,16 +35,35 @@ enum lap_status replay_place(struct replay *r, enum lap_status status)
     return status;
 }
 
-enum lap_status replay_fail(struct replay *r, const char *format, ...)
+static enum lap_status fail(struct replay *r, enum lap_status status, const char *format, va_list arguments)
 {
     char text[512];
+
+    vsnprintf(text, sizeof text, format, arguments);
+    (void)lap_fail(status, "%s", text);
+    return replay_place(r, status);
+}
+
+enum lap_status replay_fail(struct replay *r, const char *format, ...)
+{
     va_list arguments;
+    enum lap_status status;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    status = fail(r, LAP_ERROR_REPLAY, format, arguments);
     va_end(arguments);
-    (void)lap_fail(LAP_ERROR_REPLAY, "%s", text);
-    return replay_place(r, LAP_ERROR_REPLAY);
+    return status;
+}
+
+enum lap_status replay_refuse(struct replay *r, const char *format, ...)
+{
+    va_list arguments;
+    enum lap_status status;
+
+    va_start(arguments, format);
+    status = fail(r, LAP_ERROR_UNSUPPORTED, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 const char *replay_result_name(VkResult result)
@@ -63,6 +82,9 @@ enum lap_status replay_result(struct replay *r, VkResult result)
 {
     if (result >= 0)
         return LAP_OK;
+    if (result == VK_ERROR_FORMAT_NOT_SUPPORTED || result == VK_ERROR_FEATURE_NOT_PRESENT ||
+        result == VK_ERROR_EXTENSION_NOT_PRESENT)
+        return replay_refuse(r, "%s gives %s", gen_command_names[r->command], replay_result_name(result));
     return replay_fail(r, "%s gives %s (%d)", gen_command_names[r->command], replay_result_name(result), (int)result);
 }
 
@@ -73,8 +95,7 @@ enum lap_status replay_missing(struct replay *r, uint32_t command)
     /* Names and labels for debuggers change nothing that can be seen. */
     if (provider && (strcmp(provider, "VK_EXT_debug_utils") == 0 || strcmp(provider, "VK_EXT_debug_marker") == 0))
         return LAP_OK;
-    (void)lap_fail(LAP_ERROR_UNSUPPORTED, "the device has no %s", gen_command_names[command]);
-    return replay_place(r, LAP_ERROR_UNSUPPORTED);
+    return replay_refuse(r, "the device has no %s", gen_command_names[command]);
 }
 
 enum lap_status replay_absent(struct replay *r, const char *parameter)

@@ -127,7 +127,10 @@ struct replay {
 
 /* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage): TEXT". Returns LAP_ERROR_REPLAY. */
 enum lap_status replay_fail(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
-/* LAP_OK for results >= 0; else a failure that names the result (and the call). */
+/* The same where it is this device that can't do what the trace needs. Returns LAP_ERROR_UNSUPPORTED. */
+enum lap_status replay_refuse(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
+/* LAP_OK for results >= 0; else a failure that names the result (and the call): LAP_ERROR_UNSUPPORTED for a format, a
+ * feature or an extension that the driver does not have, otherwise LAP_ERROR_REPLAY. */
 enum lap_status replay_result(struct replay *r, VkResult result) LAP_MUST_CHECK;
 /* The name of a VkResult. */
 const char *replay_result_name(VkResult result);

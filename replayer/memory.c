@@ -355,8 +355,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
 
     *out_place = (struct replay_place){0};
     if (count == 0)
-        return replay_fail(r, "the device has no memory type for this object (of %#x)",
-                           needs->requirements.memoryTypeBits);
+        return replay_refuse(r, "the device has no memory type for this object (of %#x)",
+                             needs->requirements.memoryTypeBits);
     /* A dedicated allocation is exactly as large as this host wants it
      * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and a trace may name any size. */
     if (!all.dedicated && all.requirements.size < all.at_capture && all.at_capture <= heap_bytes(dev, types[0]))

@@ -78,19 +78,19 @@ static enum lap_status check_images(struct replay *r, const struct replay_swapch
     VkResult result;
 
     if (!dev->has_swapchain)
-        return replay_fail(r, "the device lacks VK_KHR_swapchain, whose image layouts the trace uses");
+        return replay_refuse(r, "the device lacks VK_KHR_swapchain, whose image layouts the trace uses");
     result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(
         dev->gpu, info->format, info->imageType, info->tiling, info->usage, info->flags, &properties);
     if (result == VK_ERROR_FORMAT_NOT_SUPPORTED)
-        return replay_fail(r, "the device has no images of format %d with usage %#x, which the swapchain has",
-                           (int)info->format, info->usage);
+        return replay_refuse(r, "the device has no images of format %d with usage %#x, which the swapchain has",
+                             (int)info->format, info->usage);
     if (result < 0)
         return replay_result(r, result);
     if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > properties.maxExtent.width ||
         info->extent.height > properties.maxExtent.height || info->arrayLayers == 0 ||
         info->arrayLayers > properties.maxArrayLayers)
-        return replay_fail(r, "the device has no images of %u x %u with %u layers", info->extent.width,
-                           info->extent.height, info->arrayLayers);
+        return replay_refuse(r, "the device has no images of %u x %u with %u layers", info->extent.width,
+                             info->extent.height, info->arrayLayers);
     return LAP_OK;
 }
 

@@ -574,6 +574,20 @@ UNIT_TEST(an_object_that_does_not_fit_gets_its_own_memory)
     aliases_finish(&a, NULL);
 }
 
+/* lapilli-replay has an exit status of its own for machines that can't play a trace. */
+UNIT_TEST(what_a_device_lacks_is_told_from_what_fails)
+{
+    struct replay r = {.command = GEN_vkCreateImage};
+
+    CHECK_EQ_INT(replay_result(&r, VK_SUCCESS), LAP_OK);
+    CHECK_EQ_INT(replay_result(&r, VK_SUBOPTIMAL_KHR), LAP_OK);
+    CHECK_EQ_INT(replay_result(&r, VK_ERROR_FORMAT_NOT_SUPPORTED), LAP_ERROR_UNSUPPORTED);
+    CHECK_STR(lap_error_message(), "vkCreateImage gives VK_ERROR_FORMAT_NOT_SUPPORTED");
+    CHECK_EQ_INT(replay_result(&r, VK_ERROR_FEATURE_NOT_PRESENT), LAP_ERROR_UNSUPPORTED);
+    CHECK_EQ_INT(replay_result(&r, VK_ERROR_DEVICE_LOST), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_result(&r, VK_ERROR_OUT_OF_DEVICE_MEMORY), LAP_ERROR_REPLAY);
+}
+
 UNIT_TEST(structures_are_taken_out_of_chains)
 {
     const VkStructureType types[] = {VK_STRUCTURE_TYPE_EVENT_CREATE_INFO, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
