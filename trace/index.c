@@ -95,7 +95,9 @@ static enum lap_status load_index_chunks(struct lap_source *source, const uint64
         status = lap_source_fetch(source, places[i], &header, &stored);
         if (status != LAP_OK)
             return status;
-        if (header.first != records || header.last - header.first != header.count - UINT64_C(1))
+        /* The header is read a second time here: a file that somebody writes to may have another one by now. */
+        if (header.first != records || header.last - header.first != header.count - UINT64_C(1) ||
+            header.raw_bytes != (uint64_t)header.count * LAP_CHUNK_HEADER_BYTES)
             return lap_fail(LAP_ERROR_FORMAT, "index chunks are out of order");
         uint8_t *raw = malloc((size_t)header.raw_bytes + 1);
         status = raw ? lap_chunk_unpack(&header, stored, raw) : lap_fail(LAP_ERROR_MEMORY, "out of memory");

@@ -119,6 +119,8 @@ static enum lap_status walk(struct lap_source *source, uint64_t start, uint64_t 
             uint64_t offset = source->file_bytes + at + LAP_TAIL_CHUNK_AT;
             status = is_fit(&entry.header, frames) ? lap_source_fetch(source, offset, &header, &stored)
                                                    : lap_fail(LAP_ERROR_FORMAT, "no chunk of a trace");
+            if (status == LAP_OK && header.stored_bytes != entry.header.stored_bytes)
+                status = lap_fail(LAP_ERROR_FORMAT, "somebody writes to it");
             if (status == LAP_OK)
                 status = lap_chunk_check(&entry.header, stored);
             if (status == LAP_OK)
