@@ -79,7 +79,8 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
                                     present->wait_count, present->waits);
         present->wait_count = 0;
     }
-    swapchain->images[image_index].presented_by = present->queue;
+    /* The image is free when the window's copy of it is made, and that is done on the main queue. */
+    swapchain->images[image_index].presented_by = swapchain->window ? swapchain->dev->main_queue : present->queue;
     return status;
 }
 

@@ -18,7 +18,7 @@ struct replay_window;
 struct replay_swapchain_image {
     VkImage live; /* null: not made yet */
     struct replay_place place;
-    const struct replay_queue *presented_by; /* where its last present went; NULL: never presented */
+    const struct replay_queue *presented_by; /* where its last present was carried out; NULL: never */
 };
 
 struct replay_swapchain {

@@ -404,6 +404,62 @@ UNIT_TEST(images_are_shown_in_a_window)
     scene_finish(&s);
 }
 
+/* A device with two queues, of which the second is the real one by another name. */
+static VkQueue real_queue, second_queue, submitted_to;
+static PFN_vkQueueSubmit real_submit;
+
+static VKAPI_ATTR VkResult VKAPI_CALL submit_to_either(VkQueue queue, uint32_t count, const VkSubmitInfo *submits,
+                                                       VkFence fence)
+{
+    submitted_to = queue;
+    return real_submit(queue == second_queue ? real_queue : queue, count, submits, fence);
+}
+
+/* An image that was shown is free when the copy for the window is made, wherever the program presented it. */
+static void acquire_after_present(enum replay_present how, bool shown)
+{
+    struct replay_options options = {.present = how};
+    struct replay_queue queues[2];
+    struct scene s;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    queues[0] = queues[1] = s.u.queue;
+    queues[1].live = second_queue = (VkQueue)&second_queue;
+    real_queue = queues[0].live;
+    real_submit = s.u.dev.vk.QueueSubmit;
+    s.u.dev.vk.QueueSubmit = submit_to_either;
+    s.u.dev.queues = queues;
+    s.u.dev.main_queue = &queues[0];
+    s.u.dev.queue_count = 2;
+    draw(&s, 0, 10);
+    s.u.gpu.queue = second_queue; /* present() is for this one */
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    s.u.gpu.queue = real_queue;
+    {
+        uint32_t image = 0;
+        struct gen_args_vkAcquireNextImageKHR acquire = {
+            .swapchain = s.swapchain, .semaphore = s.acquired, .pImageIndex = &image};
+        submitted_to = VK_NULL_HANDLE;
+        CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_OK);
+        CHECK(submitted_to == (shown ? real_queue : second_queue));
+    }
+    s.u.dev.queue_count = 1;
+    scene_finish(&s);
+}
+
+UNIT_TEST(a_shown_image_is_free_after_the_copy)
+{
+    if (!replay_xcb_answers())
+        SKIP("no display");
+    acquire_after_present(REPLAY_PRESENT_AUTO, true);
+}
+
+UNIT_TEST(an_image_that_is_not_shown_is_free_after_its_present)
+{
+    acquire_after_present(REPLAY_PRESENT_OFF, false);
+}
+
 /* Asks the window with this title to close, as a window manager does. */
 static bool ask_to_close(const char *title)
 {
