@@ -36,6 +36,15 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
+/* A picture that does not come must not go unnoticed. */
+static void report_pictures(const struct replay *r, const struct lap_log *log)
+{
+    for (uint32_t i = 0; i < r->options.screenshots.count; i++)
+        if (r->options.screenshots.ranges[i].last > r->frames)
+            lap_log(log, LAP_LOG_WARNING, "there is no picture of frame %" PRIu64 ": %" PRIu64 " frames were presented",
+                    r->options.screenshots.ranges[i].last, r->frames);
+}
+
 static int play(struct replay *r, const struct lap_log *log)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(r->reader);
@@ -49,6 +58,8 @@ static int play(struct replay *r, const struct lap_log *log)
     if (r->skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->skipped_structs);
+    if (code == EXIT_GOOD)
+        report_pictures(r, log);
     if (code == EXIT_GOOD && !summary->complete) {
         lap_log(log, LAP_LOG_ERROR, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
                 summary->stopped ? summary->stopped : "it was cut", summary->frames);

@@ -284,6 +284,15 @@ def screenshots(context: Context) -> None:
 
 
 @case
+def screenshots_of_frames_that_do_not_come(context: Context) -> None:
+    context.capture([app(context, "headless")])
+    done = context.replay("out.lapilli", "--screenshot", "1-3,7")
+    for frame in (3, 7):
+        check(f"there is no picture of frame {frame}: 0 frames were presented" in done.err, done.text)
+    check(not list(context.folder.glob("*.png")), "there are pictures")
+
+
+@case
 def screenshots_without_a_place(context: Context) -> None:
     context.capture([app(context, "triangle"), "--offscreen"])
     (context.folder / "file").write_text("no folder")
