@@ -62,11 +62,11 @@ static enum lap_status make_room(struct lap_blob_store *store)
 }
 
 /* Writes a BLOBS chunk with the blobs up to number `last`. The mutex is held. */
-static enum lap_status write_chunk(struct lap_blob_store *store, const uint8_t *payload, size_t bytes, uint32_t count,
-                                   uint64_t last)
+static enum lap_status write_chunk(struct lap_blob_store *store, const struct iovec *parts, unsigned part_count,
+                                   uint32_t count, uint64_t last)
 {
     struct lap_chunk_header header = {.kind = LAP_CHUNK_BLOBS, .count = count, .first = last - count + 1, .last = last};
-    return lap_output_chunk(store->output, &header, payload, bytes);
+    return lap_output_chunk(store->output, &header, parts, part_count);
 }
 
 /* `last`: the last number that is pending. */
@@ -74,7 +74,8 @@ static enum lap_status flush(struct lap_blob_store *store, uint64_t last)
 {
     if (store->pending_count == 0)
         return LAP_OK;
-    enum lap_status status = write_chunk(store, store->pending, store->pending_bytes, store->pending_count, last);
+    struct iovec part = {store->pending, store->pending_bytes};
+    enum lap_status status = write_chunk(store, &part, 1, store->pending_count, last);
     store->pending_bytes = 0;
     store->pending_count = 0;
     return status;
@@ -94,17 +95,20 @@ static enum lap_status write_parts(struct lap_blob_store *store, uint64_t id, st
                                    const uint8_t *data)
 {
     size_t total = (size_t)entry->total_bytes;
-    uint8_t *payload = malloc(lap_blob_entry_stride(total < PART_BYTES ? total : PART_BYTES));
-    if (!payload)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     enum lap_status status = LAP_OK;
     for (size_t offset = 0; status == LAP_OK && offset < total; offset += entry->part_bytes) {
+        static const uint8_t padding[LAP_BLOB_ALIGN];
+        uint8_t head[LAP_BLOB_ENTRY_BYTES];
         entry->part_offset = offset;
         entry->part_bytes = (uint32_t)(total - offset < PART_BYTES ? total - offset : PART_BYTES);
-        store_entry(payload, entry, data + offset);
-        status = write_chunk(store, payload, lap_blob_entry_stride(entry->part_bytes), 1, id);
+        lap_blob_entry_store(entry, head);
+        struct iovec parts[3] = {
+            {head, sizeof(head)},
+            {(void *)(uintptr_t)(data + offset), entry->part_bytes},
+            {(void *)(uintptr_t)padding, lap_blob_entry_stride(entry->part_bytes) - sizeof(head) - entry->part_bytes},
+        };
+        status = write_chunk(store, parts, 3, 1, id);
     }
-    free(payload);
     return status;
 }
 

@@ -6,74 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-_Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
 #define LAST_WAIT   INT64_C(1000000000) /* for all locks together, when the process ends */
 #define NANOSECONDS INT64_C(1000000000)
 #define PAGE        ((size_t)4096)
 #define STACK_BYTES ((size_t)256 << 10)
-
-/* Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which would end the program that is being recorded. */
-static bool past_size_limit(uint64_t end)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
-}
-
-/* strerror without its translation, which allocates. */
-static const char *error_text(int error)
-{
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
-    const char *text = strerrordesc_np(error);
-    return text ? text : "unknown error";
-#else
-    return strerror(error);
-#endif
-}
-
-/* Writes both runs of bytes at `offset`, whole or not at all as far as the caller can tell; 0 or an errno. */
-static int write_at(int fd, uint64_t offset, const void *head, size_t head_bytes, const void *body, size_t body_bytes)
-{
-    if (past_size_limit(offset + head_bytes + body_bytes))
-        return EFBIG;
-    struct iovec parts[2] = {{(void *)(uintptr_t)head, head_bytes}, {(void *)(uintptr_t)body, body_bytes}};
-    struct iovec *part = parts;
-    int part_count = 2;
-    while (part_count) {
-        if (part->iov_len == 0) {
-            part++, part_count--;
-            continue;
-        }
-        ssize_t written = pwritev(fd, part, part_count, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        if (written == 0)
-            return ENOSPC;
-        offset += (uint64_t)written;
-        for (size_t left = (size_t)written; left;) {
-            size_t step = left < part->iov_len ? left : part->iov_len;
-            part->iov_base = (uint8_t *)part->iov_base + step;
-            part->iov_len -= step;
-            left -= step;
-            if (part->iov_len == 0)
-                part++, part_count--;
-        }
-    }
-    return 0;
-}
 
 static void close_file(struct lap_output *output)
 {
@@ -82,9 +27,13 @@ static void close_file(struct lap_output *output)
         close(fd);
 }
 
+/* Never makes a file longer that somebody else has cut. */
 static void cut(int fd, uint64_t bytes)
 {
+    struct stat now;
     int result;
+    if (fstat(fd, &now) == 0 && (uint64_t)now.st_size <= bytes)
+        return;
     do
         result = ftruncate(fd, (off_t)bytes);
     while (result != 0 && errno == EINTR);
@@ -115,16 +64,17 @@ static bool allocate(struct lap_output *output)
 {
     size_t scratch = lap_chunk_scratch_bytes(LAP_CHUNK_MAX_RAW);
     size_t headers = LAP_INDEX_RECORDS * LAP_CHUNK_HEADER_BYTES, index_scratch = lap_chunk_scratch_bytes(headers);
-    size_t ends[3] = {scratch, scratch + index_scratch, scratch + index_scratch + headers};
-    for (int i = 0; i < 3; i++)
-        ends[i] = (ends[i] + (size_t)(i + 1) * PAGE) & ~(PAGE - 1);
-    output->memory_bytes = ends[2];
-    void *memory = mmap(NULL, ends[2], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t bytes[4] = {scratch, index_scratch, LAP_QUEUE_ROOM_BYTES, headers}, ends[4], end = 0;
+    for (int i = 0; i < 4; i++)
+        ends[i] = end = (end + bytes[i] + PAGE - 1) & ~(PAGE - 1);
+    output->memory_bytes = end;
+    void *memory = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     output->memory = output->scratch = memory;
     output->index_scratch = output->memory + ends[0];
-    output->headers = output->memory + ends[1];
+    output->payload = output->memory + ends[1];
+    output->headers = output->memory + ends[2];
     return true;
 }
 
@@ -151,7 +101,8 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
     uint8_t stored[LAP_FILE_HEADER_BYTES];
     make_uuid(header.uuid);
     lap_file_header_store(&header, stored);
-    int error = write_at(output->fd, 0, stored, sizeof(stored), NULL, 0);
+    struct iovec part = {stored, sizeof(stored)};
+    int error = lap_file_write(output->fd, 0, &part, 1);
     if (error) {
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(error));
         unlink(path);
@@ -208,10 +159,11 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     lap_chunk_header_store(header, head);
-    int error = write_at(output->fd, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, header->stored_bytes);
+    struct iovec parts[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)stored, header->stored_bytes}};
+    int error = lap_file_write(output->fd, output->bytes, parts, 2);
     if (error) {
         cut(output->fd, output->bytes);
-        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, error_text(error));
+        return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
     }
     output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
     return LAP_OK;
@@ -288,20 +240,48 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     return status;
 }
 
+/* Goes back to the last frame mark (without one: the last chunk) that is whole in what somebody else has left. */
+static void find_what_is_left(struct lap_output *output, uint64_t size, struct lap_totals *totals)
+{
+    uint64_t at = LAP_FILE_HEADER_BYTES, frames = 0, marked = 0;
+    uint8_t bytes[LAP_CHUNK_HEADER_BYTES + LAP_MARK_MAX_BYTES];
+    struct lap_chunk_header header;
+    while (lap_file_read(output->fd, at, bytes, LAP_CHUNK_HEADER_BYTES) == 0 &&
+           lap_chunk_header_load(bytes, &header) == LAP_OK &&
+           at + LAP_CHUNK_HEADER_BYTES + header.stored_bytes <= size) {
+        uint8_t *payload = bytes + LAP_CHUNK_HEADER_BYTES;
+        at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+        if (header.kind == LAP_CHUNK_FRAME && header.stored_bytes <= LAP_MARK_MAX_BYTES &&
+            lap_file_read(output->fd, at - header.stored_bytes, payload, header.stored_bytes) == 0 &&
+            lap_mark_load(payload, header.stored_bytes, totals) == LAP_OK) {
+            marked = at;
+            frames++;
+        }
+    }
+    output->bytes = marked ? marked : at;
+    output->frames = frames;
+    cut(output->fd, output->bytes);
+}
+
 /* A chunk is lost, so the file ends behind the last place at which nothing was. */
 static void give_up(struct lap_output *output, enum lap_status status)
 {
     char reason[LAP_END_REASON_BYTES] = "";
     memcpy(reason, lap_error_message(), strnlen(lap_error_message(), sizeof(reason) - 1));
+    struct lap_totals totals = output->mark_totals;
+    struct stat now;
     bool with_index = true;
-    if (output->mark_bytes) {
+    if (fstat(output->fd, &now) == 0 && (uint64_t)now.st_size < output->bytes) {
+        with_index = false;
+        find_what_is_left(output, (uint64_t)now.st_size, &totals);
+    } else if (output->mark_bytes) {
         cut(output->fd, output->mark_bytes);
         output->bytes = output->mark_bytes;
         output->chunks = output->mark_chunks;
         /* With an INDEX chunk the headers before it went, too. */
         with_index = output->mark_index_chunks == output->index_chunks;
     }
-    (void)finish(output, &output->mark_totals, reason, with_index);
+    (void)finish(output, &totals, reason, with_index);
     (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
 }
 
@@ -311,17 +291,28 @@ static void fail(struct lap_output *output, enum lap_status status)
     lap_queue_close(&output->queue);
 }
 
-/* Packs a payload, unless that is done, and appends it; the mutex is held. mark: of a frame mark. */
-static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, bool packed,
-                                     const uint8_t *payload, size_t bytes, const struct lap_totals *mark)
+/* Whether the file is still there, and has all that was written; otherwise it is given up. The mutex is held. */
+static enum lap_status check_file(struct lap_output *output)
 {
-    if (output->fd < 0)
-        return LAP_ERROR_STOPPED;
+    struct stat now;
+    if (fstat(output->fd, &now) != 0 || ((uint64_t)now.st_size >= output->bytes && now.st_nlink != 0))
+        return LAP_OK;
+    enum lap_status status =
+        lap_fail(LAP_ERROR_IO, "somebody else has %s %s", now.st_nlink == 0 ? "deleted" : "cut", output->path);
+    fail(output, status);
+    return status;
+}
+
+/* Packs a payload and appends it; the mutex is held. mark: of a frame mark. */
+static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *payload,
+                                     size_t bytes, const struct lap_totals *mark)
+{
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : check_file(output);
+    if (status != LAP_OK)
+        return status;
     header->frame = output->frames;
-    if (!packed)
-        payload =
-            lap_chunk_pack(header, mark ? LAP_CODEC_NONE : output->options.codec, payload, bytes, output->scratch);
-    enum lap_status status = append(output, header, payload);
+    payload = lap_chunk_pack(header, mark ? LAP_CODEC_NONE : output->options.codec, payload, bytes, output->scratch);
+    status = append(output, header, payload);
     if (status != LAP_OK) {
         fail(output, status);
     } else if (mark) {
@@ -340,9 +331,9 @@ static enum lap_status write_oldest(struct lap_output *output)
     const uint8_t *payload;
     if (output->fd < 0)
         return LAP_ERROR_STOPPED;
-    const struct lap_queued *oldest = lap_queue_oldest(&output->queue, &payload);
-    if (!oldest && output->queue.damaged) {
-        enum lap_status status = lap_fail(LAP_ERROR_IO, "%s was changed by somebody else", output->queue.file.path);
+    const struct lap_queued *oldest = lap_queue_oldest(&output->queue, output->payload, &payload);
+    if (!oldest && output->queue.lost) {
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "somebody else has changed %s", output->queue.file.path);
         fail(output, status);
         return status;
     }
@@ -351,9 +342,9 @@ static enum lap_status write_oldest(struct lap_output *output)
     struct lap_chunk_header header = oldest->header;
     struct lap_totals totals;
     bool is_mark = header.kind == LAP_CHUNK_FRAME;
-    enum lap_status status = is_mark ? lap_mark_load(payload, oldest->bytes, &totals) : LAP_OK;
+    enum lap_status status = is_mark ? lap_mark_load(payload, header.raw_bytes, &totals) : LAP_OK;
     if (status == LAP_OK)
-        status = write_payload(output, &header, oldest->packed, payload, oldest->bytes, is_mark ? &totals : NULL);
+        status = write_payload(output, &header, payload, header.raw_bytes, is_mark ? &totals : NULL);
     lap_queue_take(&output->queue);
     return status;
 }
@@ -367,6 +358,7 @@ static enum lap_status drain(struct lap_output *output)
     if (!lap_queue_counts(&output->queue, &wanted, &taken))
         return LAP_ERROR_STOPPED;
     enum lap_status status = LAP_OK;
+    lap_queue_look(&output->queue);
     while (status == LAP_OK && taken < wanted) {
         status = write_oldest(output);
         if (!lap_queue_counts(&output->queue, &put, &taken))
@@ -376,23 +368,30 @@ static enum lap_status drain(struct lap_output *output)
 }
 
 static enum lap_status write_behind_queue(struct lap_output *output, struct lap_chunk_header *header,
-                                          const uint8_t *raw, size_t raw_bytes, const struct lap_totals *mark)
+                                          const struct iovec *parts, unsigned count, const struct lap_totals *mark)
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
     enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
-    if (status == LAP_OK)
-        status = write_payload(output, header, false, raw, raw_bytes, mark);
+    if (status == LAP_OK) {
+        const uint8_t *payload = parts[0].iov_base;
+        size_t bytes = parts[0].iov_len;
+        if (count > 1) {
+            bytes = lap_queue_copy(output->payload, parts, count);
+            payload = output->payload;
+        }
+        status = write_payload(output, header, payload, bytes, mark);
+    }
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
 
 /* A tail file knows a chunk by its place among all, so where there is one every chunk goes through it. */
-static enum lap_status put_in_tail(struct lap_output *output, struct lap_chunk_header *header, bool packed,
-                                   const uint8_t *payload, size_t bytes)
+static enum lap_status put_in_tail(struct lap_output *output, struct lap_chunk_header *header,
+                                   const struct iovec *parts, unsigned count)
 {
     enum lap_status status;
-    while ((status = lap_queue_put(&output->queue, header, packed, payload, bytes)) == LAP_AGAIN) {
+    while ((status = lap_queue_put(&output->queue, header, parts, count)) == LAP_AGAIN) {
         status = lap_output_drain(output);
         if (status != LAP_OK)
             break;
@@ -400,34 +399,31 @@ static enum lap_status put_in_tail(struct lap_output *output, struct lap_chunk_h
     return status;
 }
 
-enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
-                                 size_t raw_bytes)
+enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const struct iovec *parts,
+                                 unsigned count)
 {
     enum lap_status status = LAP_AGAIN;
-    if (output->has_thread && (output->queue.durable || !is_hurried(output))) {
-        /* The helper falls behind: the program's threads take their share of the work. */
-        uint8_t *scratch =
-            output->options.codec != LAP_CODEC_NONE && !is_hurried(output) && lap_queue_is_long(&output->queue)
-                ? malloc(lap_chunk_scratch_bytes(raw_bytes))
-                : NULL;
-        const uint8_t *payload = scratch ? lap_chunk_pack(header, output->options.codec, raw, raw_bytes, scratch) : raw;
-        size_t bytes = scratch ? header->stored_bytes : raw_bytes;
-        status = output->queue.durable ? put_in_tail(output, header, scratch != NULL, payload, bytes)
-                                       : lap_queue_put(&output->queue, header, scratch != NULL, payload, bytes);
-        if (scratch) /* even free(NULL) is for those who may allocate */
-            free(scratch);
-    }
-    return status == LAP_AGAIN ? write_behind_queue(output, header, raw, raw_bytes, NULL) : status;
+    if (output->has_thread && output->queue.durable)
+        return put_in_tail(output, header, parts, count);
+    if (output->has_thread && !is_hurried(output))
+        status = lap_queue_put(&output->queue, header, parts, count);
+    return status == LAP_AGAIN ? write_behind_queue(output, header, parts, count, NULL) : status;
 }
 
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals)
 {
     uint8_t payload[LAP_MARK_MAX_BYTES];
-    size_t bytes = lap_mark_store(totals, payload);
-    enum lap_status status = output->queue.durable && output->has_thread
-                                 ? put_in_tail(output, header, false, payload, bytes)
-                                 : write_behind_queue(output, header, payload, bytes, totals);
+    struct iovec part = {payload, lap_mark_store(totals, payload)};
+    enum lap_status status;
+    if (output->queue.durable && output->has_thread) {
+        status = put_in_tail(output, header, &part, 1);
+        /* This mark may be what finds out that there is no tail file any more. */
+        if (status == LAP_OK && !output->queue.durable)
+            status = lap_output_drain(output);
+    } else {
+        status = write_behind_queue(output, header, &part, 1, totals);
+    }
     if (status == LAP_OK)
         output->marks++;
     return status;
@@ -450,9 +446,13 @@ static void *help(void *argument)
     pthread_setname_np(pthread_self(), "lapilli");
     enum lap_status status = LAP_OK;
     while (status >= LAP_OK && lap_queue_wait(&output->queue)) {
+        bool first = true;
         do {
             pthread_mutex_lock(&output->mutex);
             atomic_store(&output->busy, true);
+            if (first)
+                lap_queue_look(&output->queue);
+            first = false;
             status = write_oldest(output);
             atomic_store(&output->busy, false);
             pthread_mutex_unlock(&output->mutex);
@@ -499,6 +499,8 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
     if (status == LAP_OK)
         status = drain(output);
     if (status == LAP_OK)
+        status = check_file(output);
+    if (status == LAP_OK)
         status = finish(output, totals, reason, true);
     pthread_mutex_unlock(&output->mutex);
     return status;
@@ -516,6 +518,8 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
         status = drain(output);
     }
     if (status == LAP_OK)
+        status = check_file(output);
+    if (status == LAP_OK)
         status = finish(output, totals, reason, false);
     else
         close_file(output);
@@ -525,7 +529,9 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
 
 void lap_output_abandon(struct lap_output *output)
 {
-    close_file(output);
+    int fd = atomic_exchange(&output->fd, -1);
+    if (fd >= 0)
+        lap_file_disown(fd);
     lap_tail_abandon(&output->queue.file);
 }
 

@@ -12,7 +12,13 @@
  * Any thread may append. The file is closed by whatever comes first: lap_output_finish, or a write that fails, which
  * cuts the file behind its last frame mark (without one: behind its last chunk) and ends it there.
  *
- * From lap_output_create on nothing here allocates or frees, but for packing ahead where the queue is long.
+ * Nobody but the helper thread packs where there is one: a thread that records waits where the queue is full, and how
+ * long is in the trace.
+ *
+ * Somebody else may cut or remove either file. The tail file is then given up; a payload that was only there, or what
+ * the trace had, is lost, and ends the recording.
+ *
+ * From lap_output_create on nothing here allocates or frees.
  */
 #ifndef LAP_TRACE_OUTPUT_H
 #define LAP_TRACE_OUTPUT_H
@@ -54,9 +60,10 @@ struct lap_output {
     bool has_thread;
     atomic_bool busy; /* the helper thread has the mutex: it gives it back whatever happens to others */
 
-    uint8_t *memory; /* of the next three */
+    uint8_t *memory; /* of the next four */
     size_t memory_bytes;
     uint8_t *scratch, *index_scratch;
+    uint8_t *payload; /* LAP_QUEUE_ROOM_BYTES, for one in one piece */
     uint8_t *headers; /* of the chunks behind the last INDEX chunk, as they are in the file */
     size_t chunks;
     uint64_t records;  /* in INDEX chunks so far */
@@ -78,11 +85,12 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path,
  * file (queue.durable) lap_error_message() says why. */
 void lap_output_start(struct lap_output *output);
 
-/* Appends a chunk behind those of earlier calls: copies it into the queue, or packs and writes it. kind, stream, count,
- * first, last and epoch are the caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence)
- * when the file is closed; LAP_ERROR_IO or LAP_ERROR_MEMORY close it. */
-enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *raw,
-                                 size_t raw_bytes) LAP_MUST_CHECK;
+/* Appends a chunk, whose payload is `count` parts (at most LAP_QUEUE_MAX_PARTS, LAP_CHUNK_MAX_RAW bytes together),
+ * behind those of earlier calls: copies it into the queue, or packs and writes it. kind, stream, count, first, last and
+ * epoch are the caller's; the rest of *header is set here. LAP_ERROR_STOPPED (without a new sentence) when the file is
+ * closed; LAP_ERROR_IO or LAP_ERROR_MEMORY close it. */
+enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const struct iovec *parts,
+                                 unsigned count) LAP_MUST_CHECK;
 
 /* Sets a frame mark: what was appended before is safe should the process be killed, and where the mark is in the file
  * that is cut should a later write fail. */

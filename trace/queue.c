@@ -7,12 +7,19 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "trace/hash.h"
+
 #define HEAD_BYTES   ((size_t)LAP_TAIL_ENTRY_BYTES)
 #define LOCK_WAIT_NS 200000000L
 #define WAKE_BYTES   ((size_t)64 << 10) /* less is not worth a switch to another thread */
 #define STEP_BYTES   ((size_t)8 << 20)  /* by which the ring grows */
 #define NEARLY_EMPTY 8u                 /* this part of the ring is used */
 #define CALM         256u               /* times that a ring larger than needed is borne */
+#define LARGE_BYTES                                                                                                    \
+    ((size_t)32 << 10) /* a payload for which it is worth while to call the kernel, not to copy it twice */
+#define SPINS       100u
+#define LOOK_CHUNKS 64u                /* as often the file is looked at */
+#define SAVE_BYTES  ((size_t)64 << 10) /* goes into the file even if no frame ends */
 
 _Static_assert(LAP_QUEUE_MIN_BYTES >= 3 * (LAP_CHUNK_MAX_RAW + 4096), "a chunk fits wherever the others end");
 _Static_assert(STEP_BYTES >= LAP_CHUNK_MAX_RAW + 4096, "a chunk fits an empty ring that can't grow");
@@ -33,37 +40,35 @@ enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_o
     size_t capacity = options->capacity & ~(size_t)4095;
     if (capacity < LAP_QUEUE_MIN_BYTES)
         capacity = LAP_QUEUE_MIN_BYTES;
-    if (options->trace_path &&
-        lap_tail_create(&queue->file, options->trace_path, options->uuid, capacity, STEP_BYTES) == LAP_OK) {
-        queue->memory = queue->file.memory + LAP_TAIL_HEADER_BYTES;
+    void *memory = MAP_FAILED;
+    for (; memory == MAP_FAILED && capacity >= LAP_QUEUE_MIN_BYTES; capacity = capacity / 2 & ~(size_t)4095) {
+        memory = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         queue->capacity = capacity;
-        queue->limit = STEP_BYTES;
-        queue->durable = true;
-        return LAP_OK;
     }
-    for (;; capacity = capacity / 2 & ~(size_t)4095) {
-        void *memory = capacity < LAP_QUEUE_MIN_BYTES ? NULL
-                                                      : mmap(NULL, capacity, PROT_READ | PROT_WRITE,
-                                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (!memory)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        if (memory != MAP_FAILED) {
-            queue->memory = memory;
-            queue->capacity = capacity;
-            queue->limit = STEP_BYTES;
-            return LAP_OK;
-        }
-    }
+    if (memory == MAP_FAILED)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    queue->memory = memory;
+    queue->limit = STEP_BYTES;
+    queue->durable =
+        options->trace_path && lap_tail_create(&queue->file, options->trace_path, options->uuid, STEP_BYTES) == LAP_OK;
+    return LAP_OK;
 }
 
 void lap_queue_finish(struct lap_queue *queue)
 {
-    if (queue->durable)
-        lap_tail_release(&queue->file);
-    else if (queue->memory)
+    if (queue->memory) {
         munmap(queue->memory, queue->capacity);
+        lap_tail_release(&queue->file);
+    }
     queue->memory = NULL;
     queue->durable = false;
+}
+
+static inline void pause_a_little(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
 }
 
 /* A thread has the lock for a moment only, unless it is interrupted by a signal handler that ends the process: then it
@@ -71,6 +76,11 @@ void lap_queue_finish(struct lap_queue *queue)
 static bool lock(struct lap_queue *queue)
 {
     int error = pthread_mutex_trylock(&queue->mutex);
+    for (unsigned i = 0; error == EBUSY && i < SPINS;
+         i++) { /* it is held for as long as the kernel copies a few bytes */
+        pause_a_little();
+        error = pthread_mutex_trylock(&queue->mutex);
+    }
     while (error == EBUSY || error == ETIMEDOUT) {
         bool last = atomic_load(&queue->ending);
         struct timespec limit;
@@ -85,6 +95,20 @@ static bool lock(struct lap_queue *queue)
     return error == 0;
 }
 
+/* What only the file has may still be read from there. The mutex is held. */
+static void give_file_up(struct lap_queue *queue, int error)
+{
+    queue->file_error = error;
+    queue->durable = false;
+}
+
+static void look_at_file(struct lap_queue *queue)
+{
+    if (queue->durable && !lap_tail_is_whole(&queue->file))
+        give_file_up(queue, ESTALE);
+    queue->look = false;
+}
+
 /* Makes the ring longer, so that `end` bytes of it can be touched. */
 static bool grow(struct lap_queue *queue, size_t end)
 {
@@ -93,6 +117,7 @@ static bool grow(struct lap_queue *queue, size_t end)
         limit = queue->capacity;
     if (limit < end || queue->full)
         return false;
+    look_at_file(queue);
     queue->full = queue->durable && !lap_tail_reserve(&queue->file, queue->limit, limit);
     if (queue->full)
         return false;
@@ -129,57 +154,115 @@ static size_t wait_for_place(struct lap_queue *queue, size_t need)
     if (place != SIZE_MAX || queue->ending || queue->closed)
         return place;
     uint64_t since = now_ns();
+    int cancel = lap_cancel_off();
     queue->waiting++;
     do {
         pthread_cond_wait(&queue->room, &queue->mutex);
         place = find_place(queue, need);
     } while (place == SIZE_MAX && !queue->ending && !queue->closed);
     queue->waiting--;
+    lap_cancel_restore(cancel);
     queue->waited_ns += now_ns() - since;
     return place;
 }
 
-static void store(struct lap_queue *queue, size_t place, size_t need, struct lap_tail_entry *entry,
-                  const uint8_t *payload)
+/* ---- the file; the mutex is held ---- */
+
+/* Writes into the file's ring. What stands there is not overwritten before the file says that it begins behind it. */
+static bool write_file(struct lap_queue *queue, size_t at, const struct iovec *parts, unsigned count)
 {
+    size_t end = at;
+    int error = 0;
+    if (!queue->durable)
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        end += parts[i].iov_len;
+    if (queue->start > queue->tail || (at < queue->tail && end > queue->start)) {
+        error = lap_tail_set_start(&queue->file, queue->tail);
+        queue->start = queue->tail;
+    }
+    if (!error)
+        error = lap_tail_write(&queue->file, at, parts, count);
+    if (error)
+        give_file_up(queue, error);
+    return !error;
+}
+
+/* Brings the file up to date as far as `end` of the ring. Entries that were taken meanwhile go along, so that it has
+ * all of them from its start on. */
+static void save(struct lap_queue *queue, size_t end)
+{
+    struct iovec part = {queue->memory + queue->unsaved, end - queue->unsaved};
+    if (end != queue->unsaved)
+        (void)write_file(queue, queue->unsaved, &part, 1);
+    queue->unsaved = end;
+}
+
+/* ---- putting ---- */
+
+size_t lap_queue_copy(uint8_t *to, const struct iovec *parts, unsigned count)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (parts[i].iov_len)
+            memcpy(to + bytes, parts[i].iov_base, parts[i].iov_len);
+        bytes += parts[i].iov_len;
+    }
+    return bytes;
+}
+
+/* A large payload is in the file before its entry's head is, so that the head tells of something. */
+static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *entry, const struct iovec *parts,
+                  unsigned count)
+{
+    size_t payload_at = place + HEAD_BYTES, end = place + lap_tail_entry_stride(entry->header.stored_bytes);
     entry->number = queue->put;
     entry->header.frame = queue->frames;
-    if (entry->header.stored_bytes)
-        memcpy(queue->memory + place + HEAD_BYTES, payload, entry->header.stored_bytes);
     if (place != queue->head) { /* the rest of the ring is too short */
         struct lap_tail_entry wrap = {.kind = LAP_TAIL_WRAP, .number = queue->put};
         lap_tail_entry_store(queue->memory + queue->head, &wrap, queue->seed);
+        save(queue, queue->head + HEAD_BYTES);
+        queue->unsaved = place;
         queue->used += queue->limit - queue->head;
     }
+    entry->in_file = entry->header.stored_bytes >= LARGE_BYTES && write_file(queue, payload_at, parts, count);
+    if (!entry->in_file)
+        (void)lap_queue_copy(queue->memory + payload_at, parts, count);
     lap_tail_entry_store(queue->memory + place, entry, queue->seed);
-    queue->head = place + need;
-    queue->used += need;
+    if (entry->in_file) {
+        save(queue, payload_at);
+        queue->unsaved = end;
+    }
+    queue->head = end;
+    queue->used += end - place;
     queue->put++;
     queue->frames += entry->header.kind == LAP_CHUNK_FRAME;
     if (queue->head > queue->peak)
         queue->peak = queue->head;
+    if (entry->header.kind == LAP_CHUNK_FRAME || end - queue->unsaved >= SAVE_BYTES)
+        save(queue, end);
 }
 
-enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, bool packed,
-                              const uint8_t *payload, size_t bytes)
+enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, const struct iovec *parts,
+                              unsigned count)
 {
-    if (!packed) {
-        header->codec = LAP_CODEC_NONE;
-        header->raw_bytes = header->stored_bytes = (uint32_t)bytes;
-        header->payload_hash = queue->durable ? XXH3_64bits(payload, bytes) : 0;
-    }
-    struct lap_tail_entry entry = {.kind = LAP_TAIL_CHUNK, .packed = packed, .header = *header};
-    size_t need = lap_tail_entry_stride(bytes);
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++)
+        bytes += parts[i].iov_len;
+    header->codec = LAP_CODEC_NONE;
+    header->raw_bytes = header->stored_bytes = (uint32_t)bytes;
+    header->payload_hash = queue->durable ? lap_hash64_parts(parts, count) : 0;
+    struct lap_tail_entry entry = {.kind = LAP_TAIL_CHUNK, .header = *header};
     enum lap_status status = LAP_OK;
     if (!lock(queue))
         return LAP_ERROR_STOPPED;
-    size_t place = wait_for_place(queue, need);
+    size_t place = wait_for_place(queue, lap_tail_entry_stride(bytes));
     if (queue->closed) {
         status = LAP_ERROR_STOPPED;
     } else if (place == SIZE_MAX) {
         status = LAP_AGAIN;
     } else {
-        store(queue, place, need, &entry, payload);
+        store(queue, place, &entry, parts, count);
         if (queue->idle && queue->used >= WAKE_BYTES)
             pthread_cond_signal(&queue->work);
     }
@@ -187,39 +270,42 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
     return status;
 }
 
-bool lap_queue_is_long(struct lap_queue *queue)
+/* ---- taking ---- */
+
+/* Reads a payload that only the file has. Without the lock: nobody but who takes changes what is there. */
+static const uint8_t *read_payload(struct lap_queue *queue, uint8_t *room)
 {
-    if (!lock(queue))
-        return false;
-    bool is_long = queue->used > queue->capacity / 2;
-    pthread_mutex_unlock(&queue->mutex);
-    return is_long;
+    size_t at = queue->tail + HEAD_BYTES, bytes = queue->oldest.header.stored_bytes;
+    uint8_t *payload = room + at % 4096; /* pages onto pages: the kernel copies faster */
+    queue->lost = lap_tail_read(&queue->file, at, payload, bytes) != 0 ||
+                  XXH3_64bits(payload, bytes) != queue->oldest.header.payload_hash;
+    return payload;
 }
 
-const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, const uint8_t **out_payload)
+const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, uint8_t *room, const uint8_t **out_payload)
 {
     struct lap_queued *oldest = NULL;
     if (!lock(queue))
         return NULL;
-    if (queue->put != queue->taken) {
+    if (queue->put != queue->taken && !queue->lost) {
         struct lap_tail_entry entry;
         enum lap_status status = lap_tail_entry_load(queue->memory + queue->tail, queue->seed, &entry);
         if (status == LAP_OK && entry.kind == LAP_TAIL_WRAP) {
             queue->used -= queue->limit - queue->tail;
             queue->tail = 0;
-            if (queue->durable)
-                lap_tail_set_start(&queue->file, 0); /* what stands here may be overwritten before the next take */
             status = lap_tail_entry_load(queue->memory, queue->seed, &entry);
         }
-        queue->damaged = status != LAP_OK || lap_tail_entry_stride(entry.header.stored_bytes) > queue->used;
-        if (!queue->damaged) {
-            oldest = &queue->oldest;
-            *oldest = (struct lap_queued){entry.header, entry.header.stored_bytes, entry.packed};
-            *out_payload = queue->memory + queue->tail + HEAD_BYTES;
-        }
+        queue->lost = status != LAP_OK; /* somebody writes where he should not */
+        oldest = &queue->oldest;
+        *oldest = (struct lap_queued){entry.header, entry.in_file};
+        if (queue->look || queue->taken % LOOK_CHUNKS == 0)
+            look_at_file(queue);
     }
     pthread_mutex_unlock(&queue->mutex);
-    return oldest;
+    if (!oldest || queue->lost)
+        return NULL;
+    *out_payload = oldest->in_file ? read_payload(queue, room) : queue->memory + queue->tail + HEAD_BYTES;
+    return queue->lost ? NULL : oldest;
 }
 
 /* The mutex is held. A short queue stays in the same few pages; what a long one needed is given back when it is not
@@ -230,12 +316,11 @@ static void become_empty(struct lap_queue *queue)
     if (queue->limit > STEP_BYTES && queue->calm >= CALM) {
         if (queue->durable)
             lap_tail_give_back(&queue->file, STEP_BYTES, queue->limit);
-        else
-            madvise(queue->memory + STEP_BYTES, queue->limit - STEP_BYTES, MADV_DONTNEED);
+        madvise(queue->memory + STEP_BYTES, queue->limit - STEP_BYTES, MADV_DONTNEED);
         queue->limit = STEP_BYTES;
         queue->calm = 0;
     }
-    queue->head = queue->tail = queue->peak = 0;
+    queue->head = queue->tail = queue->peak = queue->unsaved = 0;
     queue->full = false;
 }
 
@@ -243,14 +328,12 @@ void lap_queue_take(struct lap_queue *queue)
 {
     if (!lock(queue))
         return;
-    size_t bytes = lap_tail_entry_stride(queue->oldest.bytes);
+    size_t bytes = lap_tail_entry_stride(queue->oldest.header.stored_bytes);
     queue->tail += bytes;
     queue->used -= bytes;
     queue->taken++;
     if (queue->used == 0)
         become_empty(queue);
-    if (queue->durable)
-        lap_tail_set_start(&queue->file, queue->tail);
     pthread_cond_broadcast(&queue->room);
     pthread_mutex_unlock(&queue->mutex);
 }

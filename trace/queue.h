@@ -3,10 +3,13 @@
  * queue: chunks on their way from the threads that record to the one that writes, in order, in memory of bounded size.
  *
  * A ring of pages of its own, copied into and read in place: nothing here allocates or frees after lap_queue_init, so a
- * process may end while a thread of it was interrupted in malloc. The pages are those of a tail file (trace/tail.h)
- * where there can be one: what was put is then found by readers even when the process is killed. Any thread may put;
- * one at a time may take. A thread that was interrupted here (exit() in a signal handler) is turned away instead of
- * waiting for itself.
+ * process may end while a thread of it was interrupted in malloc. Where there can be a tail file (trace/tail.h) it has
+ * the same ring, at the latest when a frame mark is put: what was put before is then found by readers even when the
+ * process is killed. Large payloads go into the file only, and come back from there. A tail file that can't be written,
+ * or that somebody else has changed, is given up; the queue goes on without.
+ *
+ * Any thread may put; one at a time may take. A thread that was interrupted here (exit() in a signal handler) is turned
+ * away instead of waiting for itself.
  */
 #ifndef LAP_TRACE_QUEUE_H
 #define LAP_TRACE_QUEUE_H
@@ -21,13 +24,14 @@
 #include "trace/chunk.h"
 #include "trace/tail.h"
 
-#define LAP_QUEUE_MIN_BYTES ((size_t)16 << 20) /* several of the largest chunks */
+#define LAP_QUEUE_MIN_BYTES  ((size_t)16 << 20) /* several of the largest chunks */
+#define LAP_QUEUE_MAX_PARTS  3u
+#define LAP_QUEUE_ROOM_BYTES ((size_t)LAP_CHUNK_MAX_RAW + 8192)
 
 /* A chunk that was put. */
 struct lap_queued {
     struct lap_chunk_header header;
-    uint32_t bytes; /* of the payload */
-    bool packed;    /* header and payload are as they go into the file */
+    bool in_file; /* its payload is not in memory */
 };
 
 struct lap_queue {
@@ -35,23 +39,27 @@ struct lap_queue {
     pthread_cond_t work, room;
     uint8_t *memory; /* NULL: there is no queue */
     size_t capacity;
-    size_t limit;        /* of what may be touched: it grows with need, up to the capacity */
-    size_t head, tail;   /* where the next chunk goes, and where the oldest is */
-    size_t used;         /* bytes from tail to head, around the end */
-    size_t peak;         /* memory was touched up to here since the queue was empty */
-    unsigned calm;       /* how often it has become empty without needing half of the limit */
+    size_t limit;      /* of what may be touched: it grows with need, up to the capacity */
+    size_t head, tail; /* where the next chunk goes, and where the oldest is */
+    size_t used;       /* bytes from tail to head, around the end */
+    size_t peak;       /* memory was touched up to here since the queue was empty */
+    size_t unsaved;    /* from here to head the file lacks what memory has */
+    size_t start;      /* where the oldest entry is as the file says: at the tail, or before it and whole up to there */
+    unsigned calm;     /* how often it has become empty without needing half of the limit */
     uint64_t put, taken; /* chunks so far, in this queue or before */
     uint64_t frames;     /* of these: frame marks */
     uint64_t seed;       /* of the entries' hashes */
     struct lap_queued oldest;
-    bool damaged;       /* somebody else has written into the tail file: lap_queue_oldest finds nothing */
-    bool durable;       /* the ring is that of `file` */
-    bool full;          /* there was no room to grow; until the queue is empty */
-    bool idle;          /* somebody waits for work */
-    bool closed;        /* nothing more is put */
-    atomic_bool ending; /* nobody waits for work or room any more: the process ends, or the queue does */
-    unsigned waiting;   /* threads that wait for room; under the mutex */
-    uint64_t waited_ns; /* by threads that put, for room; under the mutex */
+    atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back */
+    int file_error;      /* why it has ended */
+    atomic_bool look;    /* at the file, whether it is still there: with the next chunk that is taken */
+    bool lost;           /* a payload that only the file had: lap_queue_oldest finds nothing any more */
+    bool full;           /* there was no room to grow; until the queue is empty */
+    bool idle;           /* somebody waits for work */
+    bool closed;         /* nothing more is put */
+    atomic_bool ending;  /* nobody waits for work or room any more: the process ends, or the queue does */
+    unsigned waiting;    /* threads that wait for room; under the mutex */
+    uint64_t waited_ns;  /* by threads that put, for room; under the mutex */
     struct lap_tail file;
 };
 
@@ -62,24 +70,30 @@ struct lap_queue_options {
     uint64_t put;           /* chunks that are in the trace already */
 };
 
-/* Reserves address space, or less where there is not so much. Without a tail file the ring is in memory of the process;
- * then (and only then) lap_error_message() says why. LAP_ERROR_MEMORY: not even LAP_QUEUE_MIN_BYTES; the queue is then
- * as after lap_queue_finish. */
+/* Reserves address space, or less where there is not so much. Without a tail file (and only then) lap_error_message()
+ * says why. LAP_ERROR_MEMORY: not even LAP_QUEUE_MIN_BYTES; the queue is then as after lap_queue_finish. */
 enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_options *options) LAP_MUST_CHECK;
 void lap_queue_finish(struct lap_queue *queue);
 
-/* Copies a chunk behind the others; waits for room. Unless it is packed, sizes and hash in *header are set here, and
- * its frame always is. LAP_ERROR_STOPPED (without a sentence) when the queue is closed, LAP_AGAIN when it is ending and
- * has no room. */
-enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, bool packed,
-                              const uint8_t *payload, size_t bytes) LAP_MUST_CHECK;
+/* Copies a chunk, in `count` parts (at most LAP_QUEUE_MAX_PARTS), behind the others; waits for room. Codec, sizes, hash
+ * and frame in *header are set here. A frame mark makes everything up to it durable, where that can be.
+ * LAP_ERROR_STOPPED (without a sentence) when the queue is closed, LAP_AGAIN when it is ending and has no room. */
+enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, const struct iovec *parts,
+                              unsigned count) LAP_MUST_CHECK;
 
-/* True where so much is waiting that whoever puts had better pack first. */
-bool lap_queue_is_long(struct lap_queue *queue);
+/* Puts the parts together at `to`; returns their size. */
+size_t lap_queue_copy(uint8_t *to, const struct iovec *parts, unsigned count);
+
+/* With the next chunk that is taken it is noticed whether somebody else has cut or deleted the tail file. For whoever
+ * takes. */
+static inline void lap_queue_look(struct lap_queue *queue)
+{
+    queue->look = true;
+}
 
 /* The oldest chunk, or NULL; it stays where it is until lap_queue_take. One thread at a time. Its header belongs to the
- * queue, its payload lies in the ring. */
-const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, const uint8_t **out_payload);
+ * queue; its payload is in the ring, or in `room` (LAP_QUEUE_ROOM_BYTES, aligned to a page). */
+const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, uint8_t *room, const uint8_t **out_payload);
 void lap_queue_take(struct lap_queue *queue);
 
 /* How many chunks were put and taken so far. False when the lock can't be had. */

@@ -70,9 +70,9 @@ bool lap_stream_seal(struct lap_stream *stream)
             .epoch = stream->first_epoch,
         };
         status = lap_blob_store_flush(&writer->blobs);
+        struct iovec part = {stream->enc.base, (size_t)(stream->enc.p - stream->enc.base)};
         if (status == LAP_OK)
-            status = lap_output_chunk(&writer->output, &header, stream->enc.base,
-                                      (size_t)(stream->enc.p - stream->enc.base));
+            status = lap_output_chunk(&writer->output, &header, &part, 1);
         stream->packets = 0;
     }
     lap_enc_reset(&stream->enc);

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,21 +40,15 @@ static uint64_t entry_hash(const uint8_t *entry, uint64_t seed)
     return XXH3_64bits_withSeed(covered, sizeof(covered), seed);
 }
 
-void lap_tail_entry_store(uint8_t *at, const struct lap_tail_entry *entry, uint64_t seed)
+void lap_tail_entry_store(uint8_t out[LAP_TAIL_ENTRY_BYTES], const struct lap_tail_entry *entry, uint64_t seed)
 {
-    uint8_t head[LAP_TAIL_ENTRY_BYTES] = {0};
-    lap_store_u32(head, LAP_TAIL_ENTRY_MAGIC);
-    head[4] = (uint8_t)entry->kind;
-    head[5] = entry->packed;
-    lap_store_u64(head + 8, entry->number);
-    lap_chunk_header_store(&entry->header, head + LAP_TAIL_CHUNK_AT);
-    lap_store_u64(head + HASH_AT, entry_hash(head, seed));
-
-    uint64_t hash;
-    memcpy(&hash, head + HASH_AT, sizeof(hash));
-    memcpy(at, head, HASH_AT);
-    memcpy(at + LAP_TAIL_CHUNK_AT, head + LAP_TAIL_CHUNK_AT, LAP_CHUNK_HEADER_BYTES);
-    atomic_store_explicit((_Atomic uint64_t *)(void *)(at + HASH_AT), hash, memory_order_release);
+    memset(out, 0, LAP_TAIL_ENTRY_BYTES);
+    lap_store_u32(out, LAP_TAIL_ENTRY_MAGIC);
+    out[4] = (uint8_t)entry->kind;
+    out[5] = entry->in_file;
+    lap_store_u64(out + 8, entry->number);
+    lap_chunk_header_store(&entry->header, out + LAP_TAIL_CHUNK_AT);
+    lap_store_u64(out + HASH_AT, entry_hash(out, seed));
 }
 
 enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed, struct lap_tail_entry *out)
@@ -63,7 +56,7 @@ enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint
     if (lap_load_u32(in) != LAP_TAIL_ENTRY_MAGIC || lap_load_u64(in + HASH_AT) != entry_hash(in, seed))
         return lap_fail(LAP_ERROR_FORMAT, "no entry begins here");
     out->kind = in[4];
-    out->packed = in[5];
+    out->in_file = in[5];
     out->number = lap_load_u64(in + 8);
     memset(&out->header, 0, sizeof(out->header));
     if (out->kind == LAP_TAIL_WRAP)
@@ -89,13 +82,17 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
 {
     struct rlimit limit;
     off_t begin = (off_t)(LAP_TAIL_HEADER_BYTES + from), end = (off_t)(LAP_TAIL_HEADER_BYTES + to);
-    /* Past the limit the kernel sends SIGXFSZ, which would end the program that is being recorded. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
     int result, retries = 0;
     do /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
         result = fallocate(tail->fd, 0, begin, end - begin);
     while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
+    /* Where nothing can be reserved a write that finds no room says so. */
+    if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+        result = (uint64_t)end > tail->bytes ? ftruncate(tail->fd, end) : 0;
+    if (result == 0 && (uint64_t)end > tail->bytes)
+        tail->bytes = (uint64_t)end;
     return result == 0;
 }
 
@@ -105,15 +102,44 @@ void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to)
                     (off_t)(to - from));
 }
 
-void lap_tail_set_start(struct lap_tail *tail, size_t at)
+int lap_tail_write(struct lap_tail *tail, size_t at, const struct iovec *parts, unsigned count)
 {
-    uint64_t place = LAP_TAIL_HEADER_BYTES + at, stored;
-    lap_store_u64((uint8_t *)&stored, place);
-    atomic_store_explicit((_Atomic uint64_t *)(void *)(tail->memory + LAP_TAIL_START_AT), stored, memory_order_release);
+    return lap_file_write(tail->fd, LAP_TAIL_HEADER_BYTES + at, parts, count);
+}
+
+int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes)
+{
+    return lap_file_read(tail->fd, LAP_TAIL_HEADER_BYTES + at, out, bytes);
+}
+
+int lap_tail_set_start(struct lap_tail *tail, size_t at)
+{
+    uint8_t place[8];
+    lap_store_u64(place, LAP_TAIL_HEADER_BYTES + at);
+    struct iovec part = {place, sizeof(place)};
+    return lap_file_write(tail->fd, LAP_TAIL_START_AT, &part, 1);
+}
+
+bool lap_tail_is_whole(struct lap_tail *tail)
+{
+    struct stat stat;
+    return fstat(tail->fd, &stat) == 0 && (uint64_t)stat.st_size >= tail->bytes && stat.st_nlink != 0;
+}
+
+static int write_header(struct lap_tail *tail, const uint8_t uuid[16])
+{
+    uint8_t head[LAP_TAIL_HEADER_BYTES] = {0};
+    memcpy(head, LAP_TAIL_MAGIC, 8);
+    lap_store_u32(head + 8, LAP_TAIL_VERSION);
+    memcpy(head + 16, uuid, 16);
+    lap_store_u64(head + 32, XXH3_64bits(head, 32));
+    lap_store_u64(head + LAP_TAIL_START_AT, LAP_TAIL_HEADER_BYTES);
+    struct iovec part = {head, sizeof(head)};
+    return lap_file_write(tail->fd, 0, &part, 1);
 }
 
 enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, const uint8_t uuid[16],
-                                size_t ring_bytes, size_t reserved_bytes)
+                                size_t reserved_bytes)
 {
     memset(tail, 0, sizeof(*tail));
     tail->fd = -1;
@@ -135,28 +161,13 @@ enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, c
     }
     (void)flock(fd, LOCK_EX | LOCK_NB); /* for as long as the process lives: a reader then leaves the file alone */
 
-    tail->bytes = LAP_TAIL_HEADER_BYTES + ring_bytes;
-    void *memory = MAP_FAILED;
-    bool reserved = lap_tail_reserve(tail, 0, reserved_bytes) && fallocate(fd, 0, 0, (off_t)LAP_TAIL_HEADER_BYTES) == 0;
-    if (reserved)
-        memory = mmap(NULL, tail->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (memory == MAP_FAILED) {
-        enum lap_status status = lap_fail(reserved ? LAP_ERROR_MEMORY : LAP_ERROR_IO, "can't %s %s: %s",
-                                          reserved ? "map" : "reserve room for", tail->path, strerror(errno));
+    int error = lap_tail_reserve(tail, 0, reserved_bytes) ? write_header(tail, uuid) : ENOSPC;
+    if (error) {
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "no room for %s: %s", tail->path, lap_file_error_text(error));
         lap_tail_remove(tail);
         lap_tail_release(tail);
         return status;
     }
-    tail->memory = memory;
-
-    uint8_t head[40];
-    memcpy(head, LAP_TAIL_MAGIC, 8);
-    lap_store_u32(head + 8, LAP_TAIL_VERSION);
-    lap_store_u32(head + 12, 0);
-    memcpy(head + 16, uuid, 16);
-    lap_store_u64(head + 32, XXH3_64bits(head, 32));
-    lap_tail_set_start(tail, 0);
-    memcpy(tail->memory, head, sizeof(head));
     return LAP_OK;
 }
 
@@ -171,20 +182,13 @@ void lap_tail_remove(struct lap_tail *tail)
 void lap_tail_abandon(struct lap_tail *tail)
 {
     int fd = atomic_exchange(&tail->fd, -1);
-    /* This thread may have been interrupted in the middle of an entry, and go on with it. */
-    if (tail->memory)
-        (void)mmap(tail->memory, tail->bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (fd >= 0)
-        close(fd);
+        lap_file_disown(fd);
 }
 
 void lap_tail_release(struct lap_tail *tail)
 {
     int fd = atomic_exchange(&tail->fd, -1);
-    if (tail->memory)
-        munmap(tail->memory, tail->bytes);
-    tail->memory = NULL;
     if (fd >= 0)
         close(fd);
     free(tail->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail: the file beside a trace in which chunks wait that are not yet in it (docs/format.md, "The tail file"). It is
- * mapped and shared, so what was stored there outlives a process that is killed.
+ * tail: the file beside a trace in which chunks wait that are not yet in it (docs/format.md, "The tail file"). What was
+ * written there is the kernel's, so it outlives a process that is killed. It is not mapped: somebody may cut it.
  *
  * Here are its layout, what the writer's queue does with the file, and how a reader finds what is in it. The queue
  * decides where in the ring an entry lies, and calls all but the last part under its own lock. Nothing between
@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "trace/chunk.h"
+#include "trace/file.h"
 
 #define LAP_TAIL_SUFFIX       ".tail" /* behind the trace's own name */
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
@@ -37,7 +38,7 @@ enum lap_tail_kind {
 
 struct lap_tail_entry {
     enum lap_tail_kind kind;
-    bool packed;     /* the writer has tried to compress it */
+    bool in_file;    /* for the writer alone: its payload is nowhere else */
     uint64_t number; /* of the chunk in the trace, from 0, INDEX and END not counted */
     struct lap_chunk_header header;
 };
@@ -45,8 +46,7 @@ struct lap_tail_entry {
 /* What hashes of entries begin with, so that those of another trace are none. */
 uint64_t lap_tail_seed(const uint8_t uuid[16]);
 
-/* Stores the head of an entry; the payload is there already. Its hash comes last, so an entry is there or not. */
-void lap_tail_entry_store(uint8_t *at, const struct lap_tail_entry *entry, uint64_t seed);
+void lap_tail_entry_store(uint8_t out[LAP_TAIL_ENTRY_BYTES], const struct lap_tail_entry *entry, uint64_t seed);
 /* LAP_ERROR_FORMAT: there is no whole entry. */
 enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed,
                                     struct lap_tail_entry *out) LAP_MUST_CHECK;
@@ -62,31 +62,36 @@ static inline size_t lap_tail_entry_stride(size_t payload_bytes)
 struct lap_tail {
     _Atomic int fd; /* -1: none */
     char *path;     /* absolute */
-    uint8_t *memory;
-    size_t bytes; /* of address space; what is reserved in the file may be touched */
+    uint64_t bytes; /* that it has, or more */
 };
 
-/* Creates the file for a ring of `ring_bytes`, of which the first `reserved_bytes` can be used at once. LAP_ERROR_IO
- * or LAP_ERROR_MEMORY when there can't be one, or the file system can't reserve room (a store into a mapping without
- * is SIGBUS); *tail is then as after lap_tail_release. */
+/* Creates the file for a ring whose first `reserved_bytes` get room at once. LAP_ERROR_IO or LAP_ERROR_MEMORY when
+ * there can't be one; *tail is then as after lap_tail_release. */
 enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, const uint8_t uuid[16],
-                                size_t ring_bytes, size_t reserved_bytes) LAP_MUST_CHECK;
+                                size_t reserved_bytes) LAP_MUST_CHECK;
 
-/* Makes sure that bytes `from` to `to` of the ring can be touched. False: no room. */
+/* Reserves room for bytes `from` to `to` of the ring, where the file system can. False: there is none. */
 bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to);
-/* Gives the room back; lap_tail_reserve comes before the next touch. */
+/* Gives the room back; lap_tail_reserve comes before the next write there. */
 void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to);
 
-/* Says where in the ring the oldest entry begins. */
-void lap_tail_set_start(struct lap_tail *tail, size_t at);
+/* As lap_file_write and lap_file_read, `at` bytes into the ring. */
+int lap_tail_write(struct lap_tail *tail, size_t at, const struct iovec *parts, unsigned count);
+int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes);
+
+/* Says where in the ring the oldest entry begins: 0 or an errno. */
+int lap_tail_set_start(struct lap_tail *tail, size_t at);
+
+/* False: somebody else has cut or deleted the file. To be asked before room is reserved, which makes it longer. */
+bool lap_tail_is_whole(struct lap_tail *tail);
 
 /* Deletes the file, if it is still the one that was created. */
 void lap_tail_remove(struct lap_tail *tail);
 
-/* In a child after fork(): closes the file; from now on the mapping is memory of the child's own. */
+/* In a child after fork(): the file is the parent's. What is written from now on goes nowhere. */
 void lap_tail_abandon(struct lap_tail *tail);
 
-/* Unmaps and closes; the file stays unless it was removed. */
+/* Closes; the file stays unless it was removed. */
 void lap_tail_release(struct lap_tail *tail);
 
 /* ---- reading ---- */

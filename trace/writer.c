@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     lap_blob_store_init(&writer->blobs, &writer->output);
 
     struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
-    status = lap_output_chunk(&writer->output, &header, names, names_bytes);
+    struct iovec part = {names, names_bytes};
+    status = lap_output_chunk(&writer->output, &header, &part, 1);
     free(names);
     if (status != LAP_OK) {
         (void)unlink(path);
@@ -71,7 +73,8 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
         return status;
     }
     lap_output_start(&writer->output);
-    if (writer->output.has_thread && !writer->output.queue.durable)
+    writer->has_tail = writer->output.has_thread && writer->output.queue.durable;
+    if (writer->output.has_thread && !writer->has_tail)
         lap_log(writer->log, LAP_LOG_INFO, "frames wait until they are in the trace, as it can't have a tail file: %s",
                 lap_error_message());
     *out_writer = writer;
@@ -239,8 +242,16 @@ void lap_writer_frame(struct lap_writer *writer)
             .kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK, .epoch = lap_writer_full_epoch(writer, clock)};
         status = lap_output_frame(&writer->output, &header, &totals);
     }
-    if (status != LAP_OK)
+    if (status != LAP_OK) {
         lap_writer_fail(writer, status);
+    } else if (writer->has_tail && !writer->output.queue.durable) {
+        writer->has_tail = false;
+        lap_log(writer->log, LAP_LOG_INFO,
+                "frames wait until they are in the trace from now on, as %s can't be used: %s",
+                writer->output.queue.file.path,
+                writer->output.queue.file_error == ESTALE ? "somebody else has changed it"
+                                                          : lap_file_error_text(writer->output.queue.file_error));
+    }
     pthread_mutex_unlock(&writer->list_mutex);
 }
 
@@ -266,7 +277,8 @@ void lap_writer_info(struct lap_writer *writer, const char *json)
     pthread_mutex_lock(&writer->list_mutex);
     if (is_news(writer, json, bytes)) {
         struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
-        enum lap_status status = lap_output_chunk(&writer->output, &header, (const uint8_t *)json, bytes);
+        struct iovec part = {(void *)(uintptr_t)json, bytes};
+        enum lap_status status = lap_output_chunk(&writer->output, &header, &part, 1);
         if (status == LAP_OK)
             status =
                 lap_output_drain(&writer->output); /* a process that is killed before its first frame is described */

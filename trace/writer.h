@@ -6,8 +6,9 @@
  * thread that ends a frame, so the recording path shares nothing but the ticket counter. Lock order: streams list,
  * stream, blobs, file, queue.
  *
- * Chunks are packed and written by a helper thread (trace/output.h); a recording thread waits only where the queue to
- * it is full, and at the end of a frame, where there is no tail file, until that is in the file.
+ * Chunks are packed and written by a helper thread (trace/output.h), and by nobody else where there is one; a recording
+ * thread waits only where the queue to it is full, and at the end of a frame, where there is no tail file, until that
+ * is in the file.
  *
  * When the file can't be written or memory is short the writer stops: it keeps the reason, says it once to the log,
  * and everything afterwards returns at once. The file then still replays up to its last complete frame.

@@ -36,6 +36,7 @@ struct lap_writer {
     struct lap_info info; /* all that was written */
     uint32_t info_bytes;
     bool info_left_out; /* said once */
+    bool has_tail;      /* and nobody was told that it has ended */
     struct lap_blob_store blobs;
     struct lap_output output;
 };

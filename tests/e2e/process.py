@@ -71,3 +71,34 @@ def exit_in_a_signal_handler(context: Context) -> None:
         whole += context.info(trace)["complete"] is True
         check_verified(context.replay(trace, expect=None))
     check(whole > 0, "no trace has an end")
+
+
+@case
+def files_cut_by_somebody_else(context: Context) -> None:
+    """The program goes on unharmed; its trace is whole, or ends with its last whole frame and says why."""
+    for what in range(1, 16):
+        trace, frames = f"cut{what}.lapilli", 40
+        cuts_tail, cuts_trace, deletes, killed = (bool(what & bit) for bit in (1, 2, 4, 8))
+        if not cuts_tail and not cuts_trace:
+            continue
+        env = context.layer_env(LAPILLI_FILE=trace, LAPILLI_VERIFY="1")
+        done = context.run([app(context, "cuts"), "--frames", str(frames), "--what", str(what)], env=env, expect=-9 if killed else 0)
+        check(killed or done.out.endswith("ok cuts\n"), done.text)
+        check(killed or not (context.folder / f"{trace}.tail").exists(), f"--what {what}: the tail file is left")
+        if cuts_trace and deletes:
+            check(not (context.folder / trace).exists(), f"--what {what}: the trace is back")
+            check(killed or "somebody else has deleted" in done.err, done.text)
+            continue
+        info = context.info(trace)
+        if killed:
+            check(info["frames"] <= frames, f"--what {what}: {info}")
+        elif cuts_trace:
+            check(not info["complete"] and info["frames"] < frames, f"--what {what}: {info}")
+            check("somebody else has cut" in (info["stopped"] or ""), f"--what {what}: {info['stopped']}")
+            check("recording has stopped" in done.err, done.text)
+        else:
+            # Chunks that were only in the tail file may be lost with it.
+            check(info["complete"] or "somebody else has changed" in info["stopped"], f"--what {what}: {info}")
+            check(info["frames"] == frames or not info["complete"], f"--what {what}: {info}")
+        if info["frames"]:
+            check_verified(context.replay(trace, expect=0 if info["complete"] else 4))

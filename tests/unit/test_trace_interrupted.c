@@ -15,12 +15,23 @@ enum { MARKED = 40, FRAME = 20, EXITED = 7 };
 static int writes_left = -1;
 static struct lap_writer *interrupted;
 
+static bool somebody_waits_for_room(void)
+{
+    struct lap_queue *queue = &interrupted->output.queue;
+    pthread_mutex_lock(&queue->mutex);
+    bool waits = queue->waiting != 0;
+    pthread_mutex_unlock(&queue->mutex);
+    return waits;
+}
+
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset);
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-    if (writes_left >= 0 && writes_left-- == 0) {
+    if (is_trace(fd) && writes_left >= 0 && writes_left-- == 0) {
         if (pwrite64(fd, parts[0].iov_base, 10, offset) != 10)
             _exit(1);
+        while (syscall(SYS_gettid) != getpid() && !somebody_waits_for_room())
+            usleep(1000);
         kill(getpid(), SIGUSR1); /* to the thread that takes signals: not to the writer's own */
         if (syscall(SYS_gettid) != getpid())
             usleep(300000); /* the one that is interrupted waits for this write */

@@ -418,14 +418,21 @@ UNIT_TEST(the_child_of_a_fork_has_a_ring_of_its_own)
     lap_writer_frame(writer);
     pid_t child = fork();
     if (child == 0) {
-        /* As if the fork had interrupted a put, which goes on. */
+        /* As if the fork had interrupted a put, which goes on: with the descriptor's number, too. */
+        int fds[2] = {writer->output.fd, writer->output.queue.file.fd};
+        static uint8_t bytes[1 << 20];
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_FRAME};
+        struct iovec part = {bytes, sizeof(bytes)};
         lap_writer_abandon(writer);
-        memset(writer->output.queue.memory, 0xee, writer->output.queue.limit);
-        _exit(0);
+        int other = open(trace_path, O_RDWR);
+        bool good = lap_file_write(fds[0], 0, &part, 1) == 0 && lap_file_write(fds[1], 0, &part, 1) == 0 &&
+                    other != fds[0] && other != fds[1] &&
+                    lap_queue_put(&writer->output.queue, &header, &part, 1) == LAP_OK;
+        _exit(good ? 0 : 1);
     }
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    CHECK(access(trace_tail_path, F_OK) == 0);
+    CHECK(writer->output.queue.durable && access(trace_tail_path, F_OK) == 0);
     lap_writer_destroy(&writer);
     struct lap_reader *reader = open_trace(NULL);
     CHECK(lap_reader_summary(reader)->complete && lap_reader_summary(reader)->packets == 5);

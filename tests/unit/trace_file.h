@@ -48,6 +48,13 @@ static inline void fresh_trace_path(void)
     unlink(trace_tail_path);
 }
 
+/* Whether a descriptor is of the trace itself, not of its tail file. */
+static inline bool is_trace(int fd)
+{
+    struct stat file, trace;
+    return fstat(fd, &file) == 0 && stat(trace_path, &trace) == 0 && file.st_ino == trace.st_ino;
+}
+
 static const char *const trace_commands[] = {"", "vkCreateThing", "vkDestroyThing", "vkQueueThing"};
 static const char *const trace_structs[] = {"", "VkThingInfo"};
 static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};

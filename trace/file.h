@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file: how a writer writes into its files, inside somebody else's process: nothing here raises a signal, allocates, or
+ * stores into a mapping (which ends a process when the file is cut meanwhile). Any thread.
+ */
+#ifndef LAP_TRACE_FILE_H
+#define LAP_TRACE_FILE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define LAP_FILE_MAX_PARTS 4u
+
+/* A thread of the program that is cancelled while it holds a lock of ours would stop all others. Around what POSIX
+ * calls a cancellation point. */
+static inline int lap_cancel_off(void)
+{
+    int before = 0;
+#ifdef PTHREAD_CANCEL_DISABLE
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+#endif
+    return before;
+}
+
+static inline void lap_cancel_restore(int before)
+{
+#ifdef PTHREAD_CANCEL_DISABLE
+    (void)pthread_setcancelstate(before, &before);
+#else
+    (void)before;
+#endif
+}
+
+/* Writes the parts (at most LAP_FILE_MAX_PARTS), one behind the other, at `offset`. 0 or an errno: EFBIG past
+ * RLIMIT_FSIZE, where the kernel would send SIGXFSZ. After an error any part may have been written. */
+int lap_file_write(int fd, uint64_t offset, const struct iovec *parts, unsigned count);
+
+/* Reads exactly `bytes`. 0 or an errno; ENODATA: the file ends before. */
+int lap_file_read(int fd, uint64_t offset, void *out, size_t bytes);
+
+/* In a child after fork(): gives up a file that is the parent's. The descriptor goes on as one of /dev/null, because
+ * the fork may have interrupted a write, which goes on with its number. */
+void lap_file_disown(int fd);
+
+/* strerror without its translation, which allocates. */
+const char *lap_file_error_text(int error);
+
+#endif
