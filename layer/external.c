@@ -55,6 +55,11 @@ static uint32_t hidden_types(const struct handle_type *types, uint32_t bits)
     return bits;
 }
 
+bool layer_shows_memory_types(VkExternalMemoryHandleTypeFlags types)
+{
+    return !hidden_types(memory_types, types);
+}
+
 static void limit_memory(VkExternalMemoryHandleTypeFlags asked, VkExternalMemoryProperties *properties)
 {
     if (hidden_types(memory_types, asked)) {

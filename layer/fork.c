@@ -185,6 +185,8 @@ static void in_child(void)
     }
     lap_map_each(&layer.maps[GEN_HANDLE_VkInstance], inherit_instance, NULL);
     layer.imports = NULL; /* those of devices that are not recorded here */
+    layer.payloads = NULL;
+    layer.payload_notes = 0;
     atomic_store(&forking.thread, 0);
     layer_mutex_init(&layer.devices_mutex);
     layer_recording_forked();

@@ -123,8 +123,9 @@ struct layer_device {
 struct layer_memory {
     struct lap_object object;
     struct lap_mem *mem;
-    struct layer_backing *backing; /* NULL: the driver's own memory */
-    struct layer_import *import;   /* import.h: pages of the program's; NULL: none */
+    struct layer_backing *backing;      /* NULL: the driver's own memory */
+    struct layer_import *import;        /* import.h: pages of the program's; NULL: none */
+    struct layer_payload_user *payload; /* payload.h: it has, or may get, other names; NULL: it has not */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
     bool sparse; /* some vkQueueBindSparse has named it; under submit_mutex */
@@ -317,7 +318,9 @@ struct layer_state {
     struct layer_device *devices;                   /* all that exist */
     struct lap_tree_node *imports;                  /* import.c: by address; under devices_mutex */
     atomic_bool imports_meet;                       /* those of two devices: said once */
+    struct layer_payload *payloads;                 /* payload.c; under devices_mutex */
     uint64_t last_space;                            /* of shared memory; under devices_mutex */
+    uint32_t payload_notes;                         /* payload.c: what was said; under devices_mutex */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     struct layer_options options;
     struct lap_log log;
@@ -370,6 +373,11 @@ struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle);
 bool layer_shows_extension(const char *extension);
 /* True when the device has it, whatever programs are told. */
 bool layer_device_has_extension(const struct layer_physical_device *gpu, const char *extension);
+
+/* ---- external.c ---- */
+
+/* True when no handle type of memory among these comes with a hidden extension. */
+bool layer_shows_memory_types(VkExternalMemoryHandleTypeFlags types);
 
 /* ---- recording.c ---- */
 

@@ -13,6 +13,7 @@
 #include "layer/backing.h"
 #include "layer/check.h"
 #include "layer/import.h"
+#include "layer/payload.h"
 #include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/sparse.h"
@@ -78,22 +79,30 @@ static void begin_as_zeroes(struct layer_device *dev, const struct layer_memory 
 static void track(struct layer_device *dev, struct layer_memory *memory, const void *chain)
 {
     uint32_t flags = tracking_flags(memory, chain);
-    layer_tracking_result(memory->import && flags ? layer_import_track(memory->import, flags, &memory->mem)
-                                                  : lap_mem_create(dev->memtrack, memory->bytes, flags, &memory->mem));
+    enum lap_status status;
+    if (memory->payload)
+        status = layer_payload_track(memory->payload, flags, &memory->mem);
+    else if (memory->import && flags)
+        status = layer_import_track(memory->import, flags, &memory->mem);
+    else
+        status = lap_mem_create(dev->memtrack, memory->bytes, flags, &memory->mem);
+    layer_tracking_result(status);
 }
 
 /* Pages whose memory gets no record are not given back: the driver has them. */
 static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t real_type,
-                            struct layer_backing *backing, struct layer_import *import, VkDeviceMemory handle)
+                            const struct layer_memory *made, VkDeviceMemory handle)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
     if (!memory || memory->object.aliases) {
-        layer_import_end(import);
+        layer_import_end(made->import);
+        layer_payload_end(made->payload);
         return;
     }
-    memory->backing = backing;
-    memory->import = import;
+    memory->backing = made->backing;
+    memory->import = made->import;
+    memory->payload = made->payload;
     memory->bytes = info->allocationSize;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
@@ -101,7 +110,7 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
     if (!dev->memtrack || !layer_is_recording())
         return;
-    if (layer.options.verify && !backing && tracking_flags(memory, info->pNext) & LAP_MEM_FRESH &&
+    if (layer.options.verify && !memory->backing && tracking_flags(memory, info->pNext) & LAP_MEM_FRESH &&
         memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
         begin_as_zeroes(dev, memory, handle);
     track(dev, memory, info->pNext);
@@ -111,12 +120,15 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
 static void tell_sharing(struct layer_device *dev, VkDeviceMemory handle)
 {
     const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, handle);
-    uint64_t space, offset;
+    uint64_t space, offset = 0;
     struct lap_enc *enc;
 
-    if (!memory || !memory->import)
+    if (!memory || (!memory->import && !memory->payload))
         return;
-    layer_import_place(memory->import, &space, &offset);
+    if (memory->payload)
+        space = layer_payload_space(memory->payload);
+    else
+        layer_import_place(memory->import, &space, &offset);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliSharedMemory, 0);
     if (enc) {
         gen_encode_lapilliSharedMemory(enc, handle, space, offset);
@@ -124,21 +136,31 @@ static void tell_sharing(struct layer_device *dev, VkDeviceMemory handle)
     }
 }
 
+/* What is known of memory before the driver is asked for it. */
+static VkResult prepare(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_memory *made)
+{
+    VkResult result = layer_import_begin(dev, info, &made->import);
+    if (result >= 0 && !made->import && !layer_payload_begin(dev, info, &made->payload))
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    return result;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
                                                       const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    struct layer_backing *backing;
-    struct layer_import *import;
+    struct layer_memory made = {0};
     uint32_t real_type;
-    VkResult result = layer_import_begin(dev, pAllocateInfo, &import);
+    VkResult result = prepare(dev, pAllocateInfo, &made);
 
     if (result >= 0)
-        result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &backing, &real_type);
-    if (result >= 0)
-        remember_memory(dev, pAllocateInfo, real_type, backing, import, *pMemory);
-    else
-        layer_import_end(import);
+        result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &made.backing, &real_type);
+    if (result >= 0) {
+        remember_memory(dev, pAllocateInfo, real_type, &made, *pMemory);
+    } else {
+        layer_import_end(made.import);
+        layer_payload_end(made.payload);
+    }
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkAllocateMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
@@ -149,6 +171,22 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
     return result;
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdKHR(VkDevice device, const VkMemoryGetFdInfoKHR *pGetFdInfo, int *pFd)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pGetFdInfo->memory);
+    VkResult result = dev->vk.GetMemoryFdKHR(device, pGetFdInfo, pFd);
+
+    if (result >= 0 && memory)
+        layer_payload_exported(memory->payload, *pFd);
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetMemoryFdKHR, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkGetMemoryFdKHR(enc, device, pGetFdInfo, pFd, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
 VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory memory,
                                               const VkAllocationCallbacks *pAllocator)
 {
@@ -156,17 +194,21 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
     struct layer_backing *backing = NULL;
     struct layer_import *import = NULL;
+    struct layer_payload_user *payload = NULL;
     struct lap_enc *enc;
 
     /* Freeing unmaps, and the watch must be off before the pages go. */
     if (record && !record->object.aliases) {
         layer_import_untrack(record->import);
+        layer_payload_untrack(record->payload);
         lap_mem_destroy(&record->mem);
         backing = record->backing;
         record->backing = NULL;
         layer_sparse_freed(dev, record);
         import = record->import;
         record->import = NULL;
+        payload = record->payload;
+        record->payload = NULL;
     }
     enc = layer_packet_begin(&dev->tables, GEN_vkFreeMemory, 0);
     if (enc) {
@@ -177,6 +219,7 @@ VKAPI_ATTR void VKAPI_CALL capture_FreeMemory(VkDevice device, VkDeviceMemory me
     dev->vk.FreeMemory(device, memory, pAllocator);
     layer_backing_free(dev, backing);
     layer_import_end(import);
+    layer_payload_end(payload);
 }
 
 void layer_memory_finish(struct lap_object *object)
@@ -184,6 +227,8 @@ void layer_memory_finish(struct lap_object *object)
     struct layer_memory *memory = (struct layer_memory *)object;
     layer_backing_drop(memory->backing);
     layer_import_end(memory->import);
+    layer_payload_untrack(memory->payload);
+    layer_payload_end(memory->payload);
 }
 
 /* ---- mapping ---- */
@@ -201,9 +246,24 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
         *pointer = layer_import_pointer(record->import, offset);
         return;
     }
+    if (record && record->payload) { /* all of it was mapped */
+        layer_payload_map(record->payload, *pointer);
+        *pointer = (char *)*pointer + offset;
+        return;
+    }
     *pointer = layer_backing_map(dev, record, offset, *pointer);
     if (record && record->mem && layer_is_recording())
         layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
+}
+
+/* Of a payload all is mapped: it is read there for the objects of all its memories. */
+static void widen_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize *offset, VkDeviceSize *size)
+{
+    const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (!record || !record->payload)
+        return;
+    *offset = 0;
+    *size = VK_WHOLE_SIZE;
 }
 
 /* A map shows what the device wrote; without coherence an invalidate does. */
@@ -218,7 +278,9 @@ static void check_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDev
 static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
-    if (record && record->mem && !record->import)
+    if (record && record->payload)
+        layer_payload_unmap(record->payload);
+    else if (record && record->mem && !record->import)
         lap_mem_unmap(record->mem);
     layer_backing_unmap(dev, record);
 }
@@ -227,7 +289,11 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
                                                  VkDeviceSize size, VkMemoryMapFlags flags, void **ppData)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.MapMemory(device, driver_memory(dev, memory), offset, size, flags, ppData);
+    VkDeviceSize from = offset, bytes = size;
+    VkResult result;
+
+    widen_mapping(dev, memory, &from, &bytes);
+    result = dev->vk.MapMemory(device, driver_memory(dev, memory), from, bytes, flags, ppData);
     if (result >= 0)
         remember_mapping(dev, memory, offset, size, ppData);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory, FAILED_FLAG(result));
@@ -268,6 +334,7 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
     VkMemoryMapInfoKHR info = *pMemoryMapInfo;
     VkResult result;
 
+    widen_mapping(dev, info.memory, &info.offset, &info.size);
     info.memory = driver_memory(dev, info.memory);
     result = dev->vk.MAP_2()(device, &info, ppData);
     if (result >= 0)
@@ -331,7 +398,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_FlushMappedMemoryRanges(VkDevice device, 
 
     for (uint32_t i = 0; i < memoryRangeCount; i++) {
         struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pMemoryRanges[i].memory);
-        if (memory && memory->mem && layer_is_recording())
+        if (memory && memory->payload)
+            layer_payload_flush(memory->payload, pMemoryRanges[i].offset, pMemoryRanges[i].size);
+        else if (memory && memory->mem && layer_is_recording())
             lap_mem_flush(memory->mem, pMemoryRanges[i].offset, pMemoryRanges[i].size);
     }
     result = call_on_ranges(dev, dev->vk.FlushMappedMemoryRanges, memoryRangeCount, pMemoryRanges);

@@ -111,7 +111,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
                                                                 VkMemoryFdPropertiesKHR *pMemoryFdProperties)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = dev->vk.GetMemoryFdPropertiesKHR(device, handleType, fd, pMemoryFdProperties);
+    VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (layer_shows_memory_types(handleType))
+        result = dev->vk.GetMemoryFdPropertiesKHR(device, handleType, fd, pMemoryFdProperties);
     if (result >= 0)
         pMemoryFdProperties->memoryTypeBits = shown(dev, pMemoryFdProperties->memoryTypeBits);
     struct lap_enc *enc =

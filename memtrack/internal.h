@@ -70,7 +70,9 @@ struct lap_mem {
     void *region;
     /* Of views and parts only, see pages.c: */
     bool is_view;                  /* has no bytes of its own: those of the parts that lie at its addresses */
-    uint64_t address;              /* of offset 0 */
+    struct lap_mem *whole;         /* of a view: its only part, which it has in common with others of its key */
+    uint64_t key;                  /* of a view with one */
+    uint64_t address;              /* of offset 0; 0 with a key */
     struct lap_tree_node in_pages; /* of a part: the addresses of what is mapped */
     uint32_t users;                /* of a part: how many views lie over it, each over all of it */
 };
@@ -140,6 +142,8 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
 void lap_mem_watch(struct lap_mem *mem);
 /* From now on all of the mapping is compared: others write it too, which no watch sees. */
 void lap_mem_compare_always(struct lap_mem *mem);
+/* As lap_mem_unmap. */
+void lap_mem_end_mapping(struct lap_mem *mem);
 /* Enters a new memory, which the caller fills in; and ends one, with the pieces in it. */
 struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags);
 void lap_mem_remove(struct lap_mem *mem);
@@ -155,6 +159,8 @@ bool lap_mem_next_part(struct lap_mem *mem, uint64_t *at, uint64_t end, struct l
 void lap_view_remove(struct lap_mem *view); /* with the objects that were bound through it */
 /* What has to be added to an offset in piece->mem to get the one in the memory that the program named, or in `view`. */
 uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *view);
+/* The memory that the program named, or one of the same key or pages, has the piece. */
+bool lap_mem_may_show(const struct lap_mem *mem, const struct lap_piece *piece);
 
 /* object.c */
 void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);

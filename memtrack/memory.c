@@ -89,7 +89,12 @@ static void first_sight(struct lap_mem *mem, uint64_t begin, uint64_t end)
 /* Reads all that is mapped. */
 static void take_baseline(struct lap_mem *mem)
 {
+    const uint32_t always = LAP_MEM_FILLED | LAP_MEM_SHARED;
     uint64_t begin = mem->map_begin, from, to;
+    if ((mem->flags & always) == always) { /* others write it whether it is mapped or not */
+        first_sight(mem, begin, mem->map_end);
+        return;
+    }
     while (lap_interval_first_hole(&mem->seen, begin, mem->map_end, &from, &to)) {
         lap_mem_baseline(mem, begin, from);
         if (mem->flags & (LAP_MEM_FRESH | LAP_MEM_FILLED))
@@ -241,28 +246,31 @@ static void forget_unwritten(struct lap_mem *mem)
     }
 }
 
+void lap_mem_end_mapping(struct lap_mem *mem)
+{
+    if (mem->flags & LAP_MEM_HOST_COHERENT)
+        lap_mem_scan(mem, mem->map_begin, mem->map_end, &mem->tracker->since);
+    else if (mem->watch->exact) /* stored and never flushed: the next map does not look for it */
+        lap_mem_baseline_written(mem, mem->map_begin, mem->map_end);
+    mem->watch->disarm(mem->region);
+    mem->mapped = false;
+    lap_interval_clear(&mem->candidates);
+    forget_unwritten(mem);
+}
+
 void lap_mem_unmap(struct lap_mem *mem)
 {
-    struct lap_memtrack *tracker = mem->tracker;
-    lap_memtrack_lock(tracker);
-    if (mem->mapped) {
-        if (mem->flags & LAP_MEM_HOST_COHERENT)
-            lap_mem_scan(mem, mem->map_begin, mem->map_end, &tracker->since);
-        else if (mem->watch->exact) /* stored and never flushed: the next map does not look for it */
-            lap_mem_baseline_written(mem, mem->map_begin, mem->map_end);
-        mem->watch->disarm(mem->region);
-        mem->mapped = false;
-        lap_interval_clear(&mem->candidates);
-        forget_unwritten(mem);
-    }
-    lap_memtrack_unlock(tracker);
+    lap_memtrack_lock(mem->tracker);
+    if (mem->mapped)
+        lap_mem_end_mapping(mem);
+    lap_memtrack_unlock(mem->tracker);
 }
 
 bool lap_mem_mapped(const struct lap_mem *mem)
 {
     bool mapped;
     lap_memtrack_lock(mem->tracker);
-    mapped = mem->mapped || mem->is_view;
+    mapped = mem->whole ? mem->whole->mapped : mem->mapped || mem->is_view;
     lap_memtrack_unlock(mem->tracker);
     return mapped;
 }
@@ -330,6 +338,8 @@ void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes
 {
     void *pointer = NULL;
     lap_memtrack_lock(mem->tracker);
+    if (mem->whole)
+        mem = mem->whole;
     if (mem->is_view)
         pointer = offset <= mem->bytes && bytes <= mem->bytes - offset ? mem->pointer + offset : NULL;
     else if (mem->mapped && offset >= mem->map_begin && offset <= mem->map_end && bytes <= mem->map_end - offset)

@@ -82,6 +82,15 @@ enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uin
  * coherent, or shared with others, if one of them is. LAP_ERROR_ARGUMENT, LAP_ERROR_MEMORY: nothing is there. */
 enum lap_status lap_mem_import(struct lap_memtrack *tracker, void *pointer, uint64_t bytes, uint32_t flags,
                                struct lap_mem **out) LAP_MUST_CHECK;
+/* Memory whose bytes other memories of the tracker have too: all those of one key, which are of one size. Others may
+ * write these bytes as well, so they are compared, and what differs from what was last seen there counts as written by
+ * the host unless the device wrote it, also at a map. flags: of the memory type; memories of one key count as what one
+ * of them is. lap_mem_map and lap_mem_unmap do nothing: see lap_mem_point. */
+enum lap_status lap_mem_join(struct lap_memtrack *tracker, uint64_t key, uint64_t bytes, uint32_t flags,
+                             struct lap_mem **out) LAP_MUST_CHECK;
+/* Where all of such memory can be read from now on, for all of its key; NULL: nowhere, what it held is looked at first.
+ * A pointer may be replaced by another one to the same bytes. */
+void lap_mem_point(struct lap_mem *mem, void *pointer);
 /* For memory that was imported: others write its pages from now on, as with LAP_MEM_SHARED. */
 void lap_mem_share(struct lap_mem *mem);
 /* Objects that are still bound lose their memory. */

@@ -309,7 +309,7 @@ bool lap_memobj_find(const struct lap_memobj *object, const struct lap_mem *mem,
         uint64_t to = (node->end < range_end ? node->end : range_end) - to_object;
         from = from > begin ? from : begin;
         to = to < end ? to : end;
-        found = (mem->is_view ? piece->view != NULL : piece->mem == mem) && from < to;
+        found = lap_mem_may_show(mem, piece) && from < to;
         if (found) {
             *offset = from + to_object;
             *bytes = to - from;

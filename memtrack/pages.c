@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memories that are made of host pages of the program's own, and may have pages in common.
+ * Memories that have bytes in common: those that are made of the same host pages of the program's own, and those that
+ * are one payload under several names.
  *
  * What is known of a byte must be known once: what the device wrote through one memory is no host write in the other,
  * and what the host wrote goes to the objects of both. So an import is a view, and what is known lies in parts:
  * memories that nobody outside sees, at disjoint ranges of addresses. A view lies over one or more whole parts. Where a
  * new view begins or ends inside of a part, that falls in two; it goes with the last view, so no watch and no
- * comparison ever reaches a page that the program has got back. All parts of an origin keep its offsets: only what is
- * mapped of it differs.
+ * comparison ever reaches a page that the program has got back. Memories of one payload have one part, all of it; who
+ * maps them tells where it can be read. All parts of an origin keep its offsets: only what is mapped of it differs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static struct lap_mem *part_at(struct lap_tree_node *node)
 bool lap_mem_next_part(struct lap_mem *mem, uint64_t *at, uint64_t end, struct lap_part *out)
 {
     struct lap_tree_node *node;
-    if (!mem->is_view) {
-        *out = (struct lap_part){mem, *at, end};
+    if (!mem->is_view || mem->whole) {
+        *out = (struct lap_part){mem->whole ? mem->whole : mem, *at, end};
         *at = end;
         return out->begin < end;
     }
@@ -43,6 +44,13 @@ bool lap_mem_next_part(struct lap_mem *mem, uint64_t *at, uint64_t end, struct l
 uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *view)
 {
     return view->is_view && piece->view ? piece->mem->address - view->address : 0; /* may wrap, and wraps back */
+}
+
+bool lap_mem_may_show(const struct lap_mem *mem, const struct lap_piece *piece)
+{
+    if (!mem->is_view || mem->whole)
+        return piece->mem == (mem->whole ? mem->whole : mem);
+    return piece->view && !piece->view->whole;
 }
 
 /* ---- parts ---- */
@@ -76,6 +84,12 @@ static void leave_part(struct lap_mem *part)
         return;
     lap_tree_remove(&part->tracker->pages, &part->in_pages);
     lap_mem_remove(part);
+}
+
+static void leave_whole(struct lap_mem *part)
+{
+    if (--part->users == 0)
+        lap_mem_remove(part);
 }
 
 /* ---- a part falls in two ---- */
@@ -232,6 +246,14 @@ static enum lap_status enter_parts(const struct lap_mem *view)
     return status;
 }
 
+static void list_view(struct lap_mem *view)
+{
+    view->next = view->tracker->views;
+    if (view->next)
+        view->next->previous = view;
+    view->tracker->views = view;
+}
+
 enum lap_status lap_mem_import(struct lap_memtrack *tracker, void *pointer, uint64_t bytes, uint32_t flags,
                                struct lap_mem **out)
 {
@@ -251,12 +273,8 @@ enum lap_status lap_mem_import(struct lap_memtrack *tracker, void *pointer, uint
     view->flags = (flags & ~(uint32_t)LAP_MEM_FRESH) | LAP_MEM_FILLED;
     lap_memtrack_lock(tracker);
     status = enter_parts(view);
-    if (status == LAP_OK) {
-        view->next = tracker->views;
-        if (view->next)
-            view->next->previous = view;
-        tracker->views = view;
-    }
+    if (status == LAP_OK)
+        list_view(view);
     lap_memtrack_unlock(tracker);
     if (status == LAP_OK)
         *out = view;
@@ -305,7 +323,10 @@ void lap_view_remove(struct lap_mem *view)
         lap_memobj_drop_pending(piece->object, piece->in_object.begin, piece->in_object.end);
         lap_piece_destroy(piece);
     }
-    leave_parts(view, view->address, view->address + view->bytes);
+    if (view->whole)
+        leave_whole(view->whole);
+    else
+        leave_parts(view, view->address, view->address + view->bytes);
     if (view->previous)
         view->previous->next = view->next;
     else
@@ -313,4 +334,66 @@ void lap_view_remove(struct lap_mem *view)
     if (view->next)
         view->next->previous = view->previous;
     free(view);
+}
+
+/* ---- payloads ---- */
+
+static struct lap_mem *enter_whole(struct lap_memtrack *tracker, uint64_t key, uint64_t bytes, uint32_t flags)
+{
+    struct lap_mem *part = NULL;
+    for (struct lap_mem *view = tracker->views; view && !part; view = view->next)
+        if (view->whole && view->key == key)
+            part = view->whole;
+    if (!part)
+        part = lap_mem_add(tracker, bytes, LAP_MEM_FILLED | LAP_MEM_SHARED);
+    if (part) {
+        part->users++;
+        part->flags |= flags & (LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT);
+    }
+    return part;
+}
+
+enum lap_status lap_mem_join(struct lap_memtrack *tracker, uint64_t key, uint64_t bytes, uint32_t flags,
+                             struct lap_mem **out)
+{
+    struct lap_mem *view = calloc(1, sizeof(*view));
+    *out = NULL;
+    if (!view)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a device memory");
+    view->tracker = tracker;
+    view->is_view = true;
+    view->key = key;
+    view->bytes = bytes;
+    view->flags = flags;
+    lap_memtrack_lock(tracker);
+    view->whole = enter_whole(tracker, key, bytes, flags);
+    if (view->whole)
+        list_view(view);
+    lap_memtrack_unlock(tracker);
+    if (!view->whole) {
+        free(view);
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of a device memory");
+    }
+    *out = view;
+    return LAP_OK;
+}
+
+void lap_mem_point(struct lap_mem *mem, void *pointer)
+{
+    struct lap_mem *part = mem->whole;
+    if (!part)
+        return;
+    lap_memtrack_lock(mem->tracker);
+    if (!pointer) {
+        if (part->mapped)
+            lap_mem_end_mapping(part);
+    } else if (part->flags & LAP_MEM_HOST_VISIBLE) {
+        part->pointer = pointer;
+        if (!part->mapped) {
+            part->mapped = true;
+            part->map_end = part->bytes;
+            lap_mem_watch(part);
+        }
+    }
+    lap_memtrack_unlock(mem->tracker);
 }

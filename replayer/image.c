@@ -21,6 +21,11 @@ static const VkStructureType dropped[] = {
 
 VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info, VkImage *out_image)
 {
+    const VkExternalMemoryImageCreateInfo *external =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+    /* What several names of one memory made possible, one memory does. */
+    if (external && external->handleTypes && info->tiling == VK_IMAGE_TILING_OPTIMAL && dev->vk.BindImageMemory2)
+        info->flags |= VK_IMAGE_CREATE_ALIAS_BIT;
     replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
     return dev->vk.CreateImage(dev->live, info, NULL, out_image);
 }

@@ -172,6 +172,7 @@ static bool is_dispensable(const char *name)
                                         "VK_EXT_tooling_info",
                                         "VK_EXT_device_fault",
                                         "VK_EXT_external_memory_host",
+                                        "VK_KHR_external_memory_fd",
                                         "VK_NV_device_diagnostics_config",
                                         "VK_NV_device_diagnostic_checkpoints",
                                         "VK_KHR_portability_subset",

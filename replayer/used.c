@@ -7,6 +7,7 @@
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/match.h"
+#include "replayer/resource.h"
 
 struct scan {
     struct lap_reader *reader;
@@ -121,6 +122,15 @@ enum lap_status replay_find_used(const char *file, struct replay_used *out)
 
 /* ---- what shares memory ---- */
 
+/* Memory that several names stand for is also what lets images of optimal tiling that were made alike share contents.
+ */
+static bool is_made_to_alias(const VkImageCreateInfo *info)
+{
+    const VkExternalMemoryImageCreateInfo *external =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+    return info->flags & VK_IMAGE_CREATE_ALIAS_BIT || (external && external->handleTypes);
+}
+
 /* Where an encoded create info is, so that it can be decoded again without its call. */
 static enum lap_status scan_creation(struct scan *scan, enum gen_handle_type type, struct lap_dec *dec)
 {
@@ -139,7 +149,7 @@ static enum lap_status scan_creation(struct scan *scan, enum gen_handle_type typ
     } else {
         gen_decode_VkImageCreateInfo(dec, &image);
         opaque = image.tiling == VK_IMAGE_TILING_OPTIMAL;
-        if (image.tiling != VK_IMAGE_TILING_LINEAR && !(opaque && image.flags & VK_IMAGE_CREATE_ALIAS_BIT))
+        if (image.tiling != VK_IMAGE_TILING_LINEAR && !(opaque && is_made_to_alias(&image)))
             return LAP_OK; /* nobody sees its contents through another object */
     }
     bytes = (size_t)(dec->p - begin);

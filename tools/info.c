@@ -105,9 +105,16 @@ static void put_uses(cJSON *object, const struct lap_uses *uses)
 
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
 {
-    static const char *const texts[] = {"write_watch",    "write_watch_reason",       "backing",
-                                        "backing_reason", "mappings_compared_reason", "layer_version",
-                                        "registry"};
+    static const char *const texts[] = {"write_watch",
+                                        "write_watch_reason",
+                                        "backing",
+                                        "backing_reason",
+                                        "mappings_compared_reason",
+                                        "layer_version",
+                                        "registry",
+                                        "memory_of_two_devices",
+                                        "memory_from_outside",
+                                        "memory_given_outside"};
     static const char *const numbers[] = {"mappings", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
@@ -189,6 +196,7 @@ static void show_names(const char *label, const cJSON *names)
 
 static void show(const struct lap_reader_summary *summary, size_t threads, const cJSON *json)
 {
+    static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
@@ -210,6 +218,9 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
                cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mappings")));
         show_text("", info_text(json, "mappings_compared_reason"));
     }
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (info_text(json, shared[i]))
+            show_text("shared memory", info_text(json, shared[i]));
     if (info_text(json, "backing")) {
         show_text("backing", info_text(json, "backing"));
         show_text("", info_text(json, "backing_reason"));

@@ -18,6 +18,7 @@ $(BUILD)/tests/unit/test_attachment: $(call object,layer/attachment.c layer/imag
 $(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
+$(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c \

@@ -291,6 +291,75 @@ RULE(pages_that_others_write_are_compared)
     end_pages();
 }
 
+/* ---- payloads ---- */
+
+static struct import join(uint64_t key)
+{
+    struct import made = {.copy = &copies[next_copy++ % 4], .at = pages, .bytes = 8 * PAGE};
+    memset(made.copy, 0, sizeof(*made.copy));
+    CHECK_EQ_INT(lap_mem_join(tracker, key, made.bytes, COHERENT, &made.mem), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_create(tracker, made.copy, made.bytes, true, &made.object), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind(made.object, 0, made.mem, 0, made.bytes), LAP_OK);
+    return made;
+}
+
+RULE(memories_of_one_payload_are_one)
+{
+    struct import a, b, c;
+    unsigned char *other;
+    int fd = memfd_create("pages", MFD_CLOEXEC);
+    begin_pages();
+    CHECK(fd >= 0 && ftruncate(fd, 8 * PAGE) == 0);
+    CHECK(mmap(pages, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == pages);
+    other = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(other != MAP_FAILED);
+    a = join(5);
+    b = join(5);
+    c = join(6);
+    CHECK(!lap_mem_mapped(a.mem));
+    pages[10] = 1; /* somebody, before anything is mapped */
+    lap_mem_point(a.mem, pages);
+    CHECK(lap_mem_mapped(b.mem) && !lap_mem_mapped(c.mem));
+    CHECK(lap_mem_pointer(b.mem, 7, 1) == pages + 7);
+    CHECK(lap_memobj_place(b.object).aliased && !lap_memobj_place(c.object).aliased);
+    CHECK(lap_memobj_place(b.object).mem == b.mem);
+    pages[PAGE] = 2;
+    other[3 * PAGE] = 3;
+    expect(&a, 3);
+    expect(&b, 3);
+    collect_range(b.object, 4 * PAGE, 100, true);
+    memset(other + 4 * PAGE, 4, 100);
+    device_wrote(b.object, 4 * PAGE, 100);
+    COLLECT_ALL();
+    CHECK_EQ_U64(a.copy->received, 3);
+    lap_mem_point(b.mem, other); /* the first mapping ends */
+    CHECK(lap_mem_pointer(a.mem, 7, 1) == other + 7);
+    CHECK(mprotect(pages, 8 * PAGE, PROT_NONE) == 0);
+    other[5 * PAGE] = 5;
+    lap_mem_point(a.mem, NULL);
+    CHECK(!lap_mem_mapped(b.mem));
+    other[6 * PAGE] = 6; /* another process, while nothing is mapped */
+    collect_range(a.object, 4 * PAGE, 10, true);
+    other[4 * PAGE] = 7;
+    device_wrote(a.object, 4 * PAGE, 10);
+    lap_mem_point(a.mem, other);
+    COLLECT_ALL();
+    CHECK_EQ_U64(a.copy->received, 5);
+    CHECK_EQ_U64(b.copy->received, 5);
+    CHECK(a.copy->bytes[5 * PAGE] == 5 && b.copy->bytes[6 * PAGE] == 6);
+    release(&a);
+    other[7 * PAGE] = 8;
+    COLLECT_ALL();
+    CHECK_EQ_U64(b.copy->received, 6);
+    CHECK_EQ_U64(c.copy->received, 0);
+    release(&b);
+    release(&c);
+    CHECK(tracker->mems == NULL && tracker->views == NULL);
+    munmap(other, 8 * PAGE);
+    close(fd);
+    end_pages();
+}
+
 UNIT_TEST(what_is_no_memory_is_refused)
 {
     struct lap_mem *none;
