@@ -412,17 +412,25 @@ static VkMappedMemoryRange atoms_around(const struct replay_device *dev, const s
 enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                    VkDeviceSize offset, const void *data, size_t bytes)
 {
-    VkMappedMemoryRange range;
+    VkMappedMemoryRange range = {.size = bytes};
+    enum lap_status status = LAP_OK;
 
     if (bytes == 0)
         return LAP_OK;
+    if (!place->coherent)
+        range = atoms_around(dev, place, offset, bytes);
+    /* What the device has written beside the bytes, in the same atom, goes along as the host sees it. Nothing of the
+     * host's is lost: all that was written before has been flushed. */
+    if (!place->coherent && range.size != bytes)
+        status = replay_result(r, dev->vk.InvalidateMappedMemoryRanges(dev->live, 1, &range));
+    if (status != LAP_OK)
+        return status;
     if (data)
         memcpy(place->host + offset, data, bytes);
     else
         memset(place->host + offset, 0, bytes);
     if (place->coherent)
         return LAP_OK;
-    range = atoms_around(dev, place, offset, bytes);
     return replay_result(r, dev->vk.FlushMappedMemoryRanges(dev->live, 1, &range));
 }
 
