@@ -194,7 +194,7 @@ static void place(const struct target *target, VkDeviceSize offset, VkDeviceSize
     if (memory)
         *target->non_coherent |= !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     if (memory && memory->mem)
-        layer_tracking_result(lap_memobj_bind(target->memobj, offset, memory->mem, memory_offset, bytes));
+        layer_tracking_result(lap_memobj_bind_sparse(target->memobj, offset, memory->mem, memory_offset, bytes));
     else
         lap_memobj_unbind(target->memobj, offset, bytes);
 }

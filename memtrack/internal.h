@@ -55,6 +55,9 @@ struct lap_mem {
     struct lap_interval written;    /* W: bytes that the host wrote last */
     struct lap_interval device;     /* D: bytes that the device wrote, or was told to write, after the host did */
     struct lap_interval unread;     /* U: bytes of D that are newer than the shadow */
+    struct lap_interval finished;   /* F: bytes of D with which the device is known to have finished */
+    struct lap_interval stale;      /* S: bytes of F of which the shadow need not be what the device wrote */
+    struct lap_interval owed;       /* O: bytes of S, or given as the host saw them, that an object inherits */
     struct lap_interval seen;       /* bytes that were read when they were mapped */
     struct lap_interval busy;       /* bytes that submitted work may be writing now: not to be compared */
     struct lap_interval candidates; /* reported by the watch and not compared yet */
@@ -84,6 +87,7 @@ struct lap_memobj {
     void *user;
     uint64_t bytes, order;
     bool readable;
+    bool sparse;                  /* lies in pages that a replay keeps for whoever is bound there next */
     bool shared;                  /* others lay in its bytes while it did, or the device had written there before */
     struct lap_interval pending;  /* P, object offsets */
     struct lap_tree_node *pieces; /* lap_piece.in_object, disjoint */
@@ -128,6 +132,11 @@ void lap_mem_take(struct lap_mem *mem, uint64_t begin, uint64_t end);
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* The same for what the watch reports of the range; what it doesn't has not changed. */
 void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The host wrote the range, or the trace has to give it as if: it becomes pending for all that lies there. The shadow
+ * has its content, or is about to. */
+void lap_mem_host_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* Makes the shadow what the mapping holds, whoever wrote it. */
+void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* Reads what the device wrote while it was not mapped. */
 void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* Submitted work will write the range, sometime before it is known to have finished. The range may pass the mapping. */
@@ -161,6 +170,22 @@ void lap_view_remove(struct lap_mem *view); /* with the objects that were bound 
 uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *view);
 /* The memory that the program named, or one of the same key or pages, has the piece. */
 bool lap_mem_may_show(const struct lap_mem *mem, const struct lap_piece *piece);
+
+/* inherit.c: what the device left for objects that are bound later. */
+/* Somebody writes the range: what the device left there is gone. */
+void lap_mem_overwritten(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The device has finished with the range, and nobody has read it yet. */
+void lap_mem_left(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The shadow of the range goes away. */
+void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* An object is about to be bound over the range. */
+void lap_mem_inherit(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The mapping shows what the device wrote: what is owed there is given. */
+void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* All of it is mapped, and the host sees from now on what the device wrote. */
+void lap_mem_becomes_coherent(struct lap_mem *mem);
+/* The shadow is what the host sees, and is given in the meantime; it goes on being owed. */
+void lap_mem_settle_host_view(struct lap_mem *mem, uint64_t begin, uint64_t end);
 
 /* object.c */
 void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);

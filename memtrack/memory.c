@@ -48,6 +48,9 @@ void lap_mem_remove(struct lap_mem *mem)
     lap_interval_finish(&mem->written);
     lap_interval_finish(&mem->device);
     lap_interval_finish(&mem->unread);
+    lap_interval_finish(&mem->finished);
+    lap_interval_finish(&mem->stale);
+    lap_interval_finish(&mem->owed);
     lap_interval_finish(&mem->seen);
     lap_interval_finish(&mem->busy);
     lap_interval_finish(&mem->candidates);
@@ -137,6 +140,9 @@ static void take_least_baseline(struct lap_mem *mem)
     }
     if (mem->device_anywhere || !lap_interval_empty(&mem->unread))
         lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, read_piece, mem);
+    /* Later on what is there may be a store that has yet to be flushed. */
+    if (!(mem->flags & LAP_MEM_HOST_COHERENT))
+        lap_mem_read_device(mem, mem->map_begin, mem->map_end);
 }
 
 static enum lap_status others_write(void)
@@ -172,10 +178,14 @@ void lap_mem_watch(struct lap_mem *mem)
         mem->watch = &lap_watch_compare;
         mem->region = NULL;
     }
+    if (mem->flags & LAP_MEM_HOST_COHERENT)
+        lap_mem_settle(mem, mem->map_begin, mem->map_end);
     if (mem->watch->exact)
         take_least_baseline(mem);
     else
         take_baseline(mem);
+    if (!(mem->flags & LAP_MEM_HOST_COHERENT))
+        lap_mem_settle_host_view(mem, mem->map_begin, mem->map_end);
     if (mem->map_begin == 0 && mem->map_end == mem->bytes)
         mem->device_anywhere = false;
 }
@@ -238,6 +248,7 @@ static void forget_unwritten(struct lap_mem *mem)
         lap_shadow_drop(&mem->shadow, begin / LAP_SHADOW_PAGE, first);
         if (!(mem->flags & LAP_MEM_FRESH) && !lap_interval_remove(&mem->seen, begin, page_end))
             lap_memtrack_break(mem->tracker);
+        lap_mem_lose(mem, begin, page_end);
         while (lap_interval_first_in(&mem->device, begin, page_end, &from, &to)) {
             if (!lap_interval_add(&mem->unread, from, to))
                 lap_memtrack_break(mem->tracker);
@@ -313,12 +324,19 @@ void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
 static void invalidate_part(const struct lap_part *part, uint64_t begin, uint64_t end)
 {
     struct lap_mem *mem = part->mem;
+    uint64_t from, to, at;
     if (mem->flags & LAP_MEM_HOST_COHERENT || !clip_to_mapping(mem, begin, end - begin, &begin, &end))
-        ;
-    else if (mem->watch->exact && !mem->device_anywhere)
+        return;
+    lap_mem_settle(mem, begin, end);
+    if (mem->watch->exact && !mem->device_anywhere) {
+        for (at = begin; lap_interval_first_in(&mem->stale, at, end, &from, &to); at = to)
+            lap_mem_read(mem, from, to);
         lap_mem_baseline_written(mem, begin, end);
-    else
+    } else {
         lap_mem_baseline(mem, begin, end);
+    }
+    if (!lap_interval_remove(&mem->stale, begin, end))
+        lap_memtrack_break(mem->tracker);
 }
 
 void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes)

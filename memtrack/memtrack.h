@@ -111,6 +111,14 @@ bool lap_mem_mapped(const struct lap_mem *mem);
 void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
+/* An object was bound over bytes that the device wrote while they were not mapped, so nobody could read what it is to
+ * get: the smallest range that has all such bytes. False: there are none, or the memory is mapped. */
+bool lap_mem_owes(const struct lap_mem *mem, uint64_t *out_offset, uint64_t *out_bytes);
+/* pointer shows, during this call, what the device sees in [offset, offset + bytes) of a memory that is not mapped:
+ * what objects are to get there becomes pending for them. Without it they get it at the next map. The program must not
+ * map the memory meanwhile; one that is mapped is left alone. */
+void lap_mem_show(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes);
+
 /* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. To be read only where
  * nobody can unmap it. */
 void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes);
@@ -121,10 +129,16 @@ void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes
 enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
                                   struct lap_memobj **out) LAP_MUST_CHECK;
 void lap_memobj_destroy(struct lap_memobj **object);
-/* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it. An object may
- * be bound in several pieces (sparse): object_offset and bytes say which part; one piece replaces what it covers. */
+/* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it, and so is what
+ * finished work wrote there for objects that are gone, unless another object with a readable layout lies there, from
+ * which it will have it in a replay, too. An object may be bound in several pieces: object_offset and bytes say which
+ * part; one piece replaces what it covers. */
 enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
                                 uint64_t bytes) LAP_MUST_CHECK;
+/* The same for a page of a sparse object, which a replay keeps as it is for whoever is bound there next: what the
+ * device wrote is not pending for it. */
+enum lap_status lap_memobj_bind_sparse(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem,
+                                       uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
 void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64_t bytes);
 /* An object without readable layout, of the same size, that lies where this part of the object lies now: its own places
  * stay when the object moves on. For what the device still writes there. */
@@ -143,7 +157,7 @@ struct lap_memobj_place {
 };
 struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
 /* True when other objects have lain in its bytes while it did, or the device may have written there for others before:
- * a replay's object, which may have memory of its own, lacks what they left. */
+ * a replay's object, which may have memory of its own, may lack what they left. */
 bool lap_memobj_shares(const struct lap_memobj *object);
 void *lap_memobj_user(const struct lap_memobj *object);
 

@@ -200,8 +200,9 @@ static struct lap_piece *make_pieces(struct lap_mem *mem, uint64_t at, uint64_t 
     return first;
 }
 
-/* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be. Not so
- * what the device is about to write: an alias of the object is in use there. */
+/* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be, and so
+ * has what was inherited. Not so what is left of D: the device is about to write it, or an alias of the object has it.
+ */
 static void expect_contents(struct lap_memobj *object, uint64_t object_begin, const struct lap_part *part)
 {
     const struct lap_mem *mem = part->mem;
@@ -228,8 +229,8 @@ static void find_sharers(struct lap_memobj *object, const struct lap_part *part)
         object->shared = true;
 }
 
-enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
-                                uint64_t bytes)
+static enum lap_status bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
+                            uint64_t bytes, bool sparse)
 {
     struct lap_memtrack *tracker = object->tracker;
     struct lap_piece *pieces, *spare;
@@ -253,18 +254,33 @@ enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offse
         return lap_fail(LAP_ERROR_MEMORY, "no memory for the place of an object");
     }
     unbind(object, object_offset, object_offset + bytes, &spare);
+    object->sparse |= sparse;
     while (lap_mem_next_part(mem, &offset, end, &part)) {
         struct lap_piece *piece = pieces;
         pieces = piece->next;
+        find_sharers(object, &part);
+        if (object->readable && !object->sparse)
+            lap_mem_inherit(part.mem, part.begin, part.end);
         lap_piece_set(piece, object, object_offset, mem->is_view ? mem : NULL, part.mem, part.begin,
                       part.end - part.begin);
-        find_sharers(object, &part);
         expect_contents(object, object_offset, &part);
         object_offset += part.end - part.begin;
     }
     lap_memtrack_unlock(tracker);
     free(spare);
     return LAP_OK;
+}
+
+enum lap_status lap_memobj_bind(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem, uint64_t offset,
+                                uint64_t bytes)
+{
+    return bind(object, object_offset, mem, offset, bytes, false);
+}
+
+enum lap_status lap_memobj_bind_sparse(struct lap_memobj *object, uint64_t object_offset, struct lap_mem *mem,
+                                       uint64_t offset, uint64_t bytes)
+{
+    return bind(object, object_offset, mem, offset, bytes, true);
 }
 
 enum lap_status lap_memobj_keep(struct lap_memobj *object, uint64_t offset, uint64_t bytes, struct lap_memobj **out)

@@ -187,8 +187,10 @@ static enum lap_status split(struct lap_mem *head, uint64_t at)
     enter_pages(tail);
     if (move_set(&head->written, &tail->written, at) && move_set(&head->device, &tail->device, at) &&
         move_set(&head->unread, &tail->unread, at) && move_set(&head->seen, &tail->seen, at) &&
-        move_set(&head->busy, &tail->busy, at) && move_set(&head->candidates, &tail->candidates, at) &&
-        move_shadow(head, tail, at) && move_pieces(head, tail, at))
+        move_set(&head->finished, &tail->finished, at) && move_set(&head->stale, &tail->stale, at) &&
+        move_set(&head->owed, &tail->owed, at) && move_set(&head->busy, &tail->busy, at) &&
+        move_set(&head->candidates, &tail->candidates, at) && move_shadow(head, tail, at) &&
+        move_pieces(head, tail, at))
         return LAP_OK;
     lap_memtrack_break(tracker);
     return lap_fail(LAP_ERROR_MEMORY, "no memory for the record of imported pages");
@@ -207,7 +209,10 @@ static enum lap_status split_at(struct lap_memtrack *tracker, uint64_t address)
 static void join_part(struct lap_mem *part, uint32_t flags)
 {
     part->users++;
-    part->flags |= flags & LAP_MEM_HOST_COHERENT;
+    if (flags & LAP_MEM_HOST_COHERENT && !(part->flags & LAP_MEM_HOST_COHERENT)) {
+        part->flags |= LAP_MEM_HOST_COHERENT;
+        lap_mem_becomes_coherent(part);
+    }
     if (flags & LAP_MEM_SHARED && !(part->flags & LAP_MEM_SHARED))
         lap_mem_compare_always(part);
 }

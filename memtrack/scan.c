@@ -29,13 +29,16 @@ static void piece_drop(void *context, struct lap_tree_node *node)
     lap_memobj_drop_pending(piece->object, begin + to_object, end + to_object);
 }
 
-static void host_wrote(struct lap_mem *mem, struct span span)
+void lap_mem_host_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    if (!lap_interval_add(&mem->written, span.begin, span.end) ||
-        !lap_interval_remove(&mem->device, span.begin, span.end) ||
-        !lap_interval_remove(&mem->unread, span.begin, span.end))
+    struct span span = {begin, end};
+    if (begin >= end)
+        return;
+    if (!lap_interval_add(&mem->written, begin, end) || !lap_interval_remove(&mem->device, begin, end) ||
+        !lap_interval_remove(&mem->unread, begin, end))
         lap_memtrack_break(mem->tracker);
-    lap_tree_visit(mem->pieces, span.begin, span.end, piece_add, &span);
+    lap_mem_overwritten(mem, begin, end);
+    lap_tree_visit(mem->pieces, begin, end, piece_add, &span);
 }
 
 static void device_wrote(struct lap_mem *mem, struct span span)
@@ -78,7 +81,7 @@ static void joiner_flush(struct joiner *joiner)
 {
     if (joiner->span.begin == joiner->span.end)
         return;
-    host_wrote(joiner->mem, joiner->span);
+    lap_mem_host_wrote(joiner->mem, joiner->span.begin, joiner->span.end);
     joiner->stats->changed_bytes += joiner->span.end - joiner->span.begin;
     joiner->span.begin = joiner->span.end = 0;
 }
@@ -112,7 +115,7 @@ static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struc
             memcpy(known + begin % LAP_SHADOW_PAGE, live_bytes(mem, begin), part_of_page(begin, to));
         }
         stats->changed_bytes += to - from;
-        host_wrote(mem, (struct span){from, to});
+        lap_mem_host_wrote(mem, from, to);
         if (mem->tracker->failed != LAP_OK)
             return;
     }
@@ -246,9 +249,11 @@ void lap_mem_scan_todo(struct lap_mem *mem, bool take, struct lap_collect_stats 
 
 /* ---- what is no host write ---- */
 
+/* Without coherence only an invalidate shows what the device wrote. */
 static void was_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    if (!lap_interval_remove(&mem->unread, begin, end))
+    if (!lap_interval_remove(&mem->unread, begin, end) ||
+        (mem->flags & LAP_MEM_HOST_COHERENT && !lap_interval_remove(&mem->stale, begin, end)))
         lap_memtrack_break(mem->tracker);
 }
 
@@ -265,6 +270,14 @@ static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
         memcpy(known + begin % LAP_SHADOW_PAGE, live_bytes(mem, begin), bytes);
     else
         lap_memtrack_break(mem->tracker);
+}
+
+/* Bytes of W are not what they were, and the shadow is about to be what the mapping holds. */
+static void device_changed(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    device_wrote(mem, (struct span){begin, end});
+    lap_mem_left(mem, begin, end);
+    was_read(mem, begin, end);
 }
 
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
@@ -287,7 +300,7 @@ void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
             memcpy(tracker->page, live_bytes(mem, begin), bytes);
             while (lap_diff_next(tracker->page, known + within, bytes, to, 0, &from, &to))
                 if (lap_interval_intersects(&mem->written, begin + from, begin + to))
-                    device_wrote(mem, (struct span){begin + from, begin + to});
+                    device_changed(mem, begin + from, begin + to);
             memcpy(known + within, tracker->page, bytes);
         }
         begin += bytes;
@@ -302,8 +315,9 @@ void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end)
         lap_mem_baseline(mem, from, to);
 }
 
-static void make_known(struct lap_mem *mem, uint64_t begin, uint64_t end)
+void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
+    was_read(mem, begin, end);
     while (begin < end && mem->tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end);
         if (!is_known(mem, begin, bytes))
@@ -316,8 +330,7 @@ void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     uint64_t from, to;
     while (lap_interval_first_in(&mem->unread, begin, end, &from, &to)) {
-        make_known(mem, from, to);
-        was_read(mem, from, to);
+        lap_mem_read(mem, from, to);
         begin = to;
         if (mem->tracker->failed != LAP_OK)
             return;
@@ -331,6 +344,7 @@ void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
     if (!lap_interval_add(&mem->device, begin, end) || !lap_interval_add(&mem->unread, begin, before) ||
         !lap_interval_add(&mem->unread, after, end))
         lap_memtrack_break(mem->tracker);
+    lap_mem_overwritten(mem, begin, end);
 }
 
 void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
@@ -339,12 +353,12 @@ void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
         return;
     device_wrote(mem, (struct span){begin, end});
     lap_mem_expect_device(mem, begin, end);
+    lap_mem_left(mem, begin, end);
     if (!mem->mapped) /* the shadow is behind, and is never sent: nothing in it is pending. The next map reads it. */
         return;
     if (begin < mem->map_begin)
         begin = mem->map_begin;
     if (end > mem->map_end)
         end = mem->map_end;
-    was_read(mem, begin, end);
-    make_known(mem, begin, end);
+    lap_mem_read(mem, begin, end);
 }

@@ -777,10 +777,10 @@ RULE(a_kept_place_is_the_devices_and_the_new_one_the_hosts)
     struct lap_touched written;
     lap_touched_init(&written);
     CHECK_EQ_INT(lap_memobj_create(tracker, &copies[0], 8192, true, &object), LAP_OK);
-    CHECK_EQ_INT(lap_memobj_bind(object, 0, mem, 0, 8192), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(object, 0, mem, 0, 8192), LAP_OK);
     map(0, MEM);
     CHECK_EQ_INT(lap_memobj_keep(object, 4096, 4096, &kept), LAP_OK);
-    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 16384, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(object, 4096, mem, 16384, 4096), LAP_OK);
     CHECK(lap_memobj_place(kept).mem == mem && lap_memobj_place(kept).offset == 4096);
     CHECK(lap_touched_add(&written, kept, 0, UINT64_MAX, true));
     lap_memtrack_device_busy(tracker, &written, false);
@@ -796,7 +796,7 @@ RULE(a_kept_place_is_the_devices_and_the_new_one_the_hosts)
     COLLECT_ALL();
     CHECK_EQ_U64(copies[0].received, 2);
     /* Back again: what the device wrote there is nothing that the host wrote. */
-    CHECK_EQ_INT(lap_memobj_bind(object, 4096, mem, 4096, 4096), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(object, 4096, mem, 4096, 4096), LAP_OK);
     COLLECT_ALL();
     CHECK_EQ_U64(copies[0].received, 2);
     store[4096] = 7;

@@ -36,12 +36,14 @@ struct model_mem {
     bool seen[MEM_BYTES], told[MEM_BYTES]; /* was mapped once; the device wrote it or was told to */
     bool flight[MEM_BYTES];                /* the device will write flight_value, and in the replay has */
     unsigned char flight_value[MEM_BYTES];
+    bool left[MEM_BYTES];                   /* the device finished it */
+    bool heir[MEM_BYTES], shown[MEM_BYTES]; /* an object inherits that; and the tracker could read it */
 };
 
 struct model_object {
     struct lap_memobj *object;
     uint32_t bytes;
-    bool readable;
+    bool readable, sparse;
     struct {
         int8_t mem;
         bool device;
@@ -160,7 +162,8 @@ static void check_replay(const struct lap_touched *touched)
             else if (now != mem->known[at])
                 must = false; /* not scanned, not flushed */
             else if (mem->owner[at] == DEVICE)
-                must = object->at[i].device;
+                must = object->at[i].device ||
+                       (mem->heir[at] && mem->shown[at] && object->readable && in_touched(touched, object, i));
             else
                 must = mem->owner[at] == HOST && object->readable && in_touched(touched, object, i);
             if (must && object->at[i].copy != now) {
@@ -193,6 +196,7 @@ static void finish_job(void)
             mem->flight[at] = false;
             mem->known[at] = *byte_at(mem, at);
             mem->owner[at] = DEVICE;
+            mem->left[at] = true;
         }
     }
     lap_memtrack_device_wrote(tracker, job);
@@ -282,11 +286,27 @@ static void op_map(struct model_mem *mem)
             host_scan(mem, i, i + 1);
         }
         baseline(mem, i, i + 1);
-        mem->seen[i] = true;
+        mem->seen[i] = mem->shown[i] = true;
     }
     CHECK_EQ_INT(lap_mem_map(mem->mem, mem->window, mem->map_begin,
                              mem->map_end == MEM_BYTES ? UINT64_MAX : mem->map_end - mem->map_begin),
                  LAP_OK);
+}
+
+/* What the layer does behind a bind and an unmap. */
+static void show_owed(struct model_mem *mem)
+{
+    uint64_t offset, bytes;
+    if (mem->window)
+        return;
+    if (lap_mem_owes(mem->mem, &offset, &bytes)) {
+        unsigned char *view = malloc(bytes);
+        memcpy(view, mem->content + offset, bytes);
+        lap_mem_show(mem->mem, view, offset, bytes);
+        free(view);
+        CHECK(!lap_mem_owes(mem->mem, &offset, &bytes));
+    }
+    memset(mem->shown, true, MEM_BYTES);
 }
 
 static void op_unmap(struct model_mem *mem)
@@ -299,6 +319,8 @@ static void op_unmap(struct model_mem *mem)
     memcpy(mem->content + mem->map_begin, mem->window, mem->map_end - mem->map_begin);
     free(mem->window_block);
     mem->window = mem->window_block = NULL;
+    if (random_below(2))
+        show_owed(mem);
 }
 
 static void op_write(struct model_mem *mem)
@@ -348,6 +370,7 @@ static void op_object(struct model_object *object)
     }
     object->bytes = 1 + random_below(OBJECT_BYTES);
     object->readable = random_below(6) != 0;
+    object->sparse = random_below(5) == 0;
     for (uint32_t i = 0; i < OBJECT_BYTES; i++) {
         object->at[i].mem = -1;
         object->at[i].copy = 0;
@@ -365,19 +388,53 @@ static bool is_used(const struct model_object *object)
     return false;
 }
 
+/* For each byte of a memory an object there that a replay puts into the same memory as a new one. */
+struct alias {
+    const struct model_object *object;
+    uint32_t byte;
+};
+
+static void find_aliases(int mem, struct alias aliases[MEM_BYTES])
+{
+    memset(aliases, 0, MEM_BYTES * sizeof(*aliases));
+    for (unsigned o = 0; o < OBJECTS; o++)
+        for (uint32_t i = 0; objects[o].object && objects[o].readable && !objects[o].sparse && i < objects[o].bytes;
+             i++)
+            if (objects[o].at[i].mem == mem)
+                aliases[objects[o].at[i].offset] = (struct alias){&objects[o], i};
+}
+
+/* What a new object finds at one byte: what an alias has, or nothing. */
+static void place_byte(struct model_object *object, uint32_t byte, unsigned index, uint32_t at,
+                       const struct alias *alias)
+{
+    struct model_mem *mem = &mems[index];
+    bool shares = object->readable && !object->sparse, shared = shares && alias->object;
+    object->at[byte].copy = shared ? alias->object->at[alias->byte].copy : 0;
+    object->at[byte].device = shared && alias->object->at[alias->byte].device;
+    object->at[byte].mem = (int8_t)index;
+    object->at[byte].offset = at;
+    if (!shares || shared || mem->owner[at] != DEVICE || !mem->left[at])
+        return;
+    if (!mem->heir[at])
+        mem->shown[at] = mem->window && at >= mem->map_begin && at < mem->map_end;
+    mem->heir[at] = true;
+}
+
 static void op_bind(struct model_object *object)
 {
+    static struct alias aliases[MEM_BYTES];
     unsigned index = random_below(MEMS);
-    bool sparse = random_below(3) == 0;
+    bool partly = random_below(3) == 0;
     uint32_t from, bytes, offset;
     if (!object->object || !mems[index].mem || (object->at[0].mem >= 0 && random_below(4) != 0))
         return;
     if (is_used(object)) /* a new alias of bytes in flight is fine, a move of what is used is not */
         finish_all_jobs();
-    from = sparse ? random_below(object->bytes) : 0;
-    bytes = sparse ? 1 + random_below(object->bytes - from) : object->bytes;
+    from = partly ? random_below(object->bytes) : 0;
+    bytes = partly ? 1 + random_below(object->bytes - from) : object->bytes;
     offset = random_below(MEM_BYTES - bytes + 1);
-    if (sparse && random_below(3) == 0) {
+    if (partly && random_below(3) == 0) {
         lap_memobj_unbind(object->object, from, bytes);
         for (uint32_t i = from; i < from + bytes; i++)
             object->at[i].mem = -1;
@@ -388,13 +445,16 @@ static void op_bind(struct model_object *object)
     for (uint32_t i = offset; i < offset + bytes; i++)
         if (mems[index].flight[i] && *byte_at(&mems[index], i) != mems[index].known[i])
             finish_all_jobs();
-    CHECK_EQ_INT(lap_memobj_bind(object->object, from, mems[index].mem, offset, bytes), LAP_OK);
-    for (uint32_t i = 0; i < bytes; i++) {
-        object->at[from + i].mem = (int8_t)index;
-        object->at[from + i].offset = offset + i;
-        object->at[from + i].copy = 0;
-        object->at[from + i].device = false;
-    }
+    CHECK_EQ_INT((object->sparse ? lap_memobj_bind_sparse : lap_memobj_bind)(object->object, from, mems[index].mem,
+                                                                             offset, bytes),
+                 LAP_OK);
+    for (uint32_t i = 0; i < bytes; i++)
+        object->at[from + i].mem = -1;
+    find_aliases((int)index, aliases);
+    for (uint32_t i = 0; i < bytes; i++)
+        place_byte(object, from + i, index, offset + i, &aliases[offset + i]);
+    if (random_below(2))
+        show_owed(&mems[index]);
 }
 
 /* A program must not let the device write what another job is writing, or what it has yet to flush itself. */
@@ -446,6 +506,7 @@ static void run_on_replay(const struct lap_touched *touched)
             if (!mem->flight[object->at[i].offset])
                 mem->flight_value[object->at[i].offset] = (unsigned char)random_below(4);
             mem->flight[object->at[i].offset] = mem->told[object->at[i].offset] = true;
+            mem->left[object->at[i].offset] = mem->heir[object->at[i].offset] = false;
         }
     }
     for (unsigned o = 0; o < OBJECTS; o++)

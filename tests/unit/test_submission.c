@@ -500,8 +500,8 @@ UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
     memories[1].mem = other;
     add_record(GEN_HANDLE_VkDeviceMemory, 0x500, 1, &memories[0].object);
     add_record(GEN_HANDLE_VkDeviceMemory, 0x501, 2, &memories[1].object);
-    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, QUARTER, other, 0, QUARTER), LAP_OK);
-    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, 3 * QUARTER, other, 2 * QUARTER, QUARTER), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, QUARTER, other, 0, QUARTER), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, 3 * QUARTER, other, 2 * QUARTER, QUARTER), LAP_OK);
     lap_mem_unmap(mem);
     dev->submit_serial++;
     whole.resource = layer_resource_of_buffer(&buffer);
@@ -599,7 +599,7 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
     layer_submission_moves(dev, &half);
     CHECK_EQ_U64(dev->kept_count, 1);
-    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
     memset(store, 3, BYTES); /* the device */
     other_store[10] = 4;     /* the host */
     layer_learn_queue(dev, QUEUE(0));
@@ -609,7 +609,7 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     other_store[11] = 5;
     CHECK_EQ_U64(sent_after_store(0), 2 + 1); /* both stores of the host, and the new one */
     /* A page that comes back holds what the device wrote, and nothing else is sent of it. */
-    CHECK_EQ_INT(lap_memobj_bind(buffer.memobj, BYTES / 2, mem, BYTES / 2, BYTES / 2), LAP_OK);
+    CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, mem, BYTES / 2, BYTES / 2), LAP_OK);
     CHECK_EQ_U64(sent_after_store(BYTES / 2 + 100), 1);
     /* Work that nobody waits for until the device goes. */
     dev->submit_serial++;
