@@ -104,6 +104,8 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
         .non_coherent_atom_bytes = gpu->properties.limits.nonCoherentAtomSize,
         .log = &layer.log,
     };
+    const VkDeviceGroupDeviceCreateInfo *group =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
 
     dev->handle = handle;
     dev->instance = gpu->instance;
@@ -117,9 +119,11 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     dev->tables.maps = dev->maps;
     layer_mutex_init(&dev->submit_mutex);
     layer_mutex_init(&dev->slots_mutex);
+    layer_mutex_init(&dev->map_mutex);
     layer_mutex_init(&dev->verify_mutex);
     layer_mutex_init(&dev->backing.mutex);
     dev->device_addresses = enables_addresses(info);
+    dev->is_group = group && group->physicalDeviceCount > 1;
     gen_load_device_dispatch(&dev->vk, next, handle,
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
                                                                                      : gpu->instance->api_version);
@@ -259,6 +263,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
     layer_backing_finish(dev);
     pthread_mutex_destroy(&dev->submit_mutex);
     pthread_mutex_destroy(&dev->slots_mutex);
+    pthread_mutex_destroy(&dev->map_mutex);
     pthread_mutex_destroy(&dev->verify_mutex);
     layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(device));
     destroy(device, pAllocator);

@@ -46,7 +46,9 @@ static void each_mutex(visit_fn visit)
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->slots_mutex, NULL); /* slots are complete at any time */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
-        visit(&dev->backing.mutex, NULL); /* and so is what it guards */
+        visit(&dev->map_mutex, NULL); /* what is mapped is known to the tracker, too */
+    for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
+        visit(&dev->backing.mutex, NULL); /* complete at any time, as slots are */
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         visit(&layer.object_mutex[type], NULL);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)

@@ -94,7 +94,9 @@ struct layer_device {
     uint64_t import_space;        /* import.h; 0: none yet */
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
     bool device_addresses;        /* a feature is enabled with which shaders may follow addresses */
+    bool is_group;                /* of several physical devices */
     pthread_mutex_t slots_mutex;  /* descriptors that may be updated while their set is in use */
+    pthread_mutex_t map_mutex;    /* show.h: whether memory is mapped, by the program or by the layer */
     pthread_mutex_t submit_mutex; /* all of the next, as far as resources, and what those name */
     struct layer_submission *submissions,
         *last_submission; /* not yet known to be finished, in the order of submission */

@@ -16,6 +16,7 @@
 #include "layer/payload.h"
 #include "layer/records.h"
 #include "layer/resource.h"
+#include "layer/show.h"
 #include "layer/sparse.h"
 #include "memtrack/diff.h"
 
@@ -285,17 +286,36 @@ static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
     layer_backing_unmap(dev, record);
 }
 
+/* While the program maps and unmaps, the layer does not (show.h). It never maps memory of a payload, whose maps take a
+ * lock that comes earlier. */
+static bool lock_mapping(struct layer_device *dev, VkDeviceMemory memory)
+{
+    const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && record->payload)
+        return false;
+    pthread_mutex_lock(&dev->map_mutex);
+    return true;
+}
+
+static void unlock_mapping(struct layer_device *dev, bool locked)
+{
+    if (locked)
+        pthread_mutex_unlock(&dev->map_mutex);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
                                                  VkDeviceSize size, VkMemoryMapFlags flags, void **ppData)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkDeviceSize from = offset, bytes = size;
+    bool locked = lock_mapping(dev, memory);
     VkResult result;
 
     widen_mapping(dev, memory, &from, &bytes);
     result = dev->vk.MapMemory(device, driver_memory(dev, memory), from, bytes, flags, ppData);
     if (result >= 0)
         remember_mapping(dev, memory, offset, size, ppData);
+    unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkMapMemory(enc, device, memory, offset, size, flags, ppData, result);
@@ -309,13 +329,16 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
 VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory memory)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
+    bool locked = lock_mapping(dev, memory);
     forget_mapping(dev, memory);
     dev->vk.UnmapMemory(device, driver_memory(dev, memory));
+    unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkUnmapMemory, 0);
     if (enc) {
         gen_encode_vkUnmapMemory(enc, device, memory);
         layer_packet_end();
     }
+    layer_show_owed(dev, memory);
 }
 
 /* The same calls with extensible parameters have one name from Vulkan 1.4 on and another one before. */
@@ -333,12 +356,15 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryMapInfoKHR info = *pMemoryMapInfo;
     VkResult result;
+    bool locked;
 
     widen_mapping(dev, info.memory, &info.offset, &info.size);
     info.memory = driver_memory(dev, info.memory);
+    locked = lock_mapping(dev, pMemoryMapInfo->memory);
     result = dev->vk.MAP_2()(device, &info, ppData);
     if (result >= 0)
         remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, ppData);
+    unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, MAP_2(GEN_vk), FAILED_FLAG(result));
     if (enc) {
         MAP_2(gen_encode_vk)(enc, device, pMemoryMapInfo, ppData, result);
@@ -354,15 +380,20 @@ VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemory
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryUnmapInfoKHR info = *pMemoryUnmapInfo;
     VkResult result;
+    bool locked;
 
+    locked = lock_mapping(dev, info.memory);
     forget_mapping(dev, info.memory);
     info.memory = driver_memory(dev, info.memory);
     result = dev->vk.UNMAP_2()(device, &info);
+    unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, UNMAP_2(GEN_vk), FAILED_FLAG(result));
     if (enc) {
         UNMAP_2(gen_encode_vk)(enc, device, pMemoryUnmapInfo, result);
         layer_packet_end();
     }
+    if (result >= 0)
+        layer_show_owed(dev, pMemoryUnmapInfo->memory);
     return result;
 }
 #endif
@@ -501,6 +532,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     if (buffer->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));
     count_bind(buffer->memobj, false);
+    layer_show_owed(dev, memory_handle);
 }
 
 static uint32_t plane_number(VkImageAspectFlags plane)
@@ -546,6 +578,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     if (image->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));
     count_bind(image->memobj, plane != 0);
+    layer_show_owed(dev, memory_handle);
 }
 
 /* The image becomes one of a swapchain's: its memory is not the program's. */

@@ -137,6 +137,8 @@ void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end)
 void lap_mem_becomes_coherent(struct lap_mem *mem)
 {
     uint64_t from, to, at = mem->map_begin;
+    if (!mem->mapped)
+        return;
     lap_mem_settle(mem, mem->map_begin, mem->map_end);
     for (; lap_interval_first_in(&mem->stale, at, mem->map_end, &from, &to); at = to)
         lap_mem_read(mem, from, to);

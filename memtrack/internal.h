@@ -182,7 +182,7 @@ void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end);
 void lap_mem_inherit(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* The mapping shows what the device wrote: what is owed there is given. */
 void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* All of it is mapped, and the host sees from now on what the device wrote. */
+/* The host sees from now on what the device wrote: what is mapped is read. */
 void lap_mem_becomes_coherent(struct lap_mem *mem);
 /* The shadow is what the host sees, and is given in the meantime; it goes on being owed. */
 void lap_mem_settle_host_view(struct lap_mem *mem, uint64_t begin, uint64_t end);

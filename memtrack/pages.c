@@ -206,13 +206,18 @@ static enum lap_status split_at(struct lap_memtrack *tracker, uint64_t address)
 
 /* ---- views ---- */
 
+static void add_flags(struct lap_mem *part, uint32_t flags)
+{
+    bool becomes_coherent = flags & ~part->flags & LAP_MEM_HOST_COHERENT;
+    part->flags |= flags;
+    if (becomes_coherent)
+        lap_mem_becomes_coherent(part);
+}
+
 static void join_part(struct lap_mem *part, uint32_t flags)
 {
     part->users++;
-    if (flags & LAP_MEM_HOST_COHERENT && !(part->flags & LAP_MEM_HOST_COHERENT)) {
-        part->flags |= LAP_MEM_HOST_COHERENT;
-        lap_mem_becomes_coherent(part);
-    }
+    add_flags(part, flags & LAP_MEM_HOST_COHERENT);
     if (flags & LAP_MEM_SHARED && !(part->flags & LAP_MEM_SHARED))
         lap_mem_compare_always(part);
 }
@@ -353,7 +358,7 @@ static struct lap_mem *enter_whole(struct lap_memtrack *tracker, uint64_t key, u
         part = lap_mem_add(tracker, bytes, LAP_MEM_FILLED | LAP_MEM_SHARED);
     if (part) {
         part->users++;
-        part->flags |= flags & (LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT);
+        add_flags(part, flags & (LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT));
     }
     return part;
 }
