@@ -117,6 +117,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
         dev->maps[type] = gen_handle_global[type] ? &layer.maps[type] : &dev->own_maps[type];
     }
     dev->tables.maps = dev->maps;
+    dev->tables.inherited = gpu->instance->tables.inherited;
     layer_mutex_init(&dev->submit_mutex);
     layer_mutex_init(&dev->slots_mutex);
     layer_mutex_init(&dev->map_mutex);

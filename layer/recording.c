@@ -162,6 +162,8 @@ static void report(const char *path)
     close(fd);
 }
 
+#define MOST_NAMES 10000u /* that are tried, from 1 on */
+
 static void open_file(void)
 {
     struct lap_writer_options options = {
@@ -174,7 +176,7 @@ static void open_file(void)
     };
     struct lap_writer *writer = NULL;
 
-    for (unsigned attempt = 1; attempt < 10000 && !writer; attempt++) {
+    for (unsigned attempt = 1; attempt < MOST_NAMES && !writer; attempt++) {
         char *path = layer_options_path(&layer.options, attempt);
         if (!path)
             break;
@@ -192,8 +194,10 @@ static void open_file(void)
         }
         free(path);
     }
-    if (!writer)
+    if (!writer) {
+        lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: there is no name left for %s", layer.options.file);
         return;
+    }
     atomic_store(&layer.writer, writer);
     describe_process();
 }

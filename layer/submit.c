@@ -257,7 +257,7 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
     uint64_t ticket = 0;
     VkResult result;
 
-    if (!layer_is_recording())
+    if (!layer_is_recording() || dev->tables.inherited)
         return kind->call(dev, submit);
     gather_begin(&g, dev, submit->queue);
     for (uint32_t i = 0; i < submit->count; i++) {

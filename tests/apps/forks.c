@@ -3,7 +3,8 @@
  * forks: threads that create, record and destroy, while the main thread submits, checks, and forks a
  * child in every frame. No child executes another program. They leave by exit, leave by _exit, make objects of their
  * parent's device (calls that need no thread of the driver), or make an instance and a device of their own and work
- * with these. With --bare the parent has no device while it forks, only an instance.
+ * with these. With --bare the parent has no device while it forks, only an instance, of which children make devices,
+ * too.
  */
 #include "common/app.h"
 
@@ -90,11 +91,22 @@ static void copy_and_check(const struct app *app, uint32_t salt)
     app_buffer_destroy(app, &to);
 }
 
-static void use_own_instance(char *path, uint32_t salt)
+/* A launcher's children may also make devices of the instance that it made for them. */
+static void use_parents_instance(const struct app *app, uint32_t salt)
+{
+    struct app parents = *app;
+    app_device_create(&parents, NULL);
+    copy_and_check(&parents, salt);
+    app_device_destroy(&parents);
+}
+
+static void use_own_instance(const struct app *app, char *path, uint32_t salt)
 {
     char *arguments[] = {path, NULL};
     struct app own;
     app_init(&own, 1, arguments, &program);
+    if (bare)
+        use_parents_instance(app, salt + 1);
     app_device_create(&own, NULL);
     copy_and_check(&own, salt);
     app_close(&own);
@@ -111,7 +123,7 @@ static _Noreturn void run_child(const struct app *app, char *path, uint32_t numb
     for (uint32_t round = 0; way == USE_PARENTS && app->device && round < 3; round++)
         churn(app, NULL, round);
     if (way == USE_OWN)
-        use_own_instance(path, number);
+        use_own_instance(app, path, number);
     if (way == USE_OWN && bare)
         exit(0); /* with a device of the parent's, a driver may look there for threads that only the parent has */
     _exit(0);

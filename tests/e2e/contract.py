@@ -221,6 +221,16 @@ def nothing_is_overwritten(context: Context) -> None:
 
 
 @case
+def names_run_out(context: Context) -> None:
+    for number in range(1, 10000):
+        (context.folder / (f"out-{number}.lapilli" if number > 1 else "out.lapilli")).touch()
+    done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="out.lapilli"))
+    check("ok headless" in done.out, done.text)
+    check("nothing is recorded" in done.err, f"nothing says that nothing is recorded: {done.err}")
+    check(not any(p.stat().st_size for p in context.folder.glob("*.lapilli")), "a file was written to")
+
+
+@case
 def launcher_of_two_programs(context: Context) -> None:
     done = context.run([context.program("lapilli"), "capture", "-o", "two.lapilli", "--", "sh", "-c",
                         f"{app(context, 'headless')} & {app(context, 'compute')} & wait"])

@@ -57,6 +57,8 @@ def forks_of_a_launcher(context: Context) -> None:
     for trace in ["out.lapilli", *traces]:
         info = context.info(trace)
         check(info["complete"] is True and info["frames"] == 1, f"{trace}: {info}")
+        names = [line["name"] for line in context.print_lines(trace)]
+        check(names.count("vkCreateDevice") == 1, f"{trace} has a device of the parent's instance")
         check_verified(context.replay(trace))
 
 
