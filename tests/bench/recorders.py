@@ -147,7 +147,10 @@ class Runner:
                 raise RunFailed(f"exit status {done.returncode}" + (f": {text[-1][:300]}" if text else ""))
             lines = [line for line in done.stdout.splitlines() if line.startswith('{"workload"')]
             program = json.loads(lines[-1]) if lines else None
-            trace_bytes, info = self.look_at_trace(recorder, place, with_info)
+            try:
+                trace_bytes, info = self.look_at_trace(recorder, place, with_info)
+            except RunFailed as failed:
+                raise RunFailed(f"{failed} (stderr: {done.stderr.strip()[-300:] or 'nothing'})") from None
             return Run(recorder.name, frames, program, seconds, trace_bytes, info)
         finally:
             shutil.rmtree(place, ignore_errors=True)
