@@ -460,6 +460,30 @@ UNIT_TEST(an_image_that_is_not_shown_is_free_after_its_present)
     acquire_after_present(REPLAY_PRESENT_OFF, false);
 }
 
+/* Programs must not, but some do. */
+UNIT_TEST(a_surface_may_end_before_its_swapchains)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_AUTO};
+    struct scene s;
+
+    if (!replay_xcb_answers())
+        SKIP("no display");
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    CHECK_EQ_INT(create_swapchain(&s, 2, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_UNORM), LAP_OK);
+    CHECK_EQ_INT(get_images(&s, 3, 20), LAP_OK);
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    CHECK(replay_swapchain_of(&s.u.r, s.swapchain)->window != NULL);
+    CHECK_EQ_INT(replay_destroy_surface(&s.u.r, &s.u.instance, SURFACE), LAP_OK);
+    CHECK(replay_swapchain_of(&s.u.r, s.swapchain)->window == NULL);
+    if (replay_swapchain_of(&s.u.r, s.swapchain)->window)
+        abort(); /* it is gone */
+    draw(&s, 1, 10);
+    CHECK_EQ_INT(present(&s, 1), LAP_OK);
+    scene_finish(&s);
+}
+
 /* Asks the window with this title to close, as a window manager does. */
 static bool ask_to_close(const char *title)
 {
