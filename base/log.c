@@ -32,7 +32,10 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
         line[used] = 0;
     va_end(arguments);
 
-    used += strlen(line + used);
+    /* Names come from programs and from files of strangers: one line, and nothing that a terminal would obey. */
+    for (; line[used]; used++)
+        if ((unsigned char)line[used] < ' ' || line[used] == 0x7f)
+            line[used] = '?';
     line[used++] = '\n';
     const char *at = line;
     while (used) {

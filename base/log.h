@@ -17,7 +17,7 @@ struct lap_log {
     const char *prefix;       /* put in front of each message, e.g. "lapilli: " */
 };
 
-/* Writes "PREFIX[level: ]text\n". Keeps errno. */
+/* Writes "PREFIX[level: ]text\n", with '?' for control characters. Keeps errno. */
 void lap_log(const struct lap_log *log, enum lap_log_level level, const char *format, ...) LAP_PRINTF(3, 4);
 
 /* Parses "error", "warning", "info", "debug"; false (and *out unchanged) for anything else. */

@@ -77,6 +77,13 @@ UNIT_TEST(long_messages_are_cut_and_end_with_a_newline)
     CHECK_EQ_INT(out[strlen(out) - 1], '\n');
 }
 
+UNIT_TEST(what_a_terminal_would_obey_is_not_passed_on)
+{
+    struct lap_log log = open_log(LAP_LOG_DEBUG);
+    lap_log(&log, LAP_LOG_INFO, "no %s here", "VK_\033[2J\r\n\x7f_\xc3\xa4");
+    CHECK_STR(close_log(), "lapilli: no VK_?[2J???_\xc3\xa4 here\n");
+}
+
 static void *write_lines(void *log)
 {
     for (int i = 0; i < 200; i++)
