@@ -11,7 +11,8 @@
 
 #define HEAD_BYTES   ((size_t)LAP_TAIL_ENTRY_BYTES)
 #define LOCK_WAIT_NS 200000000L
-#define WAKE_BYTES   ((size_t)64 << 10) /* less is not worth a switch to another thread */
+#define WAKE_BYTES   ((size_t)64 << 10)  /* less is not worth a switch to another thread */
+#define REST_BYTES   ((size_t)512 << 10) /* the same, of what the tail file has anyway */
 #define STEP_BYTES   ((size_t)8 << 20)  /* by which the ring grows */
 #define NEARLY_EMPTY 8u                 /* this part of the ring is used */
 #define CALM         256u               /* times that a ring larger than needed is borne */
@@ -243,6 +244,13 @@ static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *
         save(queue, end);
 }
 
+/* A thread that works beside the program's costs them more than its time: they are interrupted whenever the kernel
+ * changes the protection of a page. */
+static size_t wake_bytes(const struct lap_queue *queue)
+{
+    return queue->durable ? REST_BYTES : WAKE_BYTES;
+}
+
 enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, const struct iovec *parts,
                               unsigned count)
 {
@@ -263,7 +271,7 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
         status = LAP_AGAIN;
     } else {
         store(queue, place, &entry, parts, count);
-        if (queue->idle && queue->used >= WAKE_BYTES)
+        if (queue->idle && queue->used >= wake_bytes(queue))
             pthread_cond_signal(&queue->work);
     }
     pthread_mutex_unlock(&queue->mutex);
@@ -353,7 +361,7 @@ bool lap_queue_wait(struct lap_queue *queue)
     if (!lock(queue))
         return false;
     queue->idle = true;
-    while (queue->used < WAKE_BYTES && !queue->ending)
+    while (queue->used < wake_bytes(queue) && !queue->ending)
         pthread_cond_wait(&queue->work, &queue->mutex);
     queue->idle = false;
     bool going_on = !queue->ending;
