@@ -13,9 +13,9 @@
 #define LOCK_WAIT_NS 200000000L
 #define WAKE_BYTES   ((size_t)64 << 10)  /* less is not worth a switch to another thread */
 #define REST_BYTES   ((size_t)512 << 10) /* the same, of what the tail file has anyway */
-#define STEP_BYTES   ((size_t)8 << 20)  /* by which the ring grows */
-#define NEARLY_EMPTY 8u                 /* this part of the ring is used */
-#define CALM         256u               /* times that a ring larger than needed is borne */
+#define STEP_BYTES   ((size_t)8 << 20)   /* by which the ring grows */
+#define NEARLY_EMPTY 8u                  /* this part of the ring is used */
+#define CALM         256u                /* times that a ring larger than needed is borne */
 #define LARGE_BYTES                                                                                                    \
     ((size_t)32 << 10) /* a payload for which it is worth while to call the kernel, not to copy it twice */
 #define SPINS       100u
