@@ -276,6 +276,18 @@ static VkResult import_pages(struct layer_device *dev, struct import_chain *chai
     return result;
 }
 
+/* Who exports memory and who imports it must name one type, and objects for it are made for no other imports. */
+static bool has_own_type(const void *chain)
+{
+    static const VkStructureType choices[] = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+                                              VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                              VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+        if (layer_chain_find(chain, choices[i]))
+            return true;
+    return false;
+}
+
 /* The driver's own memory must suit what may be bound to it: objects that were made for imports lie in fewer types, and
  * an object that the memory is dedicated to may be none of them. */
 static uint32_t own_type(const struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t type)
@@ -284,8 +296,7 @@ static uint32_t own_type(const struct layer_device *dev, const VkMemoryAllocateI
     const VkMemoryDedicatedAllocateInfo *dedicated =
         layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
 
-    if (!(plan->types >> type & 1) || plan->external_types >> type & 1 ||
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT)) /* the program's choice */
+    if (!(plan->types >> type & 1) || plan->external_types >> type & 1 || has_own_type(info->pNext))
         return type;
     return dedicated && !is_importable_object(dev, dedicated) ? type : plan->import_type[type];
 }

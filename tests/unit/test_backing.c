@@ -476,6 +476,8 @@ UNIT_TEST(an_import_keeps_what_goes_with_it_and_anything_else_prevents_it)
                                        .pNext = &priority,
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT | 0x8};
     VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .handleTypes = 1};
+    VkImportMemoryFdInfoKHR file = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                    .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkDeviceMemory memory;
 
     begin(LAYER_BACKING_HOST);
@@ -491,6 +493,13 @@ UNIT_TEST(an_import_keeps_what_goes_with_it_and_anything_else_prevents_it)
     put(memory);
     CHECK_EQ_INT(get(2, 4096, &export, &memory), VK_SUCCESS);
     CHECK(!record.backing && memory_of(memory)->exported && memory_of(memory)->type == 2);
+    put(memory);
+    /* Where other memory would be of another type: who imports it from elsewhere must name the same one. */
+    CHECK_EQ_INT(get(4, 4096, &export, &memory), VK_SUCCESS);
+    CHECK(!record.backing && memory_of(memory)->exported && memory_of(memory)->type == 4);
+    put(memory);
+    CHECK_EQ_INT(get(4, 4096, &file, &memory), VK_SUCCESS);
+    CHECK(!record.backing && memory_of(memory)->type == 4);
     put(memory);
     end();
 }
