@@ -48,23 +48,46 @@ static inline bool has_zero_byte(uint64_t word)
     return ((word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull) != 0;
 }
 
+/* Whether there is a difference in each word of a block: then no run of equal bytes in it has more than 14. */
+static inline bool every_word_differs(const unsigned char *a, const unsigned char *b)
+{
+    unsigned equal = 0;
+    for (unsigned i = 0; i < BLOCK; i += 8)
+        equal |= load(a + i) == load(b + i);
+    return !equal;
+}
+
+static inline unsigned last_differing_byte(uint64_t differs)
+{
+    return 7 - (unsigned)__builtin_clzll(differs) / 8;
+}
+
 /* The end of the span that begins with a difference at `at`: one past the last difference that is followed by at least
  * `gap` equal bytes, or by the end. */
 static size_t span_end(const unsigned char *a, const unsigned char *b, size_t bytes, size_t at, size_t gap)
 {
     size_t end = at + 1;
+    unsigned words = 0; /* one behind the other with a difference in each */
     at = end;
     while (at < bytes && at - end < gap) {
         if (at + 8 <= bytes) {
             uint64_t differs = load(a + at) ^ load(b + at);
             if (differs == 0) {
                 at += 8;
+                words = 0;
                 continue;
             }
             /* Between two differing bytes of one word there are at most six equal ones. */
             if (!has_zero_byte(differs) || (gap > 6 && at - end + (unsigned)__builtin_ctzll(differs) / 8 < gap)) {
-                end = at + 8 - (unsigned)__builtin_clzll(differs) / 8;
+                end = at + 1 + last_differing_byte(differs);
                 at += 8;
+                if (++words < 2 || gap <= 14)
+                    continue;
+                /* All of it was rewritten. */
+                while (at + BLOCK <= bytes && every_word_differs(a + at, b + at))
+                    at += BLOCK;
+                end = at - 7 + last_differing_byte(load(a + at - 8) ^ load(b + at - 8));
+                words = 0;
                 continue;
             }
         }

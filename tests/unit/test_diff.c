@@ -67,10 +67,10 @@ UNIT_TEST(joins_gaps_shorter_than_asked)
 
 UNIT_TEST(agrees_with_the_plain_loop)
 {
-    static const size_t gaps[] = {0, 1, 2, 3, 6, 7, 8, 9, 16, 31, 32, 64, 100};
+    static const size_t gaps[] = {0, 1, 2, 3, 6, 7, 8, 9, 14, 15, 16, 31, 32, 64, 100};
     unsigned char a[520], b[520];
     for (unsigned step = 0; step < 40000 && !unit_failed; step++) {
-        size_t bytes = random_below(sizeof(a)), shift = random_below(8), gap = gaps[random_below(13)], from = 0;
+        size_t bytes = random_below(sizeof(a)), shift = random_below(8), gap = gaps[random_below(15)], from = 0;
         unsigned density = random_below(3) ? random_below(60) + 1 : 2;
         if (bytes + shift > sizeof(a))
             bytes = sizeof(a) - shift;
@@ -78,6 +78,12 @@ UNIT_TEST(agrees_with_the_plain_loop)
             b[i] = (unsigned char)random_below(4);
             a[i] = random_below(density) ? b[i] : (unsigned char)(b[i] + 1 + random_below(255));
         }
+        if (step % 4 == 0) /* one byte of each word, most of the time */
+            for (size_t i = 0; i + 8 <= sizeof(a); i += 8) {
+                memcpy(a + i, b + i, 8);
+                if (random_below(30))
+                    a[i + random_below(8)] ^= (unsigned char)(1 + random_below(255));
+            }
         for (;;) {
             size_t begin = 1, end = 1, plain_begin = 2, plain_end = 2;
             bool found = lap_diff_next(a + shift, b + shift, bytes, from, gap, &begin, &end);
