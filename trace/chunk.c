@@ -3,9 +3,9 @@
 
 #include <lz4.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "trace/bytes.h"
+#include "trace/hash.h"
 
 /* No LZ4 block of n bytes holds more than this many times n, plus what its first token can: a header that says
  * otherwise would only make us allocate. */
@@ -22,7 +22,7 @@ void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP
     lap_store_u32(out + 8, header->version);
     lap_store_u32(out + 12, header->flags);
     memcpy(out + 16, header->uuid, 16);
-    lap_store_u64(out + 32, XXH3_64bits(out, 32));
+    lap_store_u64(out + 32, lap_hash64(out, 32));
 }
 
 enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES], struct lap_file_header *out)
@@ -32,7 +32,7 @@ enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES], st
     out->version = lap_load_u32(in + 8);
     out->flags = lap_load_u32(in + 12);
     memcpy(out->uuid, in + 16, 16);
-    if (lap_load_u64(in + 32) != XXH3_64bits(in, 32))
+    if (lap_load_u64(in + 32) != lap_hash64(in, 32))
         return lap_fail(LAP_ERROR_FORMAT, "the file's header is damaged");
     if (out->version != LAP_FORMAT_VERSION)
         return lap_fail(LAP_ERROR_FORMAT, "format version %u, this program reads version %u", out->version,
@@ -57,14 +57,14 @@ void lap_chunk_header_store(const struct lap_chunk_header *header, uint8_t out[L
     lap_store_u64(out + 40, header->epoch);
     lap_store_u64(out + 48, header->frame);
     lap_store_u64(out + 56, header->payload_hash);
-    lap_store_u64(out + 64, XXH3_64bits(out, 64));
+    lap_store_u64(out + 64, lap_hash64(out, 64));
 }
 
 enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], struct lap_chunk_header *out)
 {
     if (lap_load_u32(in) != LAP_CHUNK_MAGIC)
         return lap_fail(LAP_ERROR_FORMAT, "no chunk begins here");
-    if (lap_load_u64(in + 64) != XXH3_64bits(in, 64))
+    if (lap_load_u64(in + 64) != lap_hash64(in, 64))
         return lap_fail(LAP_ERROR_FORMAT, "the chunk's header is damaged");
     out->kind = in[4];
     out->codec = in[5];
@@ -119,13 +119,13 @@ const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, enum lap_chunk_co
             stored = packed;
         }
     }
-    header->payload_hash = XXH3_64bits(stored, header->stored_bytes);
+    header->payload_hash = lap_hash64(stored, header->stored_bytes);
     return stored;
 }
 
 enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uint8_t *stored)
 {
-    if (XXH3_64bits(stored, header->stored_bytes) != header->payload_hash)
+    if (lap_hash64(stored, header->stored_bytes) != header->payload_hash)
         return lap_fail(LAP_ERROR_FORMAT, "the chunk's payload is damaged");
     return LAP_OK;
 }
@@ -223,8 +223,9 @@ void lap_end_load(const uint8_t in[LAP_END_BYTES], struct lap_end *out)
 
 struct lap_blob_hash lap_blob_hash_of(const void *data, size_t bytes)
 {
-    XXH128_hash_t hash = XXH3_128bits(data, bytes);
-    return (struct lap_blob_hash){hash.low64, hash.high64};
+    uint64_t hash[2];
+    lap_hash128(data, bytes, hash);
+    return (struct lap_blob_hash){hash[0], hash[1]};
 }
 
 void lap_blob_entry_store(const struct lap_blob_entry *entry, uint8_t out[LAP_BLOB_ENTRY_BYTES])

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/hash.h"
+#define HASH_NAME(name) lap_hash_plain_##name
+#include "trace/hash_code.h"
 
-#define XXH_INLINE_ALL /* what a stream's state looks like is no part of the library's interface */
-#include <xxhash.h>
+#if defined(__x86_64__)
+uint64_t lap_hash_avx2_64(const void *data, size_t bytes);
+uint64_t lap_hash_avx2_64_parts(const struct iovec *parts, unsigned count);
+void lap_hash_avx2_128(const void *data, size_t bytes, uint64_t out[2]);
+#define CHOOSE(name) (__builtin_cpu_supports("avx2") ? lap_hash_avx2_##name : lap_hash_plain_##name)
+#else
+#define CHOOSE(name) lap_hash_plain_##name
+#endif
+
+uint64_t lap_hash64(const void *data, size_t bytes)
+{
+    return CHOOSE(64)(data, bytes);
+}
 
 uint64_t lap_hash64_parts(const struct iovec *parts, unsigned count)
 {
-    XXH3_state_t state;
-    if (count == 1)
-        return XXH3_64bits(parts[0].iov_base, parts[0].iov_len);
-    (void)XXH3_64bits_reset(&state);
-    for (unsigned i = 0; i < count; i++)
-        (void)XXH3_64bits_update(&state, parts[i].iov_base, parts[i].iov_len);
-    return XXH3_64bits_digest(&state);
+    return CHOOSE(64_parts)(parts, count);
+}
+
+void lap_hash128(const void *data, size_t bytes, uint64_t out[2])
+{
+    CHOOSE(128)(data, bytes, out);
 }

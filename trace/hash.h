@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash: XXH3 of bytes that do not lie in one piece. Pure functions, any thread.
+ * hash: XXH3 with seed 0, as in docs/format.md, with the instructions that the processor has. Recording threads hash
+ * every byte that they send, so it is worth while. Pure functions, any thread.
  */
 #ifndef LAP_TRACE_HASH_H
 #define LAP_TRACE_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* XXH3-64 of the parts, one behind the other. */
+uint64_t lap_hash64(const void *data, size_t bytes);
+
+/* Of the parts, one behind the other. */
 uint64_t lap_hash64_parts(const struct iovec *parts, unsigned count);
+
+/* out: the low half and the high half. */
+void lap_hash128(const void *data, size_t bytes, uint64_t out[2]);
 
 #endif

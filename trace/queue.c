@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <xxhash.h>
 
 #include "trace/hash.h"
 
@@ -286,7 +285,7 @@ static const uint8_t *read_payload(struct lap_queue *queue, uint8_t *room)
     size_t at = queue->tail + HEAD_BYTES, bytes = queue->oldest.header.stored_bytes;
     uint8_t *payload = room + at % 4096; /* pages onto pages: the kernel copies faster */
     queue->lost = lap_tail_read(&queue->file, at, payload, bytes) != 0 ||
-                  XXH3_64bits(payload, bytes) != queue->oldest.header.payload_hash;
+                  lap_hash64(payload, bytes) != queue->oldest.header.payload_hash;
     return payload;
 }
 
