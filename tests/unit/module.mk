@@ -20,6 +20,7 @@ $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
 $(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
+$(BUILD)/tests/unit/test_show: $(call object,layer/show.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c \
 	layer/region.c layer/image_rows.c layer/rows.c)

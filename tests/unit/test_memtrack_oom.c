@@ -140,6 +140,52 @@ static bool live_twice(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     return ok;
 }
 
+static bool device_writes(struct lap_memtrack *tracker, struct lap_memobj *object, unsigned begin, unsigned end)
+{
+    struct lap_touched touched;
+    bool ok = true;
+    lap_touched_init(&touched);
+    for (unsigned i = begin; ok && i < end; i += 1000) {
+        ok = lap_touched_add(&touched, object, i, 300, true);
+        memset(store + i, (int)(i / 1000 + 1), 300);
+    }
+    if (ok)
+        lap_memtrack_device_wrote(tracker, &touched);
+    lap_touched_finish(&touched);
+    return ok;
+}
+
+/* An object inherits what the device wrote while the memory was mapped, and while it was not. */
+static bool live_on(enum lap_watch_kind watch, struct lap_memtrack **tracker)
+{
+    struct lap_memtrack_options options = {.watch = watch};
+    struct lap_mem *mem = NULL;
+    struct lap_memobj *a = NULL, *b = NULL;
+    uint64_t offset = 0, bytes = 0;
+    bool ok = true;
+    memset(store, 0, sizeof(store));
+    memset(copies, 0, sizeof(copies));
+    if (lap_memtrack_create(&options, tracker) != LAP_OK)
+        return false;
+    ok = ok && lap_mem_create(*tracker, MEM, FLAGS, &mem) == LAP_OK;
+    ok = ok && lap_memobj_create(*tracker, copies[0], MEM, true, &a) == LAP_OK;
+    ok = ok && lap_memobj_bind(a, 0, mem, 0, MEM) == LAP_OK;
+    ok = ok && lap_mem_map(mem, store, 0, MEM) == LAP_OK;
+    ok = ok && device_writes(*tracker, a, 500, 30000);
+    if (ok)
+        lap_mem_unmap(mem);
+    ok = ok && device_writes(*tracker, a, 10000, 50000);
+    ok = ok && lap_memobj_create(*tracker, copies[1], MEM, true, &b) == LAP_OK;
+    lap_memobj_destroy(&a);
+    ok = ok && lap_memobj_bind(b, 0, mem, 0, MEM) == LAP_OK;
+    if (ok && lap_mem_owes(mem, &offset, &bytes))
+        lap_mem_show(mem, store + offset, offset, bytes);
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    if (ok) /* the device wrote it there, too */
+        memcpy(copies[0], store, MEM);
+    return ok;
+}
+
 static void sweep(enum lap_watch_kind watch, bool (*live_a_life)(enum lap_watch_kind, struct lap_memtrack **))
 {
     bool ok = false;
@@ -167,18 +213,21 @@ UNIT_TEST(every_allocation_may_fail_compare)
 {
     sweep(LAP_WATCH_COMPARE, live);
     sweep(LAP_WATCH_COMPARE, live_twice);
+    sweep(LAP_WATCH_COMPARE, live_on);
 }
 
 UNIT_TEST(every_allocation_may_fail_pagemap)
 {
     sweep(LAP_WATCH_PAGEMAP, live);
     sweep(LAP_WATCH_PAGEMAP, live_twice);
+    sweep(LAP_WATCH_PAGEMAP, live_on);
 }
 
 UNIT_TEST(every_allocation_may_fail_mprotect)
 {
     sweep(LAP_WATCH_MPROTECT, live);
     sweep(LAP_WATCH_MPROTECT, live_twice);
+    sweep(LAP_WATCH_MPROTECT, live_on);
 }
 
 #endif
