@@ -91,13 +91,31 @@ struct replay_object {
     uint64_t order;  /* when it was added: what is left at the end dies newest first */
 };
 
+/* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
+ * in which something is alive. */
+#define REPLAY_PAGE_OBJECTS 1024u
+
+struct replay_object_page {
+    struct replay_object objects[REPLAY_PAGE_OBJECTS];
+    uint32_t alive;
+};
+
 struct replay_table {
-    struct replay_object *objects; /* [index]; [0] is null */
-    uint64_t count, capacity;
+    struct replay_object_page **pages; /* [index / REPLAY_PAGE_OBJECTS]; NULL: nothing there is alive */
+    uint64_t page_capacity;
+    uint64_t count;  /* the highest index so far + 1; 0 is null */
     uint64_t last;   /* the index that was decoded last */
     uint64_t *slots; /* handles.c: indices by live handle, open addressing */
     uint64_t slot_count, slot_used;
 };
+
+/* NULL when there is no such live object. */
+static inline struct replay_object *replay_table_get(const struct replay_table *table, uint64_t index)
+{
+    struct replay_object_page *page = index < table->count ? table->pages[index / REPLAY_PAGE_OBJECTS] : NULL;
+    struct replay_object *object = page ? &page->objects[index % REPLAY_PAGE_OBJECTS] : NULL;
+    return object && object->live ? object : NULL;
+}
 
 struct replay {
     struct replay_options options;
@@ -140,7 +158,7 @@ const char *replay_result_name(VkResult result);
  * the table's end), or is alive already. */
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
                                   void *owner, struct replay_object **out_object) LAP_MUST_CHECK;
-/* NULL when there is no such live object. Pointers are valid until the next replay_object_add of the type. */
+/* NULL when there is no such live object. Pointers are valid until it is removed. */
 struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index);
 /* By live handle, for hand-written functions that only have decoded arguments (a probe of a map kept by handles.c).
  * Where a driver returned one live handle for two creations: the one that the packet named last, or else any of them.

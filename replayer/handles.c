@@ -18,7 +18,7 @@ static uint64_t slot_of(const struct replay_table *table, uint64_t live)
 
 static void slot_put(struct replay_table *table, uint64_t index)
 {
-    uint64_t at = slot_of(table, table->objects[index].live);
+    uint64_t at = slot_of(table, replay_table_get(table, index)->live);
 
     while (table->slots[at] != 0)
         at = (at + 1) & (table->slot_count - 1);
@@ -49,7 +49,7 @@ static bool slots_grow(struct replay_table *table)
 
 static void slot_remove(struct replay_table *table, uint64_t index)
 {
-    uint64_t mask = table->slot_count - 1, hole = slot_of(table, table->objects[index].live);
+    uint64_t mask = table->slot_count - 1, hole = slot_of(table, replay_table_get(table, index)->live);
 
     while (table->slots[hole] != index) {
         if (table->slots[hole] == 0)
@@ -58,7 +58,7 @@ static void slot_remove(struct replay_table *table, uint64_t index)
     }
     /* What comes behind the hole and could not be found any more moves into it. */
     for (uint64_t at = (hole + 1) & mask; table->slots[at] != 0; at = (at + 1) & mask) {
-        uint64_t home = slot_of(table, table->objects[table->slots[at]].live);
+        uint64_t home = slot_of(table, replay_table_get(table, table->slots[at])->live);
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             table->slots[hole] = table->slots[at];
             hole = at;
@@ -70,28 +70,54 @@ static void slot_remove(struct replay_table *table, uint64_t index)
 
 /* ---- objects ---- */
 
-static bool table_grow(struct replay_table *table, uint64_t index)
+/* Frees a page without live objects, but for the one that the next objects will be in. */
+static void drop_page(struct replay_table *table, uint64_t number)
 {
-    uint64_t capacity = table->capacity ? table->capacity : 16;
-    struct replay_object *objects;
+    struct replay_object_page *page = table->pages[number];
 
-    if (index < table->capacity)
+    if (!page || page->alive || number == (table->count - 1) / REPLAY_PAGE_OBJECTS)
+        return;
+    free(page);
+    table->pages[number] = NULL;
+}
+
+static bool pages_grow(struct replay_table *table, uint64_t number)
+{
+    uint64_t capacity = table->page_capacity ? table->page_capacity : 4;
+    struct replay_object_page **pages;
+
+    if (number < table->page_capacity)
         return true;
-    while (capacity <= index)
+    while (capacity <= number)
         capacity *= 2;
-    objects = realloc(table->objects, capacity * sizeof *objects);
-    if (!objects)
+    pages = realloc(table->pages, capacity * sizeof *pages);
+    if (!pages)
         return false;
-    memset(objects + table->capacity, 0, (capacity - table->capacity) * sizeof *objects);
-    table->objects = objects;
-    table->capacity = capacity;
+    memset(pages + table->page_capacity, 0, (capacity - table->page_capacity) * sizeof *pages);
+    table->pages = pages;
+    table->page_capacity = capacity;
     return true;
+}
+
+/* The page that an index belongs to, made when it is not there; NULL without memory. */
+static struct replay_object_page *need_page(struct replay_table *table, uint64_t index)
+{
+    uint64_t number = index / REPLAY_PAGE_OBJECTS;
+
+    if (!pages_grow(table, number))
+        return NULL;
+    if (!table->pages[number])
+        table->pages[number] = calloc(1, sizeof **table->pages);
+    return table->pages[number];
 }
 
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
                                   void *owner, struct replay_object **out_object)
 {
     struct replay_table *table = &r->tables[type];
+    struct replay_object_page *page;
+    struct replay_object *object;
+    uint64_t last = table->count ? (table->count - 1) / REPLAY_PAGE_OBJECTS : 0;
 
     if (out_object)
         *out_object = NULL;
@@ -100,25 +126,28 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     if (index >= table->count && index - table->count > MAX_GAP)
         return replay_fail(r, "%s:%" PRIu64 " can't be right: the trace has had %" PRIu64 " of them",
                            gen_handle_names[type], index, table->count ? table->count - 1 : 0);
-    if (index < table->count && table->objects[index].live)
+    if (replay_table_get(table, index))
         return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
-    if (!table_grow(table, index) || !slots_grow(table)) {
+    page = slots_grow(table) ? need_page(table, index) : NULL;
+    if (!page) {
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
         return replay_place(r, LAP_ERROR_MEMORY);
     }
     if (index >= table->count)
         table->count = index + 1;
-    table->objects[index] = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
+    object = &page->objects[index % REPLAY_PAGE_OBJECTS];
+    *object = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
+    page->alive++;
     slot_put(table, index);
+    drop_page(table, last);
     if (out_object)
-        *out_object = &table->objects[index];
+        *out_object = object;
     return LAP_OK;
 }
 
 struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index)
 {
-    struct replay_table *table = &r->tables[type];
-    return index < table->count && table->objects[index].live ? &table->objects[index] : NULL;
+    return replay_table_get(&r->tables[type], index);
 }
 
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live)
@@ -131,19 +160,22 @@ uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64
     if (last && last->live == live)
         return table->last;
     for (uint64_t at = slot_of(table, live); table->slots[at] != 0; at = (at + 1) & (table->slot_count - 1))
-        if (table->objects[table->slots[at]].live == live)
+        if (replay_table_get(table, table->slots[at])->live == live)
             return table->slots[at];
     return 0;
 }
 
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
 {
-    struct replay_object *object = replay_object_get(r, type, index);
+    struct replay_table *table = &r->tables[type];
+    struct replay_object *object = replay_table_get(table, index);
 
     if (!object)
         return;
-    slot_remove(&r->tables[type], index);
+    slot_remove(table, index);
     *object = (struct replay_object){0};
+    table->pages[index / REPLAY_PAGE_OBJECTS]->alive--;
+    drop_page(table, index / REPLAY_PAGE_OBJECTS);
 }
 
 enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
@@ -189,8 +221,10 @@ static struct left *collect(struct replay *r, const void *owner, size_t *out_cou
         for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
             const struct replay_table *table = &r->tables[type];
             for (uint64_t i = 1; i < table->count; i++) {
-                const struct replay_object *object = &table->objects[i];
-                if (!object->live || object->owner != owner || object->parent)
+                const struct replay_object *object = replay_table_get(table, i);
+                if (!table->pages[i / REPLAY_PAGE_OBJECTS])
+                    i |= REPLAY_PAGE_OBJECTS - 1; /* on to the next page */
+                if (!object || object->owner != owner || object->parent)
                     continue;
                 if (found)
                     found[count] = (struct left){object->order, i, (enum gen_handle_type)type};
@@ -232,9 +266,12 @@ void replay_destroy_left(struct replay *r, void *owner)
 void replay_tables_finish(struct replay *r)
 {
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
-        free(r->tables[type].objects);
-        free(r->tables[type].slots);
-        r->tables[type] = (struct replay_table){0};
+        struct replay_table *table = &r->tables[type];
+        for (uint64_t i = 0; i < table->page_capacity; i++)
+            free(table->pages[i]);
+        free(table->pages);
+        free(table->slots);
+        *table = (struct replay_table){0};
     }
 }
 

@@ -29,10 +29,11 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
 {
     struct replay *r = user;
     struct replay_table *table = &r->tables[type];
+    const struct replay_object *object = replay_table_get(table, index);
 
-    if (index < table->count && table->objects[index].live) {
+    if (object) {
         table->last = index;
-        *out = table->objects[index].live;
+        *out = object->live;
         return LAP_OK;
     }
     *out = 0;

@@ -8,7 +8,7 @@
 
 static uint64_t live_of(const struct replay *r, uint64_t index)
 {
-    return r->tables[TYPE].objects[index].live;
+    return replay_table_get(&r->tables[TYPE], index)->live;
 }
 
 UNIT_TEST(objects_are_found_by_index_and_by_live_handle)
@@ -110,6 +110,41 @@ UNIT_TEST(thousands_of_objects_come_and_go)
         CHECK(good);
     }
     free(expected);
+    replay_tables_finish(&r);
+}
+
+static uint64_t pages_of(const struct replay *r)
+{
+    uint64_t pages = 0;
+    for (uint64_t i = 0; i < r->tables[TYPE].page_capacity; i++)
+        pages += r->tables[TYPE].pages[i] != NULL;
+    return pages;
+}
+
+/* Descriptor sets of every frame, say: numbers are never given again, and memory must not grow with them. */
+UNIT_TEST(what_is_gone_takes_no_memory)
+{
+    enum { FRAMES = 3000, EACH = 100 };
+    struct replay r = {0};
+    bool good = true;
+    int owner;
+
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0xfff0, &owner, NULL), LAP_OK); /* one that stays */
+    for (uint64_t frame = 0; frame < FRAMES && good; frame++) {
+        for (uint64_t i = 0; i < EACH && good; i++)
+            good = replay_object_add(&r, TYPE, 2 + frame * EACH + i, 0x10000 + i * 16, &owner, NULL) == LAP_OK;
+        for (uint64_t i = 0; i < EACH; i++)
+            replay_object_remove(&r, TYPE, 2 + frame * EACH + i);
+        good = good && pages_of(&r) <= 3;
+    }
+    CHECK(good);
+    CHECK_EQ_U64(live_of(&r, 1), 0xfff0);
+    CHECK(replay_object_get(&r, TYPE, 2) == NULL && replay_object_get(&r, TYPE, FRAMES * EACH) == NULL);
+    /* Numbers may come out of order: pages that are gone come again. */
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 5000, 0x50, &owner, NULL), LAP_OK);
+    CHECK_EQ_U64(live_of(&r, 5000), 0x50);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x50), 5000);
+    CHECK(replay_object_get(&r, TYPE, 5001) == NULL && replay_object_get(&r, TYPE, 4999) == NULL);
     replay_tables_finish(&r);
 }
 

@@ -24,7 +24,7 @@ static VkBuffer create_buffer(struct unit_replay *u, uint64_t index, VkDeviceSiz
     struct gen_args_lapilliBindBuffer bind = {.size = bytes, .propertyFlags = wanted};
 
     CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
-    bind.buffer = buffer = gen_VkBuffer(u->r.tables[GEN_HANDLE_VkBuffer].objects[index].live);
+    bind.buffer = buffer = gen_VkBuffer(replay_object_get(&u->r, GEN_HANDLE_VkBuffer, index)->live);
     CHECK_EQ_INT(replay_lapilliBindBuffer(&u->r, &u->dev, &bind), LAP_OK);
     return buffer;
 }
@@ -197,7 +197,7 @@ static VkImage create_image_of(struct unit_replay *u, uint64_t index, VkImageTil
     struct gen_args_lapilliBindImage bind = {.propertyFlags = wanted, .size = bytes};
 
     CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
-    bind.image = image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
+    bind.image = image = gen_VkImage(replay_object_get(&u->r, GEN_HANDLE_VkImage, index)->live);
     CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_OK);
     CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_ERROR_REPLAY);
     return image;
@@ -512,7 +512,7 @@ static const struct replay_place *create_alias_image(struct unit_replay *u, uint
     struct gen_args_lapilliBindImage bind = {.propertyFlags = HOST};
 
     CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
-    bind.image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
+    bind.image = gen_VkImage(replay_object_get(&u->r, GEN_HANDLE_VkImage, index)->live);
     CHECK_EQ_INT(replay_lapilliBindImage(&u->r, &u->dev, &bind), LAP_OK);
     return &replay_image_of(&u->r, bind.image, NULL)->places[0];
 }

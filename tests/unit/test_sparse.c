@@ -53,7 +53,7 @@ static VkBuffer create_buffer(struct scene *s, uint64_t index, VkDeviceSize bloc
     VkMemoryRequirements needs;
 
     CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
-    sparse.buffer = gen_VkBuffer(u->r.tables[GEN_HANDLE_VkBuffer].objects[index].live);
+    sparse.buffer = gen_VkBuffer(replay_object_get(&u->r, GEN_HANDLE_VkBuffer, index)->live);
     u->dev.vk.GetBufferMemoryRequirements(u->dev.live, sparse.buffer, &needs);
     s->block = needs.alignment;
     if (!alignment)
@@ -250,7 +250,7 @@ static VkImage create_image(struct scene *s, uint64_t index, VkImageCreateFlags 
     VkMemoryRequirements needs;
 
     CHECK_EQ_INT(replay_CreateImage(&u->r, &u->dev, &create), LAP_OK);
-    sparse.image = gen_VkImage(u->r.tables[GEN_HANDLE_VkImage].objects[index].live);
+    sparse.image = gen_VkImage(replay_object_get(&u->r, GEN_HANDLE_VkImage, index)->live);
     u->dev.vk.GetImageMemoryRequirements(u->dev.live, sparse.image, &needs);
     u->dev.vk.GetImageSparseMemoryRequirements(u->dev.live, sparse.image, &sparse.requirementCount, aspects);
     sparse.size = same ? needs.size : needs.size + needs.alignment;
@@ -328,7 +328,7 @@ UNIT_TEST(pages_for_what_is_not_sparse_are_an_error)
         SKIP("no driver that binds pages");
     measure_blocks(&s);
     CHECK_EQ_INT(replay_CreateBuffer(&s.u.r, &s.u.dev, &create), LAP_OK);
-    buffer = gen_VkBuffer(s.u.r.tables[GEN_HANDLE_VkBuffer].objects[2].live);
+    buffer = gen_VkBuffer(replay_object_get(&s.u.r, GEN_HANDLE_VkBuffer, 2)->live);
     CHECK_EQ_INT(tell_memory(&s, 1, 2, LOCAL), LAP_OK);
     CHECK_EQ_INT(bind(&s, buffer, 0, 1, 1, 0), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(bind(&s, VK_NULL_HANDLE, 0, 1, 1, 0), LAP_ERROR_REPLAY);
