@@ -246,7 +246,7 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     show_bytes(summary->raw_bytes);
     printf(" before compression)\n");
     if (summary->counters[LAP_COUNTER_WAITED_US])
-        printf("%-14s%.1f ms for the disk, in recording threads\n", "waited",
+        printf("%-14s%.1f ms for compression and the disk, in recording threads\n", "waited",
                (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000);
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
         printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",

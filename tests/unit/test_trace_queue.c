@@ -171,14 +171,14 @@ static void *add_blobs(void *argument)
 }
 
 /* Lets a thread record against a closed gate until it waits for room. */
-static pthread_t fill_queue(const struct lap_log *log)
+static pthread_t fill_queue(enum lap_chunk_codec codec, const struct lap_log *log)
 {
     pthread_t thread;
     added = 0;
-    writer = create_queued_trace(LAP_CODEC_NONE, log, LAP_QUEUE_MIN_BYTES);
+    writer = create_queued_trace(codec, log, LAP_QUEUE_MIN_BYTES);
     pthread_mutex_lock(&gate);
     CHECK_EQ_INT(pthread_create(&thread, NULL, add_blobs, NULL), 0);
-    for (unsigned waiting = 0; !waiting; usleep(1000)) {
+    for (unsigned waiting = 0; !waiting && added < BLOBS; usleep(1000)) {
         pthread_mutex_lock(&writer->output.queue.mutex);
         waiting = writer->output.queue.waiting;
         pthread_mutex_unlock(&writer->output.queue.mutex);
@@ -203,11 +203,11 @@ static uint64_t check_blobs(bool complete)
     return packets;
 }
 
-UNIT_TEST(a_slow_disk_makes_the_program_wait)
+static void wait_for_slow_disk(enum lap_chunk_codec codec)
 {
-    pthread_t thread = fill_queue(NULL);
-    CHECK(added < BLOBS);
-    CHECK(lap_writer_bytes(writer) < BLOB); /* nothing came through the gate */
+    pthread_t thread = fill_queue(codec, NULL);
+    CHECK(added < LAP_QUEUE_MIN_BYTES / BLOB); /* what waits is as large as it was put */
+    CHECK(lap_writer_bytes(writer) < BLOB);    /* nothing came through the gate */
     pthread_mutex_unlock(&gate);
     pthread_join(thread, NULL);
     CHECK_EQ_U64(added, BLOBS);
@@ -221,6 +221,17 @@ UNIT_TEST(a_slow_disk_makes_the_program_wait)
     lap_reader_close(&reader);
 }
 
+UNIT_TEST(a_slow_disk_makes_the_program_wait)
+{
+    wait_for_slow_disk(LAP_CODEC_NONE);
+}
+
+/* Each blob would become a few KiB: then all of them would find room. */
+UNIT_TEST(who_waits_does_not_compress)
+{
+    wait_for_slow_disk(LAP_CODEC_LZ4);
+}
+
 static void *stop_writer(void *argument)
 {
     lap_writer_stop(writer, "enough");
@@ -229,7 +240,7 @@ static void *stop_writer(void *argument)
 
 UNIT_TEST(stopped_while_the_queue_is_full)
 {
-    pthread_t stopper, thread = fill_queue(NULL);
+    pthread_t stopper, thread = fill_queue(LAP_CODEC_NONE, NULL);
     CHECK_EQ_INT(pthread_create(&stopper, NULL, stop_writer, NULL), 0);
     pthread_mutex_unlock(&gate);
     pthread_join(stopper, NULL);
@@ -243,7 +254,7 @@ UNIT_TEST(stopped_while_the_queue_is_full)
 
 UNIT_TEST(the_end_while_the_queue_is_full)
 {
-    pthread_t thread = fill_queue(NULL);
+    pthread_t thread = fill_queue(LAP_CODEC_NONE, NULL);
     uint64_t before = atomic_load(&added);
     pthread_mutex_unlock(&gate);
     lap_writer_finish(writer);
@@ -260,7 +271,7 @@ UNIT_TEST(a_disk_that_is_full_is_told_of_once)
     if (pipe2(ends, O_NONBLOCK) != 0)
         abort();
     struct lap_log log = {ends[1], LAP_LOG_DEBUG, ""};
-    pthread_t thread = fill_queue(&log);
+    pthread_t thread = fill_queue(LAP_CODEC_NONE, &log);
     room = 5 << 20;
     pthread_mutex_unlock(&gate);
     pthread_join(thread, NULL);
