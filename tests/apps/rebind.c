@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rebind: buffers take over what the device left in their bytes for buffers that are gone. The memory can be mapped,
- * and is so all the time, only while the device writes, only after the next buffer is there, or never. What a buffer
- * holds is copied out by the device and compared.
+ * rebind: buffers, and with --image a linear image, take over what the device left in their bytes for buffers that are
+ * gone. The memory can be mapped, and is so all the time, only while the device writes, only after the next buffer is
+ * there, or never. What a buffer holds is copied out by the device and compared.
  */
 #include "common/app.h"
 #include "shaders/compute_scale_comp.h"
@@ -10,6 +10,8 @@
 #define HEAP_BYTES (64u << 10)
 #define WORDS      1024u /* that the shader computes; a multiple of its 64 */
 #define FACTOR     7u
+#define WIDTH      29u /* of the image */
+#define HEIGHT     17u
 
 enum mapped { ALWAYS, BEFORE, AFTER, NEVER, MAPPED_COUNT };
 
@@ -40,6 +42,8 @@ struct scene {
     struct heap heap;
     uint32_t seed;
 };
+
+static bool only_image;
 
 /* ---- the heap ---- */
 
@@ -264,6 +268,77 @@ static void one_after_the_other(struct scene *scene, enum mapped mapped)
     next_round(heap, mapped);
 }
 
+static VkImage create_image(const struct app *app)
+{
+    VkImage image;
+    VkImageCreateInfo create = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
+    create.imageType = VK_IMAGE_TYPE_2D;
+    create.format = VK_FORMAT_R8G8B8A8_UNORM;
+    create.extent = (VkExtent3D){WIDTH, HEIGHT, 1};
+    create.mipLevels = create.arrayLayers = 1;
+    create.samples = VK_SAMPLE_COUNT_1_BIT;
+    create.tiling = VK_IMAGE_TILING_LINEAR;
+    create.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    create.initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED;
+    CHECK_VK(vkCreateImage(app->device, &create, NULL, &image));
+    return image;
+}
+
+static void expect_image(struct scene *scene, VkImage handle, VkDeviceSize bound_at)
+{
+    const struct app_image image = {.image = handle, .aspect = VK_IMAGE_ASPECT_COLOR_BIT};
+    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {WIDTH, HEIGHT, 1}};
+    VkCommandBuffer commands = app_begin(scene->app);
+    VkSubresourceLayout layout;
+
+    app_image_barrier(commands, &image, VK_IMAGE_LAYOUT_PREINITIALIZED, VK_IMAGE_LAYOUT_GENERAL);
+    vkCmdCopyImageToBuffer(commands, handle, VK_IMAGE_LAYOUT_GENERAL, scene->check.buffer, 1, &region);
+    everything(commands);
+    app_run(scene->app, commands);
+    app_buffer_invalidate(scene->app, &scene->check, 0, scene->check.size);
+    vkGetImageSubresourceLayout(scene->app->device, handle, &(VkImageSubresource){VK_IMAGE_ASPECT_COLOR_BIT, 0, 0},
+                                &layout);
+    for (uint32_t y = 0; y < HEIGHT; y++)
+        EXPECT_EQ(scene->app,
+                  memcmp(scene->check.mapped + y * WIDTH * 4,
+                         scene->heap.model + bound_at + layout.offset + y * layout.rowPitch, WIDTH * 4),
+                  0);
+}
+
+/* The rows of an image, which a replay may have elsewhere, among what a shader left. */
+static void an_image(struct scene *scene, enum mapped mapped)
+{
+    const struct app *app = scene->app;
+    struct heap *heap = &scene->heap;
+    VkMemoryRequirements needs;
+    VkDeviceSize where;
+    VkBuffer buffer;
+    VkImage image;
+
+    if (!app_format_has(app, VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_TILING_LINEAR, VK_FORMAT_FEATURE_TRANSFER_SRC_BIT)) {
+        printf("left out: linear images\n");
+        return;
+    }
+    image = create_image(app);
+    vkGetImageMemoryRequirements(app->device, image, &needs);
+    where = (50000 + needs.alignment - 1) / needs.alignment * needs.alignment;
+    if (where + needs.size > HEAP_BYTES || !(needs.memoryTypeBits >> heap->type & 1)) {
+        printf("left out: a linear image where buffers are\n");
+        vkDestroyImage(app->device, image, NULL);
+        return;
+    }
+    buffer = heap_buffer(heap, at(heap, 49000), 12000);
+    compute(scene, buffer, at(heap, 49000));
+    before_bind(heap, mapped);
+    vkDestroyBuffer(app->device, buffer, NULL);
+    CHECK_VK(vkBindImageMemory(app->device, image, heap->memory, where));
+    after_bind(heap, mapped);
+    expect_image(scene, image, where);
+    vkDestroyImage(app->device, image, NULL);
+    next_round(heap, mapped);
+}
+
 /* An alias is alive all the time, and goes on sharing its bytes. */
 static void beside_an_alias(struct scene *scene, enum mapped mapped)
 {
@@ -314,7 +389,10 @@ static void run(struct scene *scene, enum mapped mapped)
     if (mapped == ALWAYS || mapped == BEFORE)
         heap_map(&scene->heap);
     one_after_the_other(scene, mapped);
-    beside_an_alias(scene, mapped);
+    if (only_image)
+        an_image(scene, mapped);
+    else
+        beside_an_alias(scene, mapped);
     if (scene->heap.base)
         equal_stores(scene);
     vkFreeMemory(scene->app->device, scene->heap.memory, NULL);
@@ -322,10 +400,15 @@ static void run(struct scene *scene, enum mapped mapped)
 
 int main(int argc, char **argv)
 {
+    static const struct app_option options[] = {
+        {"--image", "a linear image comes after the buffers, and no alias", &only_image, NULL},
+        {0},
+    };
     static const struct app_program program = {
         .name = "rebind",
-        .what = "Buffers take over what the device left for buffers that are gone.",
+        .what = "Buffers and images take over what the device left for buffers that are gone.",
         .frames = 2,
+        .options = options,
     };
     struct app app;
     struct scene scene = {.app = &app, .seed = 1};

@@ -11,10 +11,10 @@ from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Context, Done, Skip, che
 
 WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
-PROGRAMS = [("memory", []), ("memory", ["--many"]), ("rebind", []), ("stores", []), ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []),
-            ("attached", [])]
+PROGRAMS = [("memory", []), ("memory", ["--many"]), ("rebind", []), ("rebind", ["--image"]), ("stores", []),
+            ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", [])]
 # Linear images in all shapes, and those that are bound over old contents.
-LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", [])]
+LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", []), ("rebind", ["--image"])]
 
 
 def command(context: Context, name: str, arguments: list[str]) -> list[str]:
