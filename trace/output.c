@@ -19,6 +19,7 @@
 #define NANOSECONDS INT64_C(1000000000)
 #define PAGE        ((size_t)4096)
 #define STACK_BYTES ((size_t)256 << 10)
+#define CLOSE_LOOK  64u /* chunks */
 
 static void close_file(struct lap_output *output)
 {
@@ -291,11 +292,15 @@ static void fail(struct lap_output *output, enum lap_status status)
     lap_queue_close(&output->queue);
 }
 
-/* Whether the file is still there, and has all that was written; otherwise it is given up. The mutex is held. */
-static enum lap_status check_file(struct lap_output *output)
+/* Whether the file has all that was written, and at times whether it is still there; otherwise it is given up. The
+ * mutex is held. Not fstat each time: who has seen a file's times makes the kernel note the next write's on disk. */
+static enum lap_status check_file(struct lap_output *output, bool closely)
 {
-    struct stat now;
-    if (fstat(output->fd, &now) != 0 || ((uint64_t)now.st_size >= output->bytes && now.st_nlink != 0))
+    struct stat now = {.st_nlink = 1};
+    off_t bytes = lseek(output->fd, 0, SEEK_END);
+    if (closely && fstat(output->fd, &now) != 0)
+        return LAP_OK;
+    if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0))
         return LAP_OK;
     enum lap_status status =
         lap_fail(LAP_ERROR_IO, "somebody else has %s %s", now.st_nlink == 0 ? "deleted" : "cut", output->path);
@@ -307,7 +312,8 @@ static enum lap_status check_file(struct lap_output *output)
 static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *payload,
                                      size_t bytes, const struct lap_totals *mark)
 {
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : check_file(output);
+    bool closely = output->chunks % CLOSE_LOOK == 0;
+    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : check_file(output, closely);
     if (status != LAP_OK)
         return status;
     header->frame = output->frames;
@@ -499,7 +505,7 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
     if (status == LAP_OK)
         status = drain(output);
     if (status == LAP_OK)
-        status = check_file(output);
+        status = check_file(output, true);
     if (status == LAP_OK)
         status = finish(output, totals, reason, true);
     pthread_mutex_unlock(&output->mutex);
@@ -518,7 +524,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
         status = drain(output);
     }
     if (status == LAP_OK)
-        status = check_file(output);
+        status = check_file(output, true);
     if (status == LAP_OK)
         status = finish(output, totals, reason, false);
     else
