@@ -150,6 +150,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EndCommandBuffer(VkCommandBuffer commandB
         gen_encode_vkEndCommandBuffer(enc);
     result = cb->device->vk.EndCommandBuffer(commandBuffer);
     if (cb->state == LAYER_CMDBUF_RECORDING) {
+        layer_touched_seal(&cb->touched); /* once, and not with each submit */
         if (result == VK_SUCCESS)
             store_block(cb);
         cb->state = result == VK_SUCCESS ? LAYER_CMDBUF_EXECUTABLE : LAYER_CMDBUF_INITIAL;

@@ -102,9 +102,7 @@ static void batch_written(struct gathering *g)
     const struct lap_touched *batch = &dev->batch.ranges;
     bool needed = dev->submissions;
 
-    lap_touched_seal(&dev->batch.ranges);
-    lap_touched_seal(&dev->batch.unchecked);
-    lap_touched_seal(&dev->batch.partly);
+    layer_touched_seal(&dev->batch);
     loosen(&dev->batch.unchecked);
     for (size_t i = 0; i < batch->count && !needed; i++)
         needed = batch->ranges[i].written;

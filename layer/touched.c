@@ -114,6 +114,13 @@ void layer_touched_finish(struct layer_touched *touched)
     lap_touched_finish(&touched->partly);
 }
 
+void layer_touched_seal(struct layer_touched *touched)
+{
+    lap_touched_seal(&touched->ranges);
+    lap_touched_seal(&touched->unchecked);
+    lap_touched_seal(&touched->partly);
+}
+
 void layer_touched_reset(struct layer_touched *touched)
 {
     lap_touched_reset(&touched->ranges);

@@ -90,6 +90,7 @@ enum layer_touch {
 void layer_touched_init(struct layer_touched *touched);
 void layer_touched_finish(struct layer_touched *touched);
 void layer_touched_reset(struct layer_touched *touched);
+void layer_touched_seal(struct layer_touched *touched);
 /* bytes UINT64_MAX: to the object's end. False when out of memory; so does append. */
 bool layer_touched_add(struct layer_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
                        enum layer_touch how);

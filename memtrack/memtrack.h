@@ -174,8 +174,8 @@ bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t
 
 /* ---- touched and written ranges ---- */
 
-/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. Its objects
- * must be alive in every call that gets the list, lap_touched_add included.
+/* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. An object
+ * must be alive when it is added, and all must be in every call that gets the list with a tracker.
  *
  * `written` is a promise: the device owns these bytes from the submit that names them until lap_memtrack_device_wrote,
  * and the host stores nothing there in between. Where that isn't known (a storage buffer that a shader may write
@@ -184,7 +184,8 @@ bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t
 struct lap_touched_range {
     struct lap_memobj *object;
     uint64_t offset, bytes;
-    bool written;
+    uint64_t written : 1;
+    uint64_t order : 63; /* of the object: a list is sorted without a look at its objects, of which some may be gone */
 };
 struct lap_touched {
     struct lap_touched_range *ranges;

@@ -106,6 +106,28 @@ UNIT_TEST(append_takes_ranges_and_everything)
     lap_memtrack_destroy(&tracker);
 }
 
+UNIT_TEST(what_is_appended_again_and_again_takes_room_once)
+{
+    struct lap_touched touched, more;
+    begin();
+    lap_touched_init(&touched);
+    lap_touched_init(&more);
+    for (uint64_t i = 0; i < 16; i++)
+        CHECK(lap_touched_add(&more, i % 2 ? a : b, (15 - i) * 4, 2, i % 3 == 0));
+    for (unsigned i = 0; i < 1000; i++)
+        CHECK(lap_touched_append(&touched, &more));
+    CHECK(touched.capacity <= 128);
+    lap_touched_seal(&touched);
+    lap_touched_seal(&more);
+    CHECK_EQ_U64(touched.count, more.count);
+    for (size_t i = 0; i < more.count && i < touched.count; i++)
+        CHECK(memcmp(&touched.ranges[i].offset, &more.ranges[i].offset, 2 * sizeof(uint64_t)) == 0 &&
+              touched.ranges[i].object == more.ranges[i].object && touched.ranges[i].written == more.ranges[i].written);
+    lap_touched_finish(&touched);
+    lap_touched_finish(&more);
+    lap_memtrack_destroy(&tracker);
+}
+
 /* ---- command buffers ---- */
 
 enum { BYTES = 4096, BUFFERS = 6, SETS = 3, PIPELINES = 3 };
