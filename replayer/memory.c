@@ -30,6 +30,7 @@ struct memory_pool {
 struct replay_planner {
     struct memory_pool pools[VK_MAX_MEMORY_TYPES][2];
     VkDeviceSize atom, granularity;
+    uint32_t max_allocations; /* maxMemoryAllocationCount */
     bool has_requirements2;
     struct replay_memory_stats stats;
     struct lap_readback readback;
@@ -55,6 +56,7 @@ enum lap_status replay_planner_create(struct replay *r, struct replay_device *de
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     planner->atom = properties->limits.nonCoherentAtomSize ? properties->limits.nonCoherentAtomSize : 1;
     planner->granularity = properties->limits.bufferImageGranularity;
+    planner->max_allocations = properties->limits.maxMemoryAllocationCount;
     planner->has_requirements2 = dev->instance->api_version >= VK_API_VERSION_1_1 &&
                                  properties->apiVersion >= VK_API_VERSION_1_1 && dev->vk.GetBufferMemoryRequirements2 &&
                                  dev->vk.GetImageMemoryRequirements2;
@@ -357,6 +359,9 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
     if (count == 0)
         return replay_refuse(r, "the device has no memory type for this object (of %#x)",
                              needs->requirements.memoryTypeBits);
+    /* What need not be alone leaves half of the allocations that the device allows to what must, and to blocks. */
+    if (!all.alone && dev->planner->stats.allocations >= dev->planner->max_allocations / 2)
+        all.dedicated = false;
     /* A dedicated allocation is exactly as large as this host wants it
      * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and a trace may name any size. */
     if (!all.dedicated && all.requirements.size < all.at_capture && all.at_capture <= heap_bytes(dev, types[0]))
