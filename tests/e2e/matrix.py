@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Traces on other machines: each program is recorded once, and replayed on tests/layers/shape.c in several shapes.
+
+The shape stands below the replayer only, next to the driver. Nothing may differ then, but where EXPECTED says why.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
+    programs, validation_layer
+
+# A kind of machine, and what the layer is told.
+SHAPES = {
+    # Optimal images where the host sees nothing, everything larger, at 64 KiB, and rather alone.
+    "discrete": "split,pad=4096,align=65536,granularity=65536,offsets=256,dedicated",
+    # One type for the host, types and families in another order, memory that is not zero.
+    "unlike": "split,one-visible,merged,reverse,garbage,families=behind",
+    # Few allocations, of which the driver would rather give one to every object.
+    "cramped": "pad=1024,granularity=1024,allocations=16,dedicated,garbage,families=one",
+    # No R5G6B5, no BC1, no BC2: what lacks them is refused, everything else is played.
+    "formats": "formats=4+131+133+135",
+}
+
+ALIGNMENT = "(it is aligned differently): what the device writes through one is not seen through the other"
+# Program and shape: the exit status, and a sentence. 1: some of it differs, which the replayer has foreseen and said;
+# 5: refused. Objects that begin in the middle of others can't do so where everything begins at 64 KiB.
+EXPECTED = {
+    ("alias", "discrete"): (1, ALIGNMENT),
+    ("rebind", "discrete"): (1, ALIGNMENT),
+    ("hostptr-twice", "discrete"): (1, ALIGNMENT),
+    ("formats", "formats"): (5, "(vkCreateImage): vkCreateImage gives VK_ERROR_FORMAT_NOT_SUPPORTED"),
+}
+
+# Pages of sparse objects are as large as the driver says, which the layer can't change.
+WITHOUT = {"sparse"}
+
+# Replayed under the validation layer, too, which then knows the limits and types of the shape, and must have nothing to say.
+VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "alias"]
+
+
+def traces_with_work(context: Context) -> list[str]:
+    result = []
+    for trace in sorted(p.name for p in context.folder.glob("*.lapilli")):
+        names = {line["name"] for line in context.print_lines(trace)}
+        if names & {"vkQueueSubmit", "vkQueueSubmit2"}:
+            result.append(trace)
+    check(bool(result), "no trace submits work")
+    return result
+
+
+def replay_as(context: Context, trace: str, program: str, shape: str) -> None:
+    status, sentence = EXPECTED.get((program, shape), (0, ""))
+    done = context.replay(trace, env=context.layer_env(SHAPE, LAPILLI_SHAPE=SHAPES[shape]), expect=None)
+    check("shape: LAPILLI_SHAPE" not in done.err, done.err)
+    check(done.status == status, f"{shape}: exit status {done.status}, expected {status}\n{done.text[-2000:]}")
+    check(sentence in done.err, f"{shape}: no word of {sentence!r}\n{done.text[-2000:]}")
+    if status == 0:
+        check_verified(done)
+
+
+def replay_in_all_shapes(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        prepare(context, program)
+        context.capture(program.command)
+        for trace in traces_with_work(context):
+            for shape in SHAPES:
+                replay_as(context, trace, program.name, shape)
+    return run
+
+
+def validate(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        prepare(context, program)
+        context.capture(program.command)
+        for shape in ("discrete", "unlike"):
+            done = context.replay(env=context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=SHAPES[shape]), expect=None)
+            check(done.status == EXPECTED.get((program.name, shape), (0, ""))[0], done.text[-2000:])
+            check_no_validation_message(done, f"of the replay as {shape}")
+    return run
+
+
+def shape_is_there(context: Context) -> None:
+    """The layer does what it is told: with the impossible it is the layer that stops the replay."""
+    program = Program("suballoc", [str(context.build / "tests/apps/suballoc")], False)
+    prepare(context, program)
+    context.capture(program.command)
+    done = context.replay(env=context.layer_env(SHAPE, LAPILLI_SHAPE="allocations=1,pad=100000000"), expect=1)
+    check("VK_ERROR_TOO_MANY_OBJECTS" in done.err, done.text[-2000:])
+    for split in ("", "split"):
+        done = context.run(program.command, context.layer_env(SHAPE, LAPILLI_SHAPE=split))
+        check(done.out.endswith("ok suballoc\n"), done.text[-2000:])
+    done = context.run([str(context.build / "tests/apps/places")], context.layer_env(SHAPE, LAPILLI_SHAPE="no-such-word"), expect=None)
+    check('what is "no-such-word"?' in done.err, done.text[-2000:])
+
+
+def windows(context: Context) -> None:
+    """The replayer's own swapchains have as many images as the surface wants."""
+    display()
+    program = next(p for p in programs(context) if p.name == "triangle")
+    prepare(context, program)
+    context.capture(program.command)
+    for images in (2, 5):
+        environment = context.layer_env(SHAPE, LAPILLI_SHAPE=f"images={images}")
+        done = context.run([context.program("lapilli-replay"), "--verify", "--present", "window", "out.lapilli"], environment)
+        check_verified(done)
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    headless = [p for p in programs(context) if not p.needs_display and p.name not in WITHOUT]
+    result = {"shape-is-there": shape_is_there, "window": windows}
+    result |= {p.name: replay_in_all_shapes(p) for p in headless}
+    result |= {f"validate/{p.name}": validate(p) for p in headless if p.name in VALIDATED}
+    return result
