@@ -112,7 +112,7 @@ def emit(model: Model) -> dict[str, str]:
     families, lenient = _Families(model), _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["gen_replay.h", "replayer/player.h"])
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h"])
     _emit_keeps(model, c)
     done: set[str] = set()
     for p in plans:
@@ -129,7 +129,9 @@ def emit(model: Model) -> dict[str, str]:
         flags = ["GEN_REPLAY_INSTANCE"] if _level(model, p) == "instance" else []
         flags += ["GEN_REPLAY_LENIENT"] if lenient(p) else []
         owner = _owner_type(p)
-        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}}},")
+        table = f"struct gen_{_level(model, p)}_dispatch"
+        function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if p.disposition.replay == "gen" else "0"
+        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}}},")
     c("};")
     _emit_destroy(model, c, plans)
     return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
@@ -145,6 +147,7 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("enum lap_status (*call)(struct replay *r, void *owner, void *args); /* NULL: nothing is done in a replay */")
     h("uint16_t owner_type; /* enum gen_handle_type of the first parameter */")
     h("uint8_t flags;")
+    h("uint16_t function; /* 1 + its place among the pointers of the owner's dispatch table; 0: that of no one function is called */")
     h("};")
     h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
     h("/* Destroys a live object that has a destroy command of its own; LAP_END for types that have none. */")
