@@ -66,16 +66,22 @@ enum lap_status replay_refuse(struct replay *r, const char *format, ...)
     return status;
 }
 
-const char *replay_result_name(VkResult result)
+const char *replay_enum_name(const char *type, int64_t value)
 {
     for (uint32_t i = 0; i < GEN_ENUM_COUNT; i++) {
-        if (strcmp(gen_enums[i].name, "VkResult") != 0)
+        if (strcmp(gen_enums[i].name, type) != 0)
             continue;
         for (uint32_t j = 0; j < gen_enums[i].value_count; j++)
-            if (gen_enums[i].values[j].value == result)
+            if (gen_enums[i].values[j].value == value)
                 return gen_enums[i].values[j].name;
     }
-    return "an unknown VkResult";
+    return NULL;
+}
+
+const char *replay_result_name(VkResult result)
+{
+    const char *name = replay_enum_name("VkResult", result);
+    return name ? name : "an unknown VkResult";
 }
 
 enum lap_status replay_result(struct replay *r, VkResult result)

@@ -26,12 +26,14 @@ struct replay_planner; /* memory.h: where objects lie */
 struct replay_swapchain;
 struct replay_check;
 struct replay_aliases; /* alias.h: which objects share memory */
+struct replay_report;  /* report.h: what a replay would do */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
+    bool json; /* the report of --check is a JSON object */
     enum replay_present present;
     const char *gpu; /* an index, a part of a name, or NULL */
     struct lap_frames screenshots;
@@ -138,6 +140,7 @@ struct replay {
     struct replay_device *devices;
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_check *check;     /* verify.h; NULL without --verify */
+    struct replay_report *report;   /* NULL: this is a replay. Else nothing is played: see examine.h */
     uint64_t frames;                /* presented so far */
     bool gave_up_waiting;           /* said once: a recorded wait can't be satisfied here */
     uint64_t skipped_structs;       /* pNext structures that this build does not know */
@@ -152,6 +155,8 @@ enum lap_status replay_refuse(struct replay *r, const char *format, ...) LAP_PRI
 enum lap_status replay_result(struct replay *r, VkResult result) LAP_MUST_CHECK;
 /* The name of a VkResult. */
 const char *replay_result_name(VkResult result);
+/* The name of a value of an enum ("VkFormat"); NULL when this build knows none. */
+const char *replay_enum_name(const char *type, int64_t value);
 
 /* ---- handles.c ---- */
 /* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond

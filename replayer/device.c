@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "replayer/match.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"
+#include "replayer/report.h"
 #include "replayer/resource.h"
 
 #define KINDS (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT)
@@ -55,26 +57,58 @@ bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_
            dev->family_map[source] == dev->family_map[destination] && dev->block_family == destination;
 }
 
+#define KINDS_BYTES 64
+
+/* " graphics compute", and so on. */
+static void write_kinds(VkQueueFlags kinds, char out[KINDS_BYTES])
+{
+    snprintf(out, KINDS_BYTES, "%s%s%s%s", kinds & VK_QUEUE_GRAPHICS_BIT ? " graphics" : "",
+             kinds & VK_QUEUE_COMPUTE_BIT ? " compute" : "", kinds & VK_QUEUE_TRANSFER_BIT ? " transfer" : "",
+             kinds & VK_QUEUE_SPARSE_BINDING_BIT ? " sparse binding" : "");
+}
+
+static void report_family(struct replay *r, uint32_t recorded, VkQueueFlags need, uint32_t here)
+{
+    char name[32], kinds[KINDS_BYTES];
+
+    write_kinds(need, kinds);
+    snprintf(name, sizeof name, "%" PRIu32, recorded);
+    replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, name,
+                      "it is family %" PRIu32 " here (needed for:%s)", here, need ? kinds : " nothing that is known");
+}
+
 static enum lap_status map_family(struct replay *r, struct replay_device *dev, const struct families *families,
                                   uint32_t recorded, VkQueueFlags recorded_flags)
 {
     VkQueueFlags need = kinds_of(recorded_flags);
+    char kinds[KINDS_BYTES];
 
     if (recorded < families->count && (kinds_of(families->here[recorded].queueFlags) & need) == need) {
         dev->family_map[recorded] = recorded;
+        report_family(r, recorded, need, recorded);
         return LAP_OK;
     }
     for (uint32_t i = 0; i < families->count; i++)
         if ((kinds_of(families->here[i].queueFlags) & need) == need) {
             dev->family_map[recorded] = i;
             dev->families_differ = true;
+            report_family(r, recorded, need, i);
             return LAP_OK;
         }
+    write_kinds(need, kinds);
     return lap_fail(LAP_ERROR_UNSUPPORTED,
-                    "%s has no queue family for%s%s%s%s, as family %" PRIu32 " of the recorded machine",
-                    dev->instance->properties.deviceName, need & VK_QUEUE_GRAPHICS_BIT ? " graphics" : "",
-                    need & VK_QUEUE_COMPUTE_BIT ? " compute" : "", need & VK_QUEUE_TRANSFER_BIT ? " transfer" : "",
-                    need & VK_QUEUE_SPARSE_BINDING_BIT ? " sparse binding" : "", recorded);
+                    "%s has no queue family for%s, as family %" PRIu32 " of the recorded machine",
+                    dev->instance->properties.deviceName, kinds, recorded);
+}
+
+/* The refusal that a replay ends with. The report goes on as if the family were the first one here. */
+static void report_no_family(struct replay *r, uint32_t recorded, enum lap_status status)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "%" PRIu32, recorded);
+    replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_REFUSED, name, "%s", lap_error_message());
+    replay_report_refusal(r, status);
 }
 
 /* Only a device that was made for it binds pages. */
@@ -115,8 +149,12 @@ static enum lap_status map_all_families(struct replay *r, struct replay_device *
         for (uint32_t j = 0; j < info->queueCreateInfoCount && info->pQueueCreateInfos; j++)
             created = created || info->pQueueCreateInfos[j].queueFamilyIndex == i;
         /* A family that the device has no queue of need not exist here. */
-        if (status != LAP_OK && created)
+        if (status == LAP_OK || !created)
+            continue;
+        if (!r->report || !families->count)
             return status;
+        report_no_family(r, i, status);
+        dev->family_map[i] = 0;
     }
     return LAP_OK;
 }
@@ -145,6 +183,10 @@ static enum lap_status plan_queues(struct replay *r, struct replay_device *dev, 
     for (uint32_t i = 0; i < recorded->queueCreateInfoCount && recorded->pQueueCreateInfos; i++) {
         const VkDeviceQueueCreateInfo *info = &recorded->pQueueCreateInfos[i];
         uint32_t family = dev->family_map[info->queueFamilyIndex], most = families->here[family].queueCount;
+        if (info->queueCount > most - wanted[family])
+            replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, "queues",
+                              "family %" PRIu32 " here has %" PRIu32 " queues, which stand for more of the trace",
+                              family, most);
         wanted[family] = info->queueCount < most - wanted[family] ? wanted[family] + info->queueCount : most;
     }
     for (uint32_t family = 0; family < families->count; family++) {
@@ -275,6 +317,8 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     dev->block_family = UINT32_MAX;
     for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++)
         dev->family_map[i] = i;
+    if (r->report)
+        replay_report_gpu(r->report, instance);
     if (!r->devices)
         lap_log(r->log, LAP_LOG_INFO, "playing on %s", instance->properties.deviceName);
     dev->next = r->devices;

@@ -6,6 +6,7 @@
 #include "gen_replay.h"
 #include "replayer/match.h"
 #include "replayer/player.h"
+#include "replayer/report.h"
 
 #define MAX_EXTENSIONS 64u
 
@@ -87,8 +88,11 @@ static void choose_extensions(struct replay *r, const struct loader *loader, con
         if (!name || is_of_platform(name))
             continue;
         surfaces = surfaces || strcmp(name, VK_KHR_SURFACE_EXTENSION_NAME) == 0;
-        if (!want_if_there(list, loader, name))
-            lap_log(r->log, LAP_LOG_INFO, "the loader here has no %s; it is left out", name);
+        if (want_if_there(list, loader, name))
+            continue;
+        lap_log(r->log, LAP_LOG_INFO, "the loader here has no %s; it is left out", name);
+        replay_report_add(r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
+                          "the loader here does not have it; the instance is made without it");
     }
     surfaces = surfaces && loader_has(loader, VK_KHR_SURFACE_EXTENSION_NAME);
     if (surfaces && (r->options.present == REPLAY_PRESENT_WINDOW || r->options.present == REPLAY_PRESENT_AUTO)) {
@@ -117,8 +121,14 @@ static enum lap_status create(struct replay *r, struct replay_instance *instance
     application.pNext = NULL;
     if (application.apiVersion < VK_API_VERSION_1_1)
         application.apiVersion = VK_API_VERSION_1_1;
-    if (application.apiVersion > loader.version)
+    if (application.apiVersion > loader.version) {
+        replay_report_add(
+            r->report, REPLAY_AREA_VERSION, REPLAY_MAPPED, "loader",
+            "the program asked for Vulkan %u.%u; the instance is made for %u.%u, which the loader here has",
+            VK_API_VERSION_MAJOR(application.apiVersion), VK_API_VERSION_MINOR(application.apiVersion),
+            VK_API_VERSION_MAJOR(loader.version), VK_API_VERSION_MINOR(loader.version));
         application.apiVersion = loader.version;
+    }
     instance->api_version = application.apiVersion;
     choose_extensions(r, &loader, recorded, instance, &list);
     if (want_if_there(&list, &loader, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME))

@@ -8,9 +8,11 @@
 
 #include "base/folder.h"
 #include "base/version.h"
+#include "replayer/examine.h"
 #include "replayer/match.h"
 #include "replayer/options.h"
 #include "replayer/player.h"
+#include "replayer/report.h"
 #include "replayer/verify.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
@@ -95,6 +97,34 @@ static enum lap_status make_folders(const struct replay_options *options)
     return status;
 }
 
+/* --check: says what a replay would do, and does not do it. */
+static int check(struct replay_options *options, struct lap_log *log)
+{
+    struct replay_report report = {.count = 0};
+    struct replay replay;
+    enum lap_status status;
+    int code;
+
+    log->level = LAP_LOG_ERROR; /* the rest is in the report */
+    options->verify = false;
+    status = replay_open(&replay, options, log);
+    replay.report = &report;
+    if (status == LAP_OK)
+        status = replay_examine(&replay);
+    else if (status == LAP_ERROR_UNSUPPORTED)
+        status = replay_report_refusal(&replay, status);
+    if (status == LAP_OK)
+        status = replay_report_write(&report, &replay, stdout);
+    code = status == LAP_OK ? (report.refusal[0] ? EXIT_FAILED : EXIT_GOOD)
+                            : say(log, status == LAP_ERROR_MEMORY ? EXIT_FAILED : EXIT_NO_TRACE);
+    code = end_output(log, code);
+    if (!replay_close(&replay))
+        _exit(code);
+    replay_report_finish(&report);
+    replay_options_finish(options);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
@@ -117,6 +147,11 @@ int main(int argc, char **argv)
         return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
         return replay_list_gpus() == LAP_OK ? end_output(&log, EXIT_GOOD) : say(&log, EXIT_UNSUPPORTED);
+    case REPLAY_ACTION_CHECK_HELP:
+        replay_options_check_help();
+        return end_output(&log, EXIT_GOOD);
+    case REPLAY_ACTION_CHECK:
+        return check(&options, &log);
     case REPLAY_ACTION_PLAY:
         break;
     }

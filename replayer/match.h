@@ -33,7 +33,7 @@ enum lap_status replay_list_gpus(void) LAP_MUST_CHECK;
 
 /* Makes *out, in the arena, what this GPU can give of the recorded create info: extensions, features and chain; queues
  * are not touched. LAP_ERROR_UNSUPPORTED with one sentence that names all that the trace needs and the GPU lacks (with
- * --force these are left out, and the log says so). */
+ * --force, and for a report, these are left out; the log or the report says so). */
 enum lap_status replay_match_device(struct replay *r, struct replay_instance *instance,
                                     const VkDeviceCreateInfo *recorded, VkDeviceCreateInfo *out) LAP_MUST_CHECK;
 

@@ -13,6 +13,8 @@ enum id {
     OPTION_PRESENT,
     OPTION_GPU,
     OPTION_LIST_GPUS,
+    OPTION_CHECK,
+    OPTION_JSON,
     OPTION_LAST_FRAME,
     OPTION_FORCE,
     OPTION_QUIET,
@@ -34,6 +36,8 @@ static const struct {
                         "window, headless (draw, show nothing) or off; default: a window if there is a display"},
     [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number or a part of its name"},
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
+    [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
+    [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
@@ -53,6 +57,24 @@ void replay_options_help(void)
     puts("\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare; 2 wrong "
          "usage;\n"
          "3 no readable trace; 4 the trace is incomplete (what there is was played); 5 this machine can't play it.");
+}
+
+void replay_options_check_help(void)
+{
+    puts("usage: lapilli check [--json] [--gpu GPU] FILE\n"
+         "Says what a replay of the trace would do on a GPU of this machine, and plays nothing.\n\n"
+         "  --json            one JSON object\n"
+         "  --gpu GPU         the GPU: its number or a part of its name (lapilli replay --list-gpus)\n"
+         "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
+         "  --last-frame N    only what is needed up to this frame\n"
+         "  --force           as a replay with --force: what is lacking is left out\n"
+         "  --help            this text\n\n"
+         "Each thing that the trace needs and the GPU does not have as it was is\n"
+         "  mapped    to something here that does the same\n"
+         "  dropped   because the replay does without it\n"
+         "  ignored   the replay hands it to the driver as recorded; what comes of it is not known\n"
+         "  refused   the replay ends there\n\n"
+         "Exit status: 0 the trace can be replayed; 1 it can't; 2 wrong usage; 3 no readable trace.");
 }
 
 static enum lap_status parse_present(const char *text, struct replay_options *out)
@@ -102,8 +124,15 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_QUIET:
         out->quiet = true;
         break;
+    case OPTION_CHECK:
+        if (*action == REPLAY_ACTION_PLAY)
+            *action = REPLAY_ACTION_CHECK;
+        break;
+    case OPTION_JSON:
+        out->json = true;
+        break;
     case OPTION_HELP:
-        *action = REPLAY_ACTION_HELP;
+        *action = *action == REPLAY_ACTION_CHECK ? REPLAY_ACTION_CHECK_HELP : REPLAY_ACTION_HELP;
         break;
     case OPTION_VERSION:
         *action = REPLAY_ACTION_VERSION;
@@ -156,7 +185,9 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
             out->file = argv[i];
         }
     }
-    if (*out_action == REPLAY_ACTION_PLAY && !out->file)
+    if (out->json && *out_action == REPLAY_ACTION_PLAY)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
+    if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
     return LAP_OK;
 }

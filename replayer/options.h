@@ -7,7 +7,14 @@
 
 #include "replayer/context.h"
 
-enum replay_action { REPLAY_ACTION_PLAY, REPLAY_ACTION_HELP, REPLAY_ACTION_VERSION, REPLAY_ACTION_LIST_GPUS };
+enum replay_action {
+    REPLAY_ACTION_PLAY,
+    REPLAY_ACTION_HELP,
+    REPLAY_ACTION_VERSION,
+    REPLAY_ACTION_LIST_GPUS,
+    REPLAY_ACTION_CHECK,
+    REPLAY_ACTION_CHECK_HELP
+};
 
 /* Texts point into argv; screenshots are the heap's: replay_options_finish. LAP_ERROR_ARGUMENT with a sentence. */
 enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out,
@@ -16,5 +23,7 @@ void replay_options_finish(struct replay_options *options);
 
 /* Writes the usage to stdout. */
 void replay_options_help(void);
+/* That of --check, as `lapilli check --help` shows it. */
+void replay_options_check_help(void);
 
 #endif

@@ -131,7 +131,7 @@ enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64
     return LAP_OK;
 }
 
-static enum lap_status unknown_command(struct replay *r)
+enum lap_status replay_unknown_command(struct replay *r)
 {
     const char *name = lap_reader_command_name(r->reader, r->packet.command);
     enum lap_status status = lap_block_has(r->command)
@@ -160,7 +160,7 @@ enum lap_status replay_packet(struct replay *r)
         return LAP_OK;
     }
     if (!entry->call || !gen_decode_table[r->command] || lap_block_has(r->command))
-        return unknown_command(r);
+        return replay_unknown_command(r);
 
     lap_arena_reset(&r->arena);
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);

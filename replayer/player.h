@@ -29,6 +29,9 @@ bool replay_close(struct replay *r);
 /* Plays the current packet. LAP_END: the user wants no more. For replay_run and tests. */
 enum lap_status replay_packet(struct replay *r) LAP_MUST_CHECK;
 
+/* The failure for a packet that no replay function is for. */
+enum lap_status replay_unknown_command(struct replay *r);
+
 /* The owner (struct replay_instance * or struct replay_device *) of a live object; fails with a sentence. */
 enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64_t index,
                              void **out_owner) LAP_MUST_CHECK;

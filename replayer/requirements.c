@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/match.h"
 #include "replayer/player.h"
+#include "replayer/report.h"
 
 struct match {
     struct replay *r;
@@ -21,12 +22,16 @@ struct match {
     uint32_t missing_count;
 };
 
-static void miss(struct match *m, const char *what)
+static void miss(struct match *m, enum replay_area area, const char *what)
 {
     size_t length = strlen(m->missing);
+    bool force = m->r->options.force;
 
     m->missing_count++;
-    if (m->r->options.force)
+    replay_report_add(m->r->report, area, force ? REPLAY_DROPPED : REPLAY_REFUSED, what,
+                      force ? "the trace needs it and the GPU does not have it; it is left out"
+                            : "the trace needs it and the GPU does not have it");
+    if (force && !m->r->report)
         lap_log(m->r->log, LAP_LOG_WARNING, "left out, since the GPU has no %s", what);
     if (length + strlen(what) + 8 < sizeof m->missing)
         snprintf(m->missing + length, sizeof m->missing - length, "%s%s", length ? ", " : "", what);
@@ -106,7 +111,7 @@ static void compare_members(struct match *m, enum gen_struct id, void *requested
 
 static void feature_missing(struct match *m, const char *name, VkBool32 *requested)
 {
-    miss(m, name);
+    miss(m, REPLAY_AREA_FEATURE, name);
     *requested = VK_FALSE;
 }
 
@@ -192,8 +197,13 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         m->enabled[m->enabled_count++] = name;
         return LAP_OK;
     }
-    if (is_dispensable(name) || (extension && is_core(m, extension)))
+    if (is_dispensable(name) || (extension && is_core(m, extension))) {
+        bool does_without = is_dispensable(name);
+        replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, does_without ? REPLAY_DROPPED : REPLAY_MAPPED, name,
+                          does_without ? "the GPU does not have it; a replay needs none"
+                                       : "the GPU has it as a part of its version of Vulkan");
         return LAP_OK;
+    }
     if (!m->used) {
         m->used = calloc(1, sizeof *m->used);
         if (!m->used)
@@ -202,10 +212,13 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         if (status != LAP_OK)
             return status;
     }
-    if (extension && is_used(m, extension, chain))
-        miss(m, name);
-    else
-        lap_log(m->r->log, LAP_LOG_INFO, "the GPU has no %s; nothing in the trace uses it", name);
+    if (extension && is_used(m, extension, chain)) {
+        miss(m, REPLAY_AREA_EXTENSION, name);
+        return LAP_OK;
+    }
+    lap_log(m->r->log, LAP_LOG_INFO, "the GPU has no %s; nothing in the trace uses it", name);
+    replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
+                      "the GPU does not have it; it was enabled, and nothing in the trace uses it");
     return LAP_OK;
 }
 
@@ -332,9 +345,13 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
     free(m.used);
     if (status != LAP_OK)
         return status;
-    if (m.missing_count && !r->options.force)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
-                        m.missing);
+    if (m.missing_count && !r->options.force) {
+        status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
+                          m.missing);
+        if (!r->report)
+            return status;
+        replay_report_refusal(r, status);
+    }
     *out = *recorded;
     out->pNext = chain;
     out->pEnabledFeatures = core;

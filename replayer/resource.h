@@ -39,6 +39,11 @@ enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, e
  * machine had, with the usage that the replay's own copies need. */
 VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer);
 VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info, VkImage *out_image);
+/* format.c: what the driver says of such images (`info` is adapted), in a sentence with its place;
+ * LAP_ERROR_UNSUPPORTED where it promises none. Drivers make more than they promise, so this is for a report and keeps
+ * no replay from trying. LAP_OK also where it can't be asked. */
+enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev,
+                                       const VkImageCreateInfo *info) LAP_MUST_CHECK;
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
 bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
 

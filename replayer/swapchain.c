@@ -94,6 +94,19 @@ static enum lap_status check_images(struct replay *r, const struct replay_swapch
     return LAP_OK;
 }
 
+enum lap_status replay_swapchain_supported(struct replay *r, struct replay_device *dev,
+                                           const VkSwapchainCreateInfoKHR *info)
+{
+    struct replay_swapchain swapchain = {.dev = dev};
+    enum lap_status status = describe_images(r, &swapchain, info);
+
+    if (status == LAP_OK)
+        status = check_images(r, &swapchain);
+    free(swapchain.formats);
+    free(swapchain.families);
+    return status;
+}
+
 /* The window of the swapchain's surface, opened with its first swapchain. */
 static enum lap_status attach_window(struct replay *r, struct replay_swapchain *swapchain)
 {

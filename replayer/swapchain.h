@@ -37,6 +37,10 @@ struct replay_swapchain {
 
 struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain);
 
+/* Whether this device has the images that a swapchain needs; LAP_ERROR_UNSUPPORTED with the sentence of a replay. */
+enum lap_status replay_swapchain_supported(struct replay *r, struct replay_device *dev,
+                                           const VkSwapchainCreateInfoKHR *info) LAP_MUST_CHECK;
+
 /* The image of a swapchain, made if it is not there yet. */
 enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
                                        uint32_t image_index, VkImage *out_image) LAP_MUST_CHECK;

@@ -19,6 +19,7 @@ static const char help[] = "usage: lapilli VERB [options]\n"
                            "\n"
                            "  lapilli capture -- PROGRAM ...   run a program and record it\n"
                            "  lapilli replay FILE              play a trace\n"
+                           "  lapilli check FILE               whether this machine can play a trace, and how\n"
                            "  lapilli info FILE                what a trace is and what it needs\n"
                            "  lapilli print FILE               the calls of a trace\n"
                            "  lapilli help VERB                the options of a verb\n"
@@ -67,6 +68,24 @@ static int run(const char *verb, char **arguments)
     return LAP_TOOL_NOT_STARTED;
 }
 
+/* The replayer does the checking, as it would before it plays: `lapilli check X` is `lapilli-replay --check X`.
+ * arguments[0] is a place for the program's name, `count` more follow it. */
+static int run_check(int count, char **arguments)
+{
+    char **all = calloc((size_t)count + 3, sizeof *all);
+    int code;
+
+    if (!all) {
+        fprintf(stderr, "lapilli: out of memory\n");
+        return LAP_TOOL_FAILED;
+    }
+    all[1] = (char[]){"--check"};
+    memcpy(all + 2, arguments + 1, (size_t)count * sizeof *all);
+    code = run("replay", all);
+    free(all);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
@@ -85,11 +104,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(verb, "help") == 0) {
         char *arguments[] = {NULL, (char[]){"--help"}, NULL};
-        return run(argv[2], arguments);
+        return strcmp(argv[2], "check") == 0 ? run_check(1, arguments) : run(argv[2], arguments);
     }
     if (verb[0] == '-') {
         fprintf(stderr, "lapilli: there is no option '%s'. Try 'lapilli help'.\n", verb);
         return LAP_TOOL_USAGE;
     }
-    return run(verb, argv + 1);
+    return strcmp(verb, "check") == 0 ? run_check(argc - 2, argv + 1) : run(verb, argv + 1);
 }

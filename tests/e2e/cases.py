@@ -200,6 +200,9 @@ def record_and_replay(program: Program, driver: Path | None = None) -> Callable[
             check("vkCreateInstance" in names, f"{trace}: print shows no vkCreateInstance")
             if "vkQueueSubmit" in names or "vkQueueSubmit2" in names:
                 checks += check_verified(context.replay(trace))
+            # What was played here can be played here.
+            report = json.loads(context.run([context.program("lapilli"), "check", "--json", trace]).out)
+            check(report["can_replay"] is True and report["refusal"] is None, f"{trace} was played, but: {report['refusal']}")
         check(checks > 0, "nothing was checked")
         if program.name == "vkcube":
             check(context.info()["frames"] == 100, f"{context.info()['frames']} frames, not 100")

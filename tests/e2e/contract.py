@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, VALIDATION, Context, Skip, check, check_verified, display, validation_layer
+from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Skip, check, check_verified, display, validation_layer
 
 CASES: dict[str, Callable[[Context], None]] = {}
 
@@ -69,7 +69,7 @@ def unwritable_output(context: Context) -> None:
 
 @case
 def missing_file(context: Context) -> None:
-    for command in (["replay"], ["info"], ["print"]):
+    for command in (["replay"], ["check"], ["info"], ["print"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
 
 
@@ -77,7 +77,7 @@ def missing_file(context: Context) -> None:
 def file_that_is_no_trace(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["info"], ["print"]):
+    for command in (["replay"], ["check"], ["info"], ["print"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
 
@@ -86,10 +86,11 @@ def file_that_is_no_trace(context: Context) -> None:
 def usage(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["capture", "--screenshot", "5-3", "--", "true"],
-                    ["replay", "--screenshot", "1,", "f"], ["no-such-verb"]):
+                    ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
+                    ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
-    for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["info", "--help"], ["print", "--help"]):
+    for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"], ["print", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -422,6 +423,54 @@ def device_that_lacks_what_is_needed(context: Context) -> None:
     done = other.replay("out.lapilli", "--quiet", expect=5)
     one_sentence(done.err)
     check("VK_" in done.err, f"nothing names what is missing: {done.err}")
+    # The report before a replay says it in the same words, and names each thing.
+    report = json.loads(other.run([other.program("lapilli"), "check", "--json", "out.lapilli"], expect=1).out)
+    check(report["can_replay"] is False and done.err.strip().endswith(report["refusal"]), f"{report['refusal']!r}, but the replay: {done.err}")
+    refused = [finding["name"] for finding in report["findings"] if finding["area"] in ("extension", "feature") and finding["outcome"] == "refused"]
+    check(bool(refused) and all(name in done.err for name in refused), f"{refused}, but the replay: {done.err}")
+    text = other.run([other.program("lapilli-replay"), "--check", "out.lapilli"], expect=1).out
+    check(report["refusal"] in text, text)
+    # Left out on request, it is no reason to refuse the device.
+    forced = json.loads(other.run([other.program("lapilli"), "check", "--json", "--force", "out.lapilli"], expect=None).out)
+    dropped = [finding["name"] for finding in forced["findings"] if finding["outcome"] == "dropped"]
+    check(set(refused) <= set(dropped), f"{dropped} are dropped, {refused} were refused")
+
+
+@case
+def check_and_replay_agree_on_another_machine(context: Context) -> None:
+    """A driver without a format, and one that wants other offsets: the report says what the replay then does."""
+    context.capture([app(context, "descriptors")], "descriptors.lapilli")
+    context.capture([app(context, "headless")])
+    formats = {line["args"]["pCreateInfo"]["format"] for line in context.print_lines() if line["name"] == "vkCreateImage"}
+    check("VK_FORMAT_R8G8B8A8_UNORM" in formats, f"{formats}")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="formats=37")
+    done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
+    report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment, expect=1).out)
+    check(done.err.strip().endswith(report["refusal"]), f"{report['refusal']!r}, but the replay: {done.err}")
+    refused = [(finding["area"], finding["name"]) for finding in report["findings"] if finding["outcome"] == "refused"]
+    check(refused == [("format", "VK_FORMAT_R8G8B8A8_UNORM")], f"{refused}")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="offsets=65536")
+    report = json.loads(context.run([context.program("lapilli"), "check", "--json", "descriptors.lapilli"], environment).out)
+    ignored = {finding["name"] for finding in report["findings"] if finding["area"] == "limit" and finding["outcome"] == "ignored"}
+    check({"minUniformBufferOffsetAlignment", "minStorageBufferOffsetAlignment"} & ignored != set(), f"{report}")
+
+
+@case
+def check_tells_what_a_replay_does(context: Context) -> None:
+    """Traces of this machine can be played here, and nothing is said to be lacking."""
+    for program in ("compute", "descriptors", "texels", "modern", "triangle"):
+        context.capture([app(context, program)], f"{program}.lapilli")
+        report = json.loads(context.run([context.program("lapilli"), "check", "--json", f"{program}.lapilli"]).out)
+        check(report["can_replay"] is True and report["refusal"] is None and report["complete"] is True, f"{program}: {report}")
+        check(report["gpu"] == context.info(f"{program}.lapilli")["recorded_on"]["device"], f"{program}: {report['gpu']}")
+        check(all(finding["outcome"] == "mapped" and finding["area"] == "queue family" for finding in report["findings"]), f"{program}: {report}")
+        check(len(report["findings"]) > 0, f"{program}: no queue family")
+    text = context.run([context.program("lapilli"), "check", "compute.lapilli"]).out
+    check(text.splitlines()[-1].split() == ["replay", "yes"] and report["gpu"] in text, text)
+    lacking = context.run([context.program("lapilli"), "check", "--gpu", "no such gpu", "compute.lapilli"], expect=1)
+    played = context.run([context.program("lapilli"), "replay", "--gpu", "no such gpu", "compute.lapilli"], expect=5)
+    sentence = lacking.out.splitlines()[-1].split("no: ", 1)[1]
+    check(sentence in played.err, f"{sentence!r}, but the replay: {played.err}")
 
 
 @case
