@@ -16,6 +16,7 @@
 #define SIZE   40u
 #define HEIGHT 32u
 #define MARGIN 8u /* rows at the top that only the host writes */
+#define BLOCK  8u /* drivers that render by the processor read and write small blocks, with what is beside the area */
 #define FORMAT VK_FORMAT_R8G8B8A8_UNORM
 
 struct picture {
@@ -467,8 +468,10 @@ static void record(struct scene *scene, VkCommandBuffer commands, enum way way, 
 /* The device has nothing to do with these texels, nor with what is between the rows. */
 static void host_writes_beside(struct scene *scene, const struct rectangle *area, uint32_t frame)
 {
-    const struct rectangle top = {0, 0, SIZE, MARGIN}, left = {0, area->y, area->x, area->height},
-                           right = {area->x + area->width, area->y, SIZE - area->x - area->width, area->height};
+    const uint32_t left_end = area->x / BLOCK * BLOCK,
+                   right_begin = (area->x + area->width + BLOCK - 1) / BLOCK * BLOCK;
+    const struct rectangle top = {0, 0, SIZE, MARGIN}, left = {0, area->y, left_end, area->height},
+                           right = {right_begin, area->y, SIZE - right_begin, area->height};
     struct picture *target = &scene->target;
     host_fills(scene, target, &top);
     host_fills(scene, target, &left);
@@ -496,7 +499,7 @@ static void check(struct scene *scene, uint32_t frame)
 static void run_frame(struct scene *scene, uint32_t frame)
 {
     const struct app *app = scene->app;
-    const struct rectangle area = {3 + frame % 5, MARGIN + 1 + frame % 3, 17, 13},
+    const struct rectangle area = {7 + frame % 5, MARGIN + 1 + frame % 3, 17, 13},
                            inner = {area.x + 2, area.y + 3, 9, 6}, loaded = {area.x + 1, area.y + 1, 15, 2};
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
