@@ -4,14 +4,18 @@
  * all of it. What a recorder pays here should follow the pages written, not the bytes mapped.
  */
 #include "common/bench.h"
+#include "common/floor.h"
 
 static uint32_t size_mib = 256, used_mib, writes = 64;
 static bool check;
 
-static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes, uint64_t *seed)
+static uint64_t random_state = 88172645463325252u;
+
+/* Nanoseconds; *out_bytes: how much was stored. */
+static uint64_t store_some(uint8_t *mapped, VkDeviceSize bytes, uint64_t *out_bytes)
 {
     static uint64_t data[1024 / 8];
-    uint64_t spent = 0, sum = 0;
+    uint64_t spent = 0, sum = 0, *seed = &random_state;
     for (uint32_t i = 0; i < writes; i++) {
         VkDeviceSize size = 64 + bench_random_below(seed, (1024 - 64) / 8 + 1) * 8;
         VkDeviceSize offset = bench_random_below(seed, (bytes - size) / 8) * 8;
@@ -21,8 +25,20 @@ static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes,
         spent += bench_now() - start;
         sum += size;
     }
-    bench_sample(bench, "write", spent);
-    bench_add(bench, "written_bytes", sum);
+    *out_bytes = sum;
+    return spent;
+}
+
+static void write_some(struct bench *bench, uint8_t *mapped, VkDeviceSize bytes)
+{
+    uint64_t stored;
+    bench_sample(bench, "write", store_some(mapped, bytes, &stored));
+    bench_add(bench, "written_bytes", stored);
+}
+
+static uint64_t store_again(void *context, uint8_t *memory, size_t bytes)
+{
+    return store_some(memory, bytes, context);
 }
 
 /* What the device sees in the end is what the host wrote; a recording with --verify has a check to make then. */
@@ -56,7 +72,7 @@ int main(int argc, char **argv)
     struct bench_reader reader;
     struct bench bench = {.app = &app};
     VkDeviceSize used;
-    uint64_t seed = 88172645463325252u;
+    uint64_t ignored;
 
     app_init(&app, argc, argv, &program);
     app_device_create(&app, NULL);
@@ -69,10 +85,11 @@ int main(int argc, char **argv)
     bench_reader_create(&app, &reader, buffer.buffer, buffer.size);
     while (bench.frame < bench_frames(&bench)) {
         bench_frame_begin(&bench);
-        write_some(&bench, buffer.mapped, used, &seed);
+        write_some(&bench, buffer.mapped, used);
         bench_submit_wait(&bench, reader.commands, reader.fence);
         bench_frame_end(&bench);
     }
+    bench_kernel_floor(&bench, used, bench_frames(&bench), store_again, &ignored);
     bench_print(&bench);
     if (check)
         check_content(&app, &buffer);

@@ -109,6 +109,27 @@ THREAD_CPU = time_of("CPU time of the program's thread, a frame", "frame_thread_
 PROCESS_CPU = time_of("CPU time of the process, a frame", "frame_process_cpu", "mean_ns")
 
 
+# ---- what the kernel takes
+
+def floor_ns(run: Run) -> float | None:
+    """For finding a frame's stores with its best write watch: what they take longer, and one scan."""
+    if series(run, "floor_scan", "median_ns") is None:
+        return None
+    return (series(run, "floor_watched", "median_ns") - series(run, "floor_plain", "median_ns")
+            + series(run, "floor_scan", "median_ns"))
+
+
+def over_floor(sample: Sample) -> float | None:
+    floor = floor_ns(sample.run)
+    if not sample.base or floor is None:
+        return None
+    return (series(sample.run, "frame", "median_ns") - series(sample.base, "frame", "median_ns")) / floor
+
+
+FLOOR = [Figure("the kernel's write watch alone", "µs", lambda s: floor_ns(s.run) / 1e3 if not s.base and floor_ns(s.run) else None),
+         Figure("added to a frame / the kernel's write watch alone", "", over_floor)]
+
+
 # ---- stream
 
 def reference_ns(run: Run) -> float:
@@ -164,12 +185,12 @@ SUBMITS = [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submi
 def map_random(mib: int, frames: int) -> Workload:
     return Workload(f"map-random-{mib}", f"a persistent coherent map of {mib} MiB, 64 writes of 64 to 1024 bytes a frame, one submit",
                     ["map_random", "--size-mib", str(mib)], ["--size-mib", str(max(16, mib // 32))],
-                    [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=frames)
+                    [FRAME, SUBMIT, WRITE, *FLOOR, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=frames)
 
 
 MAP_SAME = Workload("map-same-2048", "the same writes as map-random-64 in a map of 2 GiB of which the program uses 64 MiB",
                     ["map_random", "--size-mib", "2048", "--used-mib", "64"], ["--size-mib", "64", "--used-mib", "16"],
-                    [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=200)
+                    [FRAME, SUBMIT, WRITE, *FLOOR, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=200)
 
 MEMORY_WORKLOADS = [
     map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40), MAP_SAME,
