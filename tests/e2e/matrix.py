@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces on other machines: each program is recorded once, and replayed on tests/layers/shape.c in several shapes.
+"""Traces on other machines: each program is recorded once, and replayed on tests/layers/shape in several shapes.
 
 The shape stands below the replayer only, next to the driver. Nothing may differ then, but where EXPECTED says why.
 """

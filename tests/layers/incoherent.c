@@ -15,16 +15,14 @@
  *
  * The tables are behind one mutex; drivers are called without it.
  */
+#include "tests/layers/chain.h"
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <vulkan/vk_layer.h>
 #include <vulkan/vulkan_core.h>
 
-#define EXPORT   __attribute__((visibility("default")))
 #define MIN_ATOM 256u
 
 struct types {
@@ -34,44 +32,10 @@ struct types {
     bool stripped[VK_MAX_MEMORY_TYPES];
 };
 
-struct instance {
-    struct instance *next;
-    void *key;
-    VkInstance handle;
-    PFN_vkGetInstanceProcAddr get;
-    PFN_vkDestroyInstance DestroyInstance;
-    PFN_vkGetPhysicalDeviceProperties GetPhysicalDeviceProperties;
-    PFN_vkGetPhysicalDeviceProperties2 GetPhysicalDeviceProperties2;
-    PFN_vkGetPhysicalDeviceMemoryProperties GetPhysicalDeviceMemoryProperties;
-    PFN_vkGetPhysicalDeviceMemoryProperties2 GetPhysicalDeviceMemoryProperties2;
-};
-
 struct device {
-    struct device *next;
-    void *key;
-    VkDevice handle;
+    struct chain_device chain;
     struct types types;
     VkDeviceSize atom;
-    PFN_vkGetDeviceProcAddr get;
-    PFN_vkDestroyDevice DestroyDevice;
-    PFN_vkAllocateMemory AllocateMemory;
-    PFN_vkFreeMemory FreeMemory;
-    PFN_vkMapMemory MapMemory;
-    PFN_vkUnmapMemory UnmapMemory;
-    PFN_vkFlushMappedMemoryRanges FlushMappedMemoryRanges;
-    PFN_vkInvalidateMappedMemoryRanges InvalidateMappedMemoryRanges;
-    PFN_vkGetBufferMemoryRequirements GetBufferMemoryRequirements;
-    PFN_vkGetImageMemoryRequirements GetImageMemoryRequirements;
-    PFN_vkGetBufferMemoryRequirements2 GetBufferMemoryRequirements2;
-    PFN_vkGetImageMemoryRequirements2 GetImageMemoryRequirements2;
-    PFN_vkGetDeviceBufferMemoryRequirements GetDeviceBufferMemoryRequirements;
-    PFN_vkGetDeviceImageMemoryRequirements GetDeviceImageMemoryRequirements;
-    PFN_vkGetMemoryFdPropertiesKHR GetMemoryFdPropertiesKHR;
-    PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT;
-#ifdef VK_KHR_map_memory2
-    PFN_vkMapMemory2KHR MapMemory2;
-    PFN_vkUnmapMemory2KHR UnmapMemory2;
-#endif
 };
 
 /* Memory with a copy. What differs between copy and clean was written by the host and not flushed. */
@@ -84,33 +48,11 @@ struct memory {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct instance *instances;
-static struct device *devices;
 static struct memory *memories;
-
-static void *key_of(const void *dispatchable)
-{
-    return *(void *const *)dispatchable;
-}
-
-static struct instance *instance_of(const void *dispatchable)
-{
-    struct instance *instance;
-    pthread_mutex_lock(&mutex);
-    for (instance = instances; instance && instance->key != key_of(dispatchable); instance = instance->next) {
-    }
-    pthread_mutex_unlock(&mutex);
-    return instance;
-}
 
 static struct device *device_of(const void *dispatchable)
 {
-    struct device *device;
-    pthread_mutex_lock(&mutex);
-    for (device = devices; device && device->key != key_of(dispatchable); device = device->next) {
-    }
-    pthread_mutex_unlock(&mutex);
-    return device;
+    return (struct device *)chain_device_of(dispatchable);
 }
 
 /* With the mutex held. NULL: memory that has no copy. */
@@ -193,27 +135,27 @@ static void raise_atom(VkPhysicalDeviceProperties *properties)
 
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties(VkPhysicalDevice gpu, VkPhysicalDeviceProperties *out)
 {
-    instance_of(gpu)->GetPhysicalDeviceProperties(gpu, out);
+    chain_instance_of(gpu)->next.GetPhysicalDeviceProperties(gpu, out);
     raise_atom(out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice gpu, VkPhysicalDeviceProperties2 *out)
 {
-    instance_of(gpu)->GetPhysicalDeviceProperties2(gpu, out);
+    chain_instance_of(gpu)->next.GetPhysicalDeviceProperties2(gpu, out);
     raise_atom(&out->properties);
 }
 
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceMemoryProperties(VkPhysicalDevice gpu,
                                                                     VkPhysicalDeviceMemoryProperties *out)
 {
-    instance_of(gpu)->GetPhysicalDeviceMemoryProperties(gpu, out);
+    chain_instance_of(gpu)->next.GetPhysicalDeviceMemoryProperties(gpu, out);
     show_types(out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceMemoryProperties2(VkPhysicalDevice gpu,
                                                                      VkPhysicalDeviceMemoryProperties2 *out)
 {
-    instance_of(gpu)->GetPhysicalDeviceMemoryProperties2(gpu, out);
+    chain_instance_of(gpu)->next.GetPhysicalDeviceMemoryProperties2(gpu, out);
     show_types(&out->memoryProperties);
 }
 
@@ -221,14 +163,14 @@ static VKAPI_ATTR void VKAPI_CALL GetBufferMemoryRequirements(VkDevice handle, V
                                                               VkMemoryRequirements *out)
 {
     struct device *device = device_of(handle);
-    device->GetBufferMemoryRequirements(handle, buffer, out);
+    device->chain.next.GetBufferMemoryRequirements(handle, buffer, out);
     out->memoryTypeBits = shown_mask(&device->types, out->memoryTypeBits, false);
 }
 
 static VKAPI_ATTR void VKAPI_CALL GetImageMemoryRequirements(VkDevice handle, VkImage image, VkMemoryRequirements *out)
 {
     struct device *device = device_of(handle);
-    device->GetImageMemoryRequirements(handle, image, out);
+    device->chain.next.GetImageMemoryRequirements(handle, image, out);
     out->memoryTypeBits = shown_mask(&device->types, out->memoryTypeBits, false);
 }
 
@@ -237,7 +179,7 @@ static VKAPI_ATTR void VKAPI_CALL GetImageMemoryRequirements(VkDevice handle, Vk
     {                                                                                                                  \
         struct device *device = device_of(handle);                                                                     \
         VkMemoryRequirements *requirements = &out->memoryRequirements;                                                 \
-        device->name(handle, info, out);                                                                               \
+        device->chain.next.name(handle, info, out);                                                                    \
         requirements->memoryTypeBits = shown_mask(&device->types, requirements->memoryTypeBits, false);                \
     }
 REQUIREMENTS_2(GetBufferMemoryRequirements2, VkBufferMemoryRequirementsInfo2)
@@ -249,7 +191,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetMemoryFdPropertiesKHR(VkDevice handle, 
                                                                int fd, VkMemoryFdPropertiesKHR *out)
 {
     struct device *device = device_of(handle);
-    VkResult result = device->GetMemoryFdPropertiesKHR(handle, type, fd, out);
+    VkResult result = device->chain.next.GetMemoryFdPropertiesKHR(handle, type, fd, out);
     if (result >= 0)
         out->memoryTypeBits = shown_mask(&device->types, out->memoryTypeBits, true);
     return result;
@@ -261,22 +203,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetMemoryHostPointerPropertiesEXT(VkDevice
                                                                         VkMemoryHostPointerPropertiesEXT *out)
 {
     struct device *device = device_of(handle);
-    VkResult result = device->GetMemoryHostPointerPropertiesEXT(handle, type, pointer, out);
+    VkResult result = device->chain.next.GetMemoryHostPointerPropertiesEXT(handle, type, pointer, out);
     if (result >= 0)
         out->memoryTypeBits = shown_mask(&device->types, out->memoryTypeBits, true);
     return result;
 }
 
 /* ---- memory ---- */
-
-static bool is_imported(const void *chain)
-{
-    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR ||
-            s->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT)
-            return true;
-    return false;
-}
 
 static uint8_t *new_pages(VkDeviceSize bytes)
 {
@@ -300,10 +233,11 @@ static bool add_memory(struct device *device, VkDeviceMemory handle, VkDeviceSiz
 
     if (!memory)
         return false;
-    *memory = (struct memory){.device = device->handle, .handle = handle, .bytes = bytes};
+    *memory = (struct memory){.device = device->chain.handle, .handle = handle, .bytes = bytes};
     memory->copy = new_pages(bytes);
     memory->clean = new_pages(bytes);
-    if (!memory->copy || !memory->clean || device->MapMemory(device->handle, handle, 0, VK_WHOLE_SIZE, 0, &real) < 0) {
+    if (!memory->copy || !memory->clean ||
+        device->chain.next.MapMemory(device->chain.handle, handle, 0, VK_WHOLE_SIZE, 0, &real) < 0) {
         release(memory);
         return false;
     }
@@ -327,11 +261,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice handle, const VkMe
     if (shown >= device->types.count)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     info.memoryTypeIndex = device->types.real[shown];
-    result = device->AllocateMemory(handle, &info, allocator, out);
-    if (result < 0 || !device->types.stripped[shown] || is_imported(info.pNext))
+    result = device->chain.next.AllocateMemory(handle, &info, allocator, out);
+    if (result < 0 || !device->types.stripped[shown] || chain_is_import(info.pNext))
         return result;
     if (!add_memory(device, *out, info.allocationSize)) {
-        device->FreeMemory(handle, *out, allocator);
+        device->chain.next.FreeMemory(handle, *out, allocator);
         *out = VK_NULL_HANDLE;
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
@@ -352,7 +286,7 @@ static VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice handle, VkDeviceMemory mem
     }
     pthread_mutex_unlock(&mutex);
     release(found);
-    device_of(handle)->FreeMemory(handle, memory_handle, allocator);
+    chain_device_of(handle)->next.FreeMemory(handle, memory_handle, allocator);
 }
 
 /* False: this memory has no copy. */
@@ -389,13 +323,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL MapMemory(VkDevice handle, VkDeviceMemory 
 {
     if (map_copy(handle, memory, offset, size, out))
         return VK_SUCCESS;
-    return device_of(handle)->MapMemory(handle, memory, offset, size, flags, out);
+    return chain_device_of(handle)->next.MapMemory(handle, memory, offset, size, flags, out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL UnmapMemory(VkDevice handle, VkDeviceMemory memory)
 {
     if (!unmap_copy(handle, memory))
-        device_of(handle)->UnmapMemory(handle, memory);
+        chain_device_of(handle)->next.UnmapMemory(handle, memory);
 }
 
 #ifdef VK_KHR_map_memory2
@@ -403,14 +337,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL MapMemory2(VkDevice handle, const VkMemory
 {
     if (map_copy(handle, info->memory, info->offset, info->size, out))
         return VK_SUCCESS;
-    return device_of(handle)->MapMemory2(handle, info, out);
+    return chain_device_of(handle)->next.CHAIN_MapMemory2(handle, info, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL UnmapMemory2(VkDevice handle, const VkMemoryUnmapInfoKHR *info)
 {
     if (unmap_copy(handle, info->memory))
         return VK_SUCCESS;
-    return device_of(handle)->UnmapMemory2(handle, info);
+    return chain_device_of(handle)->next.CHAIN_UnmapMemory2(handle, info);
 }
 #endif
 
@@ -435,7 +369,7 @@ static bool sync_range(const struct device *device, const VkMappedMemoryRange *r
 {
     struct memory *memory;
     pthread_mutex_lock(&mutex);
-    memory = find_memory(device->handle, range->memory);
+    memory = find_memory(device->chain.handle, range->memory);
     if (memory) {
         VkDeviceSize end = range->size == VK_WHOLE_SIZE ? memory->mapped_end : range->offset + range->size;
         if (end > memory->bytes)
@@ -454,7 +388,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL FlushMappedMemoryRanges(VkDevice handle, u
     VkResult result = VK_SUCCESS;
     for (uint32_t i = 0; i < count && result >= 0; i++)
         if (!sync_range(device, &ranges[i], write_back_atom))
-            result = device->FlushMappedMemoryRanges(handle, 1, &ranges[i]);
+            result = device->chain.next.FlushMappedMemoryRanges(handle, 1, &ranges[i]);
     return result;
 }
 
@@ -465,225 +399,53 @@ static VKAPI_ATTR VkResult VKAPI_CALL InvalidateMappedMemoryRanges(VkDevice hand
     VkResult result = VK_SUCCESS;
     for (uint32_t i = 0; i < count && result >= 0; i++)
         if (!sync_range(device, &ranges[i], read_atom))
-            result = device->InvalidateMappedMemoryRanges(handle, 1, &ranges[i]);
+            result = device->chain.next.InvalidateMappedMemoryRanges(handle, 1, &ranges[i]);
     return result;
 }
 
-/* ---- instance and device ---- */
+/* ---- the layer ---- */
 
-/* The loader's element of a creation chain that holds the next layer's functions. */
-#define CHAIN_ELEMENT(type, stype)                                                                                     \
-    static type *find_##type(const void *chain)                                                                        \
-    {                                                                                                                  \
-        for (type *s = (type *)(uintptr_t)chain; s; s = (type *)(uintptr_t)s->pNext)                                   \
-            if (s->sType == (stype) && s->function == VK_LAYER_LINK_INFO)                                              \
-                return s;                                                                                              \
-        return NULL;                                                                                                   \
-    }
-CHAIN_ELEMENT(VkLayerInstanceCreateInfo, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO)
-CHAIN_ELEMENT(VkLayerDeviceCreateInfo, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO)
-
-#define LOAD_INSTANCE(name) instance->name = (PFN_vk##name)instance->get(*out, "vk" #name)
-#define LOAD_INSTANCE_2(name)                                                                                          \
-    LOAD_INSTANCE(name);                                                                                               \
-    if (!instance->name)                                                                                               \
-    instance->name = (PFN_vk##name)instance->get(*out, "vk" #name "KHR")
-
-static VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo *create,
-                                                     const VkAllocationCallbacks *allocator, VkInstance *out)
+static void device_created(struct chain_device *chain)
 {
-    VkLayerInstanceCreateInfo *link = find_VkLayerInstanceCreateInfo(create->pNext);
-    struct instance *instance = calloc(1, sizeof *instance);
-    VkResult result = VK_ERROR_INITIALIZATION_FAILED;
-
-    if (link && instance) {
-        instance->get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-        link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-        result = ((PFN_vkCreateInstance)instance->get(NULL, "vkCreateInstance"))(create, allocator, out);
-    }
-    if (result < 0) {
-        free(instance);
-        return result;
-    }
-    instance->handle = *out;
-    instance->key = key_of(*out);
-    LOAD_INSTANCE(DestroyInstance);
-    LOAD_INSTANCE(GetPhysicalDeviceProperties);
-    LOAD_INSTANCE(GetPhysicalDeviceMemoryProperties);
-    LOAD_INSTANCE_2(GetPhysicalDeviceProperties2);
-    LOAD_INSTANCE_2(GetPhysicalDeviceMemoryProperties2);
-    pthread_mutex_lock(&mutex);
-    instance->next = instances;
-    instances = instance;
-    pthread_mutex_unlock(&mutex);
-    return result;
-}
-
-static VKAPI_ATTR void VKAPI_CALL DestroyInstance(VkInstance handle, const VkAllocationCallbacks *allocator)
-{
-    struct instance **link, *instance;
-    if (!handle)
-        return;
-    pthread_mutex_lock(&mutex);
-    for (link = &instances; (*link)->handle != handle; link = &(*link)->next) {
-    }
-    instance = *link;
-    *link = instance->next;
-    pthread_mutex_unlock(&mutex);
-    instance->DestroyInstance(handle, allocator);
-    free(instance);
-}
-
-#define LOAD(name) device->name = (PFN_vk##name)device->get(*out, "vk" #name)
-#define LOAD_2(name)                                                                                                   \
-    LOAD(name);                                                                                                        \
-    if (!device->name)                                                                                                 \
-    device->name = (PFN_vk##name)device->get(*out, "vk" #name "KHR")
-
-static void load_device(struct device *device, const VkDevice *out)
-{
-    LOAD(DestroyDevice);
-    LOAD(AllocateMemory);
-    LOAD(FreeMemory);
-    LOAD(MapMemory);
-    LOAD(UnmapMemory);
-    LOAD(FlushMappedMemoryRanges);
-    LOAD(InvalidateMappedMemoryRanges);
-    LOAD(GetBufferMemoryRequirements);
-    LOAD(GetImageMemoryRequirements);
-    LOAD_2(GetBufferMemoryRequirements2);
-    LOAD_2(GetImageMemoryRequirements2);
-    LOAD_2(GetDeviceBufferMemoryRequirements);
-    LOAD_2(GetDeviceImageMemoryRequirements);
-    LOAD(GetMemoryFdPropertiesKHR);
-    LOAD(GetMemoryHostPointerPropertiesEXT);
-#ifdef VK_KHR_map_memory2
-    device->MapMemory2 = (PFN_vkMapMemory2KHR)device->get(*out, "vkMapMemory2");
-    if (!device->MapMemory2)
-        device->MapMemory2 = (PFN_vkMapMemory2KHR)device->get(*out, "vkMapMemory2KHR");
-    device->UnmapMemory2 = (PFN_vkUnmapMemory2KHR)device->get(*out, "vkUnmapMemory2");
-    if (!device->UnmapMemory2)
-        device->UnmapMemory2 = (PFN_vkUnmapMemory2KHR)device->get(*out, "vkUnmapMemory2KHR");
-#endif
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice gpu, const VkDeviceCreateInfo *create,
-                                                   const VkAllocationCallbacks *allocator, VkDevice *out)
-{
-    VkLayerDeviceCreateInfo *link = find_VkLayerDeviceCreateInfo(create->pNext);
-    struct instance *instance = instance_of(gpu);
-    struct device *device = calloc(1, sizeof *device);
+    struct device *device = (struct device *)chain;
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceProperties properties;
-    VkResult result = VK_ERROR_INITIALIZATION_FAILED;
 
-    if (link && device) {
-        PFN_vkGetInstanceProcAddr get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-        device->get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
-        link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-        result = ((PFN_vkCreateDevice)get(instance->handle, "vkCreateDevice"))(gpu, create, allocator, out);
-    }
-    if (result < 0) {
-        free(device);
-        return result;
-    }
-    device->handle = *out;
-    device->key = key_of(*out);
-    instance->GetPhysicalDeviceMemoryProperties(gpu, &memory);
+    chain->instance->next.GetPhysicalDeviceMemoryProperties(chain->gpu, &memory);
     make_types(&memory, &device->types);
-    GetPhysicalDeviceProperties(gpu, &properties);
+    GetPhysicalDeviceProperties(chain->gpu, &properties);
     device->atom = properties.limits.nonCoherentAtomSize;
-    load_device(device, out);
-    pthread_mutex_lock(&mutex);
-    device->next = devices;
-    devices = device;
-    pthread_mutex_unlock(&mutex);
-    return result;
 }
 
-static VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocator)
+static const struct chain_function *functions(size_t i)
 {
-    struct device **link, *device;
-    if (!handle)
-        return;
-    pthread_mutex_lock(&mutex);
-    for (link = &devices; (*link)->handle != handle; link = &(*link)->next) {
-    }
-    device = *link;
-    *link = device->next;
-    pthread_mutex_unlock(&mutex);
-    device->DestroyDevice(handle, allocator);
-    free(device);
-}
-
-/* ---- what the loader calls ---- */
-
-EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name);
-EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *name);
-
-#define OWN(name)                                                                                                      \
-    {                                                                                                                  \
-        "vk" #name, (PFN_vkVoidFunction)(name)                                                                         \
-    }
-#define OWN_2(name)                                                                                                    \
-    {"vk" #name, (PFN_vkVoidFunction)(name)},                                                                          \
-    {                                                                                                                  \
-        "vk" #name "KHR", (PFN_vkVoidFunction)(name)                                                                   \
-    }
-
-static PFN_vkVoidFunction find_own(const char *name)
-{
-    static const struct {
-        const char *name;
-        PFN_vkVoidFunction function;
-    } own[] = {
-        {"vkGetInstanceProcAddr", (PFN_vkVoidFunction)vkGetInstanceProcAddr},
-        {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)vkGetDeviceProcAddr},
-        OWN(CreateInstance),
-        OWN(DestroyInstance),
-        OWN(CreateDevice),
-        OWN(DestroyDevice),
-        OWN(GetPhysicalDeviceProperties),
-        OWN_2(GetPhysicalDeviceProperties2),
-        OWN(GetPhysicalDeviceMemoryProperties),
-        OWN_2(GetPhysicalDeviceMemoryProperties2),
-        OWN(GetBufferMemoryRequirements),
-        OWN(GetImageMemoryRequirements),
-        OWN_2(GetBufferMemoryRequirements2),
-        OWN_2(GetImageMemoryRequirements2),
-        OWN_2(GetDeviceBufferMemoryRequirements),
-        OWN_2(GetDeviceImageMemoryRequirements),
-        OWN(GetMemoryFdPropertiesKHR),
-        OWN(GetMemoryHostPointerPropertiesEXT),
-        OWN(AllocateMemory),
-        OWN(FreeMemory),
-        OWN(MapMemory),
-        OWN(UnmapMemory),
+    static const struct chain_function own[] = {
+        CHAIN_OWN(GetPhysicalDeviceProperties),
+        CHAIN_OWN_2(GetPhysicalDeviceProperties2),
+        CHAIN_OWN(GetPhysicalDeviceMemoryProperties),
+        CHAIN_OWN_2(GetPhysicalDeviceMemoryProperties2),
+        CHAIN_OWN(GetBufferMemoryRequirements),
+        CHAIN_OWN(GetImageMemoryRequirements),
+        CHAIN_OWN_2(GetBufferMemoryRequirements2),
+        CHAIN_OWN_2(GetImageMemoryRequirements2),
+        CHAIN_OWN_2(GetDeviceBufferMemoryRequirements),
+        CHAIN_OWN_2(GetDeviceImageMemoryRequirements),
+        CHAIN_OWN(GetMemoryFdPropertiesKHR),
+        CHAIN_OWN(GetMemoryHostPointerPropertiesEXT),
+        CHAIN_OWN(AllocateMemory),
+        CHAIN_OWN(FreeMemory),
+        CHAIN_OWN(MapMemory),
+        CHAIN_OWN(UnmapMemory),
 #ifdef VK_KHR_map_memory2
-        OWN_2(MapMemory2),
-        OWN_2(UnmapMemory2),
+        CHAIN_OWN_2(MapMemory2),
+        CHAIN_OWN_2(UnmapMemory2),
 #endif
-        OWN(FlushMappedMemoryRanges),
-        OWN(InvalidateMappedMemoryRanges),
+        CHAIN_OWN(FlushMappedMemoryRanges),
+        CHAIN_OWN(InvalidateMappedMemoryRanges),
+        CHAIN_END,
     };
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (!strcmp(own[i].name, name))
-            return own[i].function;
-    return NULL;
+    return i == 0 ? own : NULL;
 }
 
-/* A function that the next layer has not (an extension's that is not enabled) is not here either. */
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name)
-{
-    PFN_vkVoidFunction own = find_own(name), next;
-    if (!instance)
-        return own;
-    next = instance_of(instance)->get(instance, name);
-    return own && next ? own : next;
-}
-
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *name)
-{
-    PFN_vkVoidFunction own = find_own(name), next = device_of(device)->get(device, name);
-    return own && next ? own : next;
-}
+const struct chain_layer chain_layer = {
+    .device_bytes = sizeof(struct device), .device_created = device_created, .functions = functions};

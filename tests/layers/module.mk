@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Vulkan layers that only tests use, each beside its manifest in $(BUILD)/tests/layers.
-LAYER_NAMES := $(patsubst tests/layers/%.c,%,$(wildcard tests/layers/*.c))
+# Vulkan layers that only tests use, each beside its manifest in $(BUILD)/tests/layers: a file or a folder of its name, and
+# what they share.
+LAYER_NAMES := $(patsubst tests/layers/VkLayer_%.json,%,$(wildcard tests/layers/VkLayer_*.json))
 TEST_LAYERS := $(LAYER_NAMES:%=$(BUILD)/tests/layers/libVkLayer_%.so) $(LAYER_NAMES:%=$(BUILD)/tests/layers/VkLayer_%.json)
-LAYER_OBJECTS := $(LAYER_NAMES:%=$(BUILD)/obj/tests/layers/%.o)
+LAYER_SHARED := $(BUILD)/obj/tests/layers/chain.o $(BUILD)/obj/gen/gen_dispatch.o
+layer_objects = $(call object,$(wildcard tests/layers/$(1).c tests/layers/$(1)/*.c))
+LAYER_OBJECTS := $(foreach name,$(LAYER_NAMES),$(call layer_objects,$(name)))
 
-$(BUILD)/tests/layers/libVkLayer_%.so: $(BUILD)/obj/tests/layers/%.o
+$(foreach name,$(LAYER_NAMES),$(eval $(BUILD)/tests/layers/libVkLayer_$(name).so: $(call layer_objects,$(name))))
+$(BUILD)/tests/layers/libVkLayer_%.so: $(LAYER_SHARED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
@@ -14,6 +18,6 @@ $(BUILD)/tests/layers/%.json: tests/layers/%.json
 	$(call say,COPY,$@)
 	$(Q)cp $< $@
 
-.SECONDARY: $(LAYER_OBJECTS)
+.SECONDARY: $(LAYER_SHARED)
 
--include $(LAYER_OBJECTS:.o=.d)
+-include $(LAYER_OBJECTS:.o=.d) $(BUILD)/obj/tests/layers/chain.d
