@@ -39,6 +39,7 @@ struct replay_options {
     struct lap_frames screenshots;
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
+    const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */
 };
 

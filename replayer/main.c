@@ -57,6 +57,8 @@ static int play(struct replay *r, const struct lap_log *log)
         code = say(log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
                         : status == LAP_ERROR_FORMAT    ? EXIT_NO_TRACE
                                                         : EXIT_FAILED);
+    if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
+        code = say(log, EXIT_FAILED);
     if (r->skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->skipped_structs);
@@ -94,6 +96,8 @@ static enum lap_status make_folders(const struct replay_options *options)
         status = lap_folder_make(options->screenshot_dir);
     if (status == LAP_OK && options->mismatch_dir)
         status = lap_folder_make(options->mismatch_dir);
+    if (status == LAP_OK && options->dump_dir)
+        status = lap_folder_make(options->dump_dir);
     return status;
 }
 

@@ -8,6 +8,7 @@
 enum id {
     OPTION_VERIFY,
     OPTION_MISMATCH_DIR,
+    OPTION_DUMP_CHECKS,
     OPTION_SCREENSHOT,
     OPTION_SCREENSHOT_DIR,
     OPTION_PRESENT,
@@ -29,6 +30,8 @@ static const struct {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
     [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
                              "with --verify: write the first image that differs as PNG; made if it is not there"},
+    [OPTION_DUMP_CHECKS] = {"--dump-checks", "DIR",
+                            "with --verify: write all that is compared: checks.bin and, what it is, checks.ndjson"},
     [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
     [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR",
                                "where screenshots go; made if it is not there (default: the current folder)"},
@@ -99,6 +102,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_MISMATCH_DIR:
         out->mismatch_dir = value;
+        break;
+    case OPTION_DUMP_CHECKS:
+        out->dump_dir = value;
         break;
     case OPTION_SCREENSHOT:
         status = lap_frames_parse(value, &out->screenshots);
@@ -187,6 +193,8 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
     }
     if (out->json && *out_action == REPLAY_ACTION_PLAY)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
+    if (out->dump_dir && !out->verify)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--dump-checks is for --verify");
     if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
     return LAP_OK;

@@ -8,6 +8,7 @@
 
 #include "codegen/support/pixels.h"
 #include "gen_replay.h"
+#include "replayer/dump.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
@@ -27,6 +28,7 @@ struct replay_check {
     struct replay_check_summary summary;
     struct expected *expected;
     size_t count, capacity;
+    struct replay_dump *dump; /* NULL without --dump-checks */
 };
 
 enum lap_status replay_check_create(struct replay *r)
@@ -34,11 +36,20 @@ enum lap_status replay_check_create(struct replay *r)
     if (!r->options.verify)
         return LAP_OK;
     r->check = calloc(1, sizeof *r->check);
-    return r->check ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    if (!r->check)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    return r->options.dump_dir ? replay_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+}
+
+enum lap_status replay_check_finish(struct replay *r)
+{
+    return r->check ? replay_dump_finish(&r->check->dump) : LAP_OK;
 }
 
 void replay_check_destroy(struct replay *r)
 {
+    if (r->check && r->check->dump && replay_dump_finish(&r->check->dump) != LAP_OK)
+        lap_log(r->log, LAP_LOG_ERROR, "%s", lap_error_message());
     if (r->check)
         free(r->check->expected);
     free(r->check);
@@ -129,7 +140,9 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
                                      VkFormat format, VkExtent2D extent, const void *pixels, size_t bytes)
 {
     struct expected *e = find_expected(r, swapchain_index, image_index);
+    enum lap_status status;
     uint64_t low, high;
+    bool same;
 
     if (!e)
         return LAP_OK;
@@ -140,8 +153,10 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     }
     r->check->summary.checks++;
     lap_pixels_hash(pixels, bytes, &low, &high);
-    if ((low == e->low && high == e->high) || !count_difference(r->check, frame))
-        return LAP_OK;
+    same = low == e->low && high == e->high;
+    status = replay_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes, same);
+    if (status != LAP_OK || same || !count_difference(r->check, frame))
+        return status;
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", %s (packet %" PRIu64 "): image %u of VkSwapchainKHR:%" PRIu64
             " (%u x %u) differs: hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
@@ -193,6 +208,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
     const void *data = NULL;
     enum lap_status status;
+    bool same;
 
     if (!r->check)
         return LAP_OK;
@@ -206,8 +222,10 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
         return status;
     r->check->summary.checks++;
     lap_pixels_hash(data, (size_t)args->size, &low, &high);
-    if ((low == args->hashLow && high == args->hashHigh) || !count_difference(r->check, r->packet.frame + 1))
-        return LAP_OK;
+    same = low == args->hashLow && high == args->hashHigh;
+    status = replay_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
+    if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
+        return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs in bytes %" PRIu64
             " to %" PRIu64 ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
@@ -236,6 +254,7 @@ enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device 
     unsigned char *scratch;
     enum lap_status status;
     uint64_t low, high;
+    bool same;
 
     if (!r->check)
         return LAP_OK;
@@ -256,8 +275,11 @@ enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device 
         return replay_no_scratch(r);
     r->check->summary.checks++;
     hash_rows(&rows, &wanted, scratch, &low, &high);
-    if ((low == args->hashLow && high == args->hashHigh) || !count_difference(r->check, r->packet.frame + 1))
-        return LAP_OK;
+    same = low == args->hashLow && high == args->hashHigh;
+    status = replay_dump_image(r, r->check->dump, rows.index, replay_image_of(r, args->image, NULL)->info.format,
+                               &wanted, scratch, same);
+    if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
+        return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
             " differs in level %u, layer %u, slice %u, rows %u to %u: hash %016" PRIx64 "%016" PRIx64

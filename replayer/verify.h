@@ -8,8 +8,10 @@
 
 #include "replayer/context.h"
 
-/* Sets r->check when r->options.verify asks for it. */
+/* Sets r->check when r->options.verify asks for it, and begins r->options.dump_dir. */
 enum lap_status replay_check_create(struct replay *r) LAP_MUST_CHECK;
+/* Nothing more will be checked: LAP_ERROR_IO when not all could be written that was to be (dump.h). */
+enum lap_status replay_check_finish(struct replay *r) LAP_MUST_CHECK;
 void replay_check_destroy(struct replay *r);
 
 struct replay_check_summary {

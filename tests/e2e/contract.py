@@ -307,7 +307,7 @@ def screenshots_of_frames_that_do_not_come(context: Context) -> None:
 def screenshots_without_a_place(context: Context) -> None:
     context.capture([app(context, "triangle"), "--offscreen"])
     (context.folder / "file").write_text("no folder")
-    for arguments in (["--screenshot", "1", "--screenshot-dir", "file/under"], ["--mismatch-dir", "file"]):
+    for arguments in (["--screenshot", "1", "--screenshot-dir", "file/under"], ["--mismatch-dir", "file"], ["--dump-checks", "file"]):
         done = context.replay("out.lapilli", *arguments, expect=2)
         check("the folder file can't be made: " in done.err, done.text)
         check("verify:" not in done.out, "it was played all the same")
@@ -383,6 +383,47 @@ def a_mismatch_in_a_linear_image_is_found(context: Context) -> None:
 @case
 def a_mismatch_in_an_attachment_is_found(context: Context) -> None:
     breaks(context, "attached", r"VkImage:\d+ differs in level 0, layer 0, slice 0, rows \d+ to \d+")
+
+
+def dumped(context: Context, folder: str) -> list[tuple[dict, bytes]]:
+    """What --dump-checks wrote: each check and its bytes, one after the other."""
+    everything, at, result = (context.folder / folder / "checks.bin").read_bytes(), 0, []
+    for number, line in enumerate((context.folder / folder / "checks.ndjson").read_text().splitlines(), 1):
+        entry = json.loads(line)
+        check((entry["check"], entry["offset"]) == (number, at), f"number {number} at {at}: {line}")
+        at += entry["bytes"]
+        result.append((entry, everything[entry["offset"]:at]))
+    check(at == len(everything), f"{len(everything)} bytes, of which {at} are named")
+    return result
+
+
+@case
+def dump_checks_writes_what_is_compared(context: Context) -> None:
+    context.run([app(context, "texels")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
+    count = check_verified(context.replay("out.lapilli", "--dump-checks", "deep/good"))
+    good = dumped(context, "deep/good")
+    check(len(good) == count and {entry["kind"] for entry, _ in good} == {"buffer", "image"}, f"{count} checks: {good[:3]}")
+    tickets = {line["ticket"]: line for line in context.print_lines() if line["name"].startswith("lapilliCheck")}
+    for entry, _ in good:
+        args = tickets[entry["packet"]]["args"]
+        check(entry["same"] and entry["object"] == args.get("buffer", args.get("image")), f"{entry} of {args}")
+        wanted = {"buffer": {"at": args.get("offset"), "bytes": args.get("size")},
+                  "image": {"row": args.get("row"), "rows": args.get("rowCount"), "bytes_in_row": args.get("bytesInRow")}}
+        check(wanted[entry["kind"]].items() <= entry.items(), f"{entry} of {args}")
+    context.run([str(context.build / "tests/bin/break-check"), "out.lapilli", "broken.lapilli"])
+    context.replay("broken.lapilli", "--dump-checks", "broken", expect=1)
+    broken = dumped(context, "broken")
+    check(any(not entry["same"] for entry, _ in broken), "all is the same")
+    for (entry, data), (_, before) in zip(broken, good):
+        check(entry["same"] == (data == before), f"{entry}: the bytes are {'the same' if data == before else 'others'}")
+    done = context.replay("out.lapilli", "--dump-checks", "/dev/full", expect=2)
+    check("verify:" not in done.out, "it was played all the same")
+    (context.folder / "full").mkdir()
+    (context.folder / "full/checks.bin").symlink_to("/dev/full")
+    done = context.replay("out.lapilli", "--dump-checks", "full", expect=1)
+    check("what was checked can't be written: " in done.err, done.text)
+    done = context.run([context.program("lapilli-replay"), "--dump-checks", "x", "out.lapilli"], expect=2)
+    check("--dump-checks is for --verify" in done.err, done.err)
 
 
 @case
