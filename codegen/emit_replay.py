@@ -130,7 +130,7 @@ def emit(model: Model) -> dict[str, str]:
         flags += ["GEN_REPLAY_LENIENT"] if lenient(p) else []
         owner = _owner_type(p)
         table = f"struct gen_{_level(model, p)}_dispatch"
-        function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if p.disposition.replay == "gen" else "0"
+        function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if p.disposition.replay == "gen" or p.disposition.driver else "0"
         c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}}},")
     c("};")
     _emit_destroy(model, c, plans)
@@ -201,6 +201,10 @@ def _emit_thunk(model: Model, c: Text, p: CommandPlan, families: _Families) -> N
             c(f"return replay_destroy_surface(r, owner, gen_u64_{gone.type}(a->{gone.name}));")
         c("}")
         return
+    if p.disposition.driver:
+        parent = "instance" if _level(model, p) == "instance" else "device"
+        c(f"if (__builtin_expect(!((struct replay_{parent} *)owner)->vk.{p.command.short}, 0))")
+        c(f"    return replay_missing(r, GEN_{p.name});")
     _emit_mapping(c, p, families, declare=True)
     _emit_checks(c, p, f"struct gen_args_{p.name} *a = args;")
     c(f"return replay_{p.command.short}(r, owner, args);")

@@ -35,6 +35,7 @@ class Disposition:
     destroys: bool = False  # its last handle parameter ends
     block: bool = False  # part of a block although its name does not begin with vkCmd
     touches: bool = True  # False: it names memory, but neither reads nor writes it
+    driver: bool = False  # its hand-written replay calls the driver's function of the same name, which must be there
     reason: str = ""
 
 
@@ -223,6 +224,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
             disposition.outputs = entry.get("outputs", disposition.outputs)
             disposition.block = entry.get("block", disposition.block)
             disposition.touches = entry.get("touches", disposition.touches)
+            disposition.driver = entry.get("driver", disposition.driver)
             disposition.partial = entry.get("partial", disposition.partial)
             disposition.hooks |= set(entry.get("hooks", []))
     for name, disposition in result.dispositions.items():

@@ -27,6 +27,7 @@ struct replay_swapchain;
 struct replay_check;
 struct replay_aliases; /* alias.h: which objects share memory */
 struct replay_report;  /* report.h: what a replay would do */
+struct replay_submits; /* submit.h: what waits for a later signal */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -71,6 +72,7 @@ struct replay_device {
     struct gen_device_dispatch vk;
     struct replay_planner *planner;      /* created with the device by replay_planner_create */
     struct replay_sparse_device *sparse; /* sparse.c; NULL until something is sparse */
+    struct replay_submits *submits;      /* submit.c; NULL until there is a timeline semaphore */
     struct replay_queue *queues;
     uint32_t queue_count;
     uint32_t family_map[REPLAY_MAX_FAMILIES]; /* [recorded]: the queue family here that stands for it */

@@ -10,6 +10,7 @@
 #include "replayer/player.h"
 #include "replayer/report.h"
 #include "replayer/resource.h"
+#include "replayer/submit.h"
 
 #define KINDS (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT)
 
@@ -366,6 +367,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
 
     if (dev->live && dev->vk.DeviceWaitIdle)
         (void)dev->vk.DeviceWaitIdle(dev->live);
+    replay_submits_end(dev);
     replay_destroy_left(r, dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)

@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/player.h"
 #include "replayer/screenshot.h"
+#include "replayer/submit.h"
 #include "replayer/swapchain.h"
 #include "replayer/verify.h"
 #include "replayer/window.h"
@@ -113,6 +114,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         return replay_absent(r, "pSwapchains");
     if (info->waitSemaphoreCount && !info->pWaitSemaphores)
         return replay_absent(r, "pWaitSemaphores");
+    status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
     r->frames++;
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)
         status = present_one(r, &present, info->pSwapchains[i], i, info->pImageIndices[i]);

@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/player.h"
 #include "replayer/sparse_internal.h"
+#include "replayer/submit.h"
 
 /* One batch of a vkQueueBindSparse under way. */
 struct binding {
@@ -308,5 +309,5 @@ enum lap_status replay_QueueBindSparse(struct replay *r, struct replay_device *d
             return status;
         replay_chain_drop(&infos[i].pNext, dropped, sizeof dropped / sizeof *dropped);
     }
-    return replay_result(r, dev->vk.QueueBindSparse(args->queue, args->bindInfoCount, infos, args->fence));
+    return replay_submit_binds(r, dev, args);
 }

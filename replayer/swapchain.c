@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
+#include "replayer/submit.h"
 #include "replayer/window.h"
 
 struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain)
@@ -333,7 +334,8 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         queue = dev->main_queue;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
-    return replay_result(r, dev->vk.QueueSubmit(queue->live, semaphore ? 1 : 0, semaphore ? &submit : NULL, fence));
+    status = replay_result(r, dev->vk.QueueSubmit(queue->live, semaphore ? 1 : 0, semaphore ? &submit : NULL, fence));
+    return status == LAP_OK && semaphore ? replay_submits_signal(r, dev, semaphore, 0) : status;
 }
 
 enum lap_status replay_AcquireNextImageKHR(struct replay *r, struct replay_device *dev,

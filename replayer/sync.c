@@ -8,6 +8,7 @@
 
 #include "gen_replay.h"
 #include "replayer/player.h"
+#include "replayer/submit.h"
 
 #define SLICE_NS 200000000u
 #define REST_NS  20000
@@ -25,6 +26,16 @@ static struct waiting begin_waiting(void)
     return (struct waiting){.begin_ms = now, .asked_ms = now};
 }
 
+/* The device has nothing under way: only what is held back can still end a wait. */
+static enum lap_status let_go(struct replay *r, struct replay_device *dev, struct waiting *waiting)
+{
+    bool any;
+    enum lap_status status = replay_submits_flush(r, dev, &any);
+
+    waiting->idle = !any;
+    return status == LAP_OK ? LAP_AGAIN : status;
+}
+
 /* After a look that found nothing. LAP_AGAIN: look again. LAP_OK: give it up, for the device has nothing under way; a
  * driver that does nothing may have told the program otherwise. An error when it takes too long. */
 static enum lap_status wait_more(struct replay *r, struct replay_device *dev, struct waiting *waiting)
@@ -38,7 +49,7 @@ static enum lap_status wait_more(struct replay *r, struct replay_device *dev, st
             waiting->asked_ms = now;
             waiting->idle = replay_device_finishes(dev, SLICE_NS);
         }
-        return LAP_AGAIN;
+        return waiting->idle ? let_go(r, dev, waiting) : LAP_AGAIN;
     }
     if (!r->gave_up_waiting)
         lap_log(r->log, LAP_LOG_WARNING,
@@ -161,11 +172,16 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
 
 enum lap_status replay_QueueWaitIdle(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueWaitIdle *args)
 {
-    return replay_result(r, dev->vk.QueueWaitIdle(args->queue));
+    enum lap_status status = replay_submits_flush_queue(r, dev, args->queue);
+
+    return status == LAP_OK ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
 }
 
 enum lap_status replay_DeviceWaitIdle(struct replay *r, struct replay_device *dev,
                                       struct gen_args_vkDeviceWaitIdle *args)
 {
-    return replay_result(r, dev->vk.DeviceWaitIdle(dev->live));
+    bool any;
+    enum lap_status status = replay_submits_flush(r, dev, &any);
+
+    return status == LAP_OK ? replay_result(r, dev->vk.DeviceWaitIdle(dev->live)) : status;
 }

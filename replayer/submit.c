@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/submit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/support/block.h"
+#include "gen_replay.h"
+#include "replayer/player.h"
+#include "replayer/resource.h"
+#include "replayer/schedule.h"
+
+struct queue {
+    struct replay_recorded_queue recorded; /* first */
+    uint64_t index;                        /* in the trace: several may have one live handle */
+    struct queue *next;
+};
+
+struct replay_submits {
+    struct replay *r;
+    struct replay_device *dev;
+    struct replay_schedule schedule;
+    struct queue *queues;
+    struct lap_arena arena; /* what is looked at again when it is given */
+};
+
+/* One call on a queue. What is held has taken the arena that its arguments were decoded into. */
+struct job {
+    struct replay_operation operation; /* first */
+    uint32_t command;                  /* enum gen_command */
+    struct lap_args *args;
+    bool held;
+    struct lap_packet packet;
+    struct lap_arena arena;
+};
+
+static struct job *job_of(const struct replay_operation *operation)
+{
+    return (struct job *)(uintptr_t)operation;
+}
+
+/* ---- to the driver ---- */
+
+static enum lap_status call(struct replay *r, const struct replay_device *dev, const struct job *job, uint32_t first,
+                            uint32_t count)
+{
+    bool last = first + count == job->operation.batch_count;
+
+    if (job->command == GEN_vkQueueSubmit) {
+        const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
+        return replay_result(
+            r, dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE));
+    }
+    if (job->command == GEN_vkQueueSubmit2) {
+        const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
+        return replay_result(
+            r, dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE));
+    }
+    const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
+    return replay_result(
+        r, dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, last ? args->fence : VK_NULL_HANDLE));
+}
+
+/* A program keeps what it submitted alive, a trace may say anything: all handles are looked up again. */
+static enum lap_status check_alive(struct replay_submits *s, const struct job *job)
+{
+    struct lap_args args;
+    struct lap_dec dec;
+
+    lap_arena_reset(&s->arena);
+    lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &s->r->source);
+    gen_decode_table[job->command](&dec, args.bytes);
+    return dec.status;
+}
+
+static enum lap_status give(void *user, struct replay_operation *operation, uint32_t first, uint32_t count)
+{
+    struct replay_submits *s = user;
+    struct replay *r = s->r;
+    const struct job *job = job_of(operation);
+    struct lap_packet packet = r->packet;
+    uint32_t command = r->command;
+    enum lap_status status;
+
+    if (!job->held)
+        return call(r, s->dev, job, first, count);
+    r->packet = job->packet; /* messages name the packet that the work came with */
+    r->command = job->command;
+    status = check_alive(s, job);
+    if (status == LAP_OK)
+        status = call(r, s->dev, job, first, count);
+    if (status < 0)
+        status = replay_place(r, status);
+    r->packet = packet;
+    r->command = command;
+    return status;
+}
+
+/* The arguments lie in the replay's arena with all that they point to: the copy takes it away. */
+static enum lap_status keep(void *user, const struct replay_operation *operation, struct replay_operation **out_copy)
+{
+    struct replay *r = ((struct replay_submits *)user)->r;
+    struct job *copy = malloc(sizeof *copy);
+    uint8_t *body = lap_arena_alloc(&r->arena, r->packet.bytes, 1);
+    struct lap_args *args = lap_arena_alloc(&r->arena, sizeof *args, 16);
+
+    if (!copy || !body || !args) {
+        free(copy);
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for what is submitted");
+    }
+    *copy = *job_of(operation);
+    memcpy(args, copy->args, sizeof *args);
+    memcpy(body, r->packet.body, r->packet.bytes);
+    copy->args = args;
+    copy->packet = r->packet;
+    copy->packet.body = body;
+    copy->held = true;
+    copy->arena = r->arena;
+    lap_arena_init(&r->arena, copy->arena.limit_bytes);
+    *out_copy = &copy->operation;
+    return LAP_OK;
+}
+
+static void drop(void *user, struct replay_operation *operation)
+{
+    struct job *job = job_of(operation);
+
+    lap_arena_finish(&job->arena);
+    free(job);
+}
+
+/* ---- what waits for what ---- */
+
+enum lap_status replay_submits_begin(struct replay *r, struct replay_device *dev)
+{
+    struct replay_submits *s;
+
+    if (dev->submits)
+        return LAP_OK;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    s->r = r;
+    s->dev = dev;
+    s->schedule = (struct replay_schedule){.user = s, .give = give, .keep = keep, .drop = drop};
+    lap_arena_init(&s->arena, r->arena.limit_bytes);
+    dev->submits = s;
+    return LAP_OK;
+}
+
+void replay_submits_end(struct replay_device *dev)
+{
+    struct replay_submits *s = dev->submits;
+
+    if (!s)
+        return;
+    replay_schedule_finish(&s->schedule);
+    while (s->queues) {
+        struct queue *queue = s->queues;
+        s->queues = queue->next;
+        free(queue);
+    }
+    lap_arena_finish(&s->arena);
+    free(s);
+    dev->submits = NULL;
+}
+
+/* NULL when there is no memory. */
+static struct queue *queue_of(struct replay_submits *s, VkQueue live)
+{
+    uint64_t index = replay_object_index(s->r, GEN_HANDLE_VkQueue, gen_u64_VkQueue(live)); /* the one that was named */
+    struct queue *queue = s->queues;
+
+    while (queue && queue->index != index)
+        queue = queue->next;
+    if (queue)
+        return queue;
+    queue = calloc(1, sizeof *queue);
+    if (!queue)
+        return NULL;
+    queue->index = index;
+    queue->next = s->queues;
+    s->queues = queue;
+    replay_schedule_queue(&s->schedule, &queue->recorded);
+    return queue;
+}
+
+/* What is known of a live semaphore, made when it is first asked for; NULL: there is none such, or no memory. */
+static struct replay_semaphore *semaphore_of(struct replay *r, VkSemaphore live)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(live));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSemaphore, index);
+
+    if (object && !object->record)
+        object->record = calloc(1, sizeof(struct replay_semaphore));
+    return object ? object->record : NULL;
+}
+
+/* A call on its way into the schedule. */
+struct builder {
+    struct replay *r;
+    struct replay_batch *batches;
+    struct replay_point *points;
+    uint64_t capacity, count; /* of points */
+    bool failed;
+};
+
+static bool builder_init(struct builder *b, struct replay *r, uint32_t batches, uint64_t points)
+{
+    *b = (struct builder){.r = r, .capacity = points};
+    b->batches = batches ? replay_scratch(r, batches, sizeof *b->batches) : NULL;
+    b->points = points ? replay_scratch(r, points, sizeof *b->points) : NULL;
+    return (b->batches || !batches) && (b->points || !points);
+}
+
+static void add_point(struct builder *b, VkSemaphore semaphore, uint64_t value)
+{
+    struct replay_point *point = &b->points[b->count++];
+
+    *point = (struct replay_point){semaphore_of(b->r, semaphore), value};
+    b->failed = b->failed || !point->semaphore;
+}
+
+static void add_old_points(struct builder *b, uint32_t count, const VkSemaphore *semaphores, const uint64_t *values,
+                           uint32_t value_count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        add_point(b, semaphores[i], values && i < value_count ? values[i] : 0);
+}
+
+/* The shape that VkSubmitInfo and VkBindSparseInfo have in common. */
+struct old_batch {
+    const void *chain;
+    uint32_t wait_count, signal_count;
+    const VkSemaphore *waits, *signals;
+};
+
+static struct old_batch old_batch_of(const struct job *job, uint32_t number)
+{
+    if (job->command == GEN_vkQueueSubmit) {
+        const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
+        const VkSubmitInfo *info = &args->pSubmits[number];
+        return (struct old_batch){info->pNext, info->waitSemaphoreCount, info->signalSemaphoreCount,
+                                  info->pWaitSemaphores, info->pSignalSemaphores};
+    }
+    const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
+    const VkBindSparseInfo *info = &args->pBindInfo[number];
+    return (struct old_batch){info->pNext, info->waitSemaphoreCount, info->signalSemaphoreCount, info->pWaitSemaphores,
+                              info->pSignalSemaphores};
+}
+
+static enum lap_status build_old(struct builder *b, struct replay *r, const struct job *job, uint32_t count)
+{
+    uint64_t points = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct old_batch batch = old_batch_of(job, i);
+        if ((batch.wait_count && !batch.waits) || (batch.signal_count && !batch.signals))
+            return replay_absent(r, batch.wait_count && !batch.waits ? "pWaitSemaphores" : "pSignalSemaphores");
+        points += (uint64_t)batch.wait_count + batch.signal_count;
+    }
+    if (!builder_init(b, r, count, points))
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < count; i++) {
+        struct old_batch batch = old_batch_of(job, i);
+        const VkTimelineSemaphoreSubmitInfo *values =
+            replay_chain_find(batch.chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        b->batches[i] = (struct replay_batch){batch.wait_count, batch.signal_count};
+        add_old_points(b, batch.wait_count, batch.waits, values ? values->pWaitSemaphoreValues : NULL,
+                       values ? values->waitSemaphoreValueCount : 0);
+        add_old_points(b, batch.signal_count, batch.signals, values ? values->pSignalSemaphoreValues : NULL,
+                       values ? values->signalSemaphoreValueCount : 0);
+    }
+    return LAP_OK;
+}
+
+static enum lap_status build_new(struct builder *b, struct replay *r, const VkSubmitInfo2 *infos, uint32_t count)
+{
+    uint64_t points = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t waits = infos[i].waitSemaphoreInfoCount, signals = infos[i].signalSemaphoreInfoCount;
+        if ((waits && !infos[i].pWaitSemaphoreInfos) || (signals && !infos[i].pSignalSemaphoreInfos))
+            return replay_absent(r, waits && !infos[i].pWaitSemaphoreInfos ? "pWaitSemaphoreInfos"
+                                                                           : "pSignalSemaphoreInfos");
+        points += (uint64_t)waits + signals;
+    }
+    if (!builder_init(b, r, count, points))
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < count; i++) {
+        b->batches[i] = (struct replay_batch){infos[i].waitSemaphoreInfoCount, infos[i].signalSemaphoreInfoCount};
+        for (uint32_t j = 0; j < infos[i].waitSemaphoreInfoCount; j++)
+            add_point(b, infos[i].pWaitSemaphoreInfos[j].semaphore, infos[i].pWaitSemaphoreInfos[j].value);
+        for (uint32_t j = 0; j < infos[i].signalSemaphoreInfoCount; j++)
+            add_point(b, infos[i].pSignalSemaphoreInfos[j].semaphore, infos[i].pSignalSemaphoreInfos[j].value);
+    }
+    return LAP_OK;
+}
+
+/* ---- what the trace does ---- */
+
+static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQueue live, struct job *job)
+{
+    struct replay_submits *s = dev->submits;
+    uint32_t count = job->operation.batch_count;
+    struct builder b;
+    struct queue *queue;
+    enum lap_status status;
+
+    if (!s)
+        return call(r, dev, job, 0, count);
+    status = job->command == GEN_vkQueueSubmit2
+                 ? build_new(&b, r, ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits,
+                             count)
+                 : build_old(&b, r, job, count);
+    if (status != LAP_OK)
+        return status;
+    queue = queue_of(s, live);
+    if (!queue || b.failed)
+        return b.failed ? replay_fail(r, "a semaphore that is not alive, or no memory for it") : replay_no_scratch(r);
+    job->operation.batches = b.batches;
+    job->operation.points = b.points;
+    return replay_schedule_add(&s->schedule, &queue->recorded, &job->operation);
+}
+
+enum lap_status replay_QueueSubmit(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueSubmit *args)
+{
+    struct job job = {.operation.batch_count = args->submitCount, .command = GEN_vkQueueSubmit, .args = (void *)args};
+    return submit(r, dev, args->queue, &job);
+}
+
+enum lap_status replay_QueueSubmit2(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueSubmit2 *args)
+{
+    struct job job = {.operation.batch_count = args->submitCount, .command = GEN_vkQueueSubmit2, .args = (void *)args};
+    return submit(r, dev, args->queue, &job);
+}
+
+enum lap_status replay_submit_binds(struct replay *r, struct replay_device *dev,
+                                    struct gen_args_vkQueueBindSparse *args)
+{
+    struct job job = {
+        .operation.batch_count = args->bindInfoCount, .command = GEN_vkQueueBindSparse, .args = (void *)args};
+    return submit(r, dev, args->queue, &job);
+}
+
+enum lap_status replay_submits_signal(struct replay *r, struct replay_device *dev, VkSemaphore semaphore,
+                                      uint64_t value)
+{
+    struct replay_semaphore *known = dev->submits ? semaphore_of(r, semaphore) : NULL;
+
+    return known ? replay_schedule_signal(&dev->submits->schedule, known, value) : LAP_OK;
+}
+
+enum lap_status replay_submits_flush(struct replay *r, struct replay_device *dev, bool *out_any)
+{
+    *out_any = dev->submits && dev->submits->schedule.held;
+    if (!*out_any)
+        return LAP_OK;
+    lap_log(r->log, LAP_LOG_WARNING,
+            "packet %" PRIu64 ": work that waits for a signal which is still to come goes to the driver",
+            r->packet.ticket);
+    return replay_schedule_flush(&dev->submits->schedule);
+}
+
+enum lap_status replay_submits_flush_queue(struct replay *r, struct replay_device *dev, VkQueue live)
+{
+    bool any;
+
+    if (!dev->submits || !dev->submits->schedule.held)
+        return LAP_OK;
+    for (const struct queue *queue = dev->submits->queues; queue; queue = queue->next)
+        if (queue->recorded.first && queue->index == replay_object_index(r, GEN_HANDLE_VkQueue, gen_u64_VkQueue(live)))
+            return replay_submits_flush(r, dev, &any);
+    return LAP_OK;
+}
+
+enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev, uint32_t count,
+                                    const VkSemaphore *semaphores)
+{
+    bool missing = false, any;
+
+    for (uint32_t i = 0; dev->submits && i < count; i++) {
+        struct replay_semaphore *known = semaphore_of(r, semaphores[i]);
+        missing = (known && !replay_schedule_wait(known)) || missing;
+    }
+    return missing ? replay_submits_flush(r, dev, &any) : LAP_OK;
+}
+
+/* ---- semaphores ---- */
+
+enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkCreateSemaphore *args)
+{
+    const VkSemaphoreTypeCreateInfo *type =
+        replay_chain_find(args->pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+    VkSemaphore live = VK_NULL_HANDLE;
+    struct replay_semaphore *known;
+    enum lap_status status = replay_result(r, dev->vk.CreateSemaphore(dev->live, args->pCreateInfo, NULL, &live));
+
+    if (status == LAP_OK)
+        status = gen_keep_VkSemaphore(r, dev, args->pSemaphore, &live, 1);
+    if (status != LAP_OK || !*args->pSemaphore || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
+        return status;
+    status = replay_submits_begin(r, dev);
+    known = semaphore_of(r, live);
+    if (!known)
+        return replay_no_scratch(r);
+    *known = (struct replay_semaphore){.timeline = true, .given = type->initialValue};
+    return status;
+}
+
+enum lap_status replay_DestroySemaphore(struct replay *r, struct replay_device *dev,
+                                        struct gen_args_vkDestroySemaphore *args)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(args->semaphore));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSemaphore, index);
+    struct replay_semaphore *known = object ? object->record : NULL;
+    enum lap_status status = LAP_OK;
+    bool any;
+
+    if (known && dev->submits && replay_schedule_names(&dev->submits->schedule, known))
+        status = replay_submits_flush(r, dev, &any);
+    dev->vk.DestroySemaphore(dev->live, args->semaphore, NULL);
+    free(known);
+    replay_object_remove(r, GEN_HANDLE_VkSemaphore, index);
+    return status;
+}
+
+enum lap_status replay_SignalSemaphore(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkSignalSemaphore *args)
+{
+    enum lap_status status = replay_result(r, dev->vk.SignalSemaphore(dev->live, args->pSignalInfo));
+
+    return status == LAP_OK ? replay_submits_signal(r, dev, args->pSignalInfo->semaphore, args->pSignalInfo->value)
+                            : status;
+}
