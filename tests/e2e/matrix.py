@@ -92,6 +92,13 @@ def shape_is_there(context: Context) -> None:
     for split in ("", "split"):
         done = context.run(program.command, context.layer_env(SHAPE, LAPILLI_SHAPE=split))
         check(done.out.endswith("ok suballoc\n"), done.text[-2000:])
+    context.capture([str(context.build / "tests/apps/compute"), "--timeline"], "timeline.lapilli")
+    for word, name in (("features", "timelineSemaphore"), ("extensions", "VK_KHR_timeline_semaphore")):
+        done = context.replay("timeline.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=f"{word}={name}"), expect=5)
+        check(name in done.err, done.text[-2000:])
+    done = context.run([context.program("lapilli"), "check", "timeline.lapilli"],
+                       context.layer_env(SHAPE, LAPILLI_SHAPE="limits=maxPushConstantsSize:2"), expect=None)
+    check("maxPushConstantsSize" in done.out, done.text[-2000:])
     done = context.run([str(context.build / "tests/apps/places")], context.layer_env(SHAPE, LAPILLI_SHAPE="no-such-word"), expect=None)
     check('what is "no-such-word"?' in done.err, done.text[-2000:])
 

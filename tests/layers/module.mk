@@ -3,7 +3,7 @@
 # what they share.
 LAYER_NAMES := $(patsubst tests/layers/VkLayer_%.json,%,$(wildcard tests/layers/VkLayer_*.json))
 TEST_LAYERS := $(LAYER_NAMES:%=$(BUILD)/tests/layers/libVkLayer_%.so) $(LAYER_NAMES:%=$(BUILD)/tests/layers/VkLayer_%.json)
-LAYER_SHARED := $(BUILD)/obj/tests/layers/chain.o $(BUILD)/obj/gen/gen_dispatch.o
+LAYER_SHARED := $(BUILD)/obj/tests/layers/chain.o $(BUILD)/obj/gen/gen_dispatch.o $(BUILD)/obj/gen/gen_ids.o $(BUILD)/obj/gen/gen_reflect.o
 layer_objects = $(call object,$(wildcard tests/layers/$(1).c tests/layers/$(1)/*.c))
 LAYER_OBJECTS := $(foreach name,$(LAYER_NAMES),$(call layer_objects,$(name)))
 
@@ -11,7 +11,7 @@ $(foreach name,$(LAYER_NAMES),$(eval $(BUILD)/tests/layers/libVkLayer_$(name).so
 $(BUILD)/tests/layers/libVkLayer_%.so: $(LAYER_SHARED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) -Wl,--gc-sections $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
 
 $(BUILD)/tests/layers/%.json: tests/layers/%.json
 	@mkdir -p $(@D)

@@ -94,7 +94,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateCommandPool(VkDevice handle, const V
 }
 
 /* The families that are asked for as the driver has them: with `behind` the two shown ones are one. */
-static void change_device(struct shape_device *device, VkDeviceCreateInfo *info)
+static VkResult change_device(struct shape_device *device, VkDeviceCreateInfo *info)
 {
     VkDeviceQueueCreateInfo *queues = device->queues;
     uint32_t count = 0;
@@ -110,6 +110,7 @@ static void change_device(struct shape_device *device, VkDeviceCreateInfo *info)
     }
     info->queueCreateInfoCount = count;
     info->pQueueCreateInfos = queues;
+    return VK_SUCCESS;
 }
 
 static const struct chain_function functions[] = {

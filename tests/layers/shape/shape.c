@@ -6,7 +6,8 @@
  *
  *   memory.c      split, merged, one-visible, reverse, garbage, allocations=N
  *   resources.c   pad=BYTES, align=BYTES, dedicated
- *   limits.c      granularity=BYTES, offsets=BYTES
+ *   limits.c      granularity=BYTES, offsets=BYTES, limits=NAME:VALUE+NAME:VALUE
+ *   features.c    features=NAME+NAME, extensions=NAME+NAME
  *   formats.c     formats=F+F
  *   queues.c      families=one, families=behind
  *   windows.c     images=N
@@ -35,7 +36,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 const struct shape_topic *shape_topic(size_t i)
 {
     static const struct shape_topic *const topics[] = {
-        &shape_memory, &shape_resources, &shape_limits, &shape_formats, &shape_queues, &shape_windows,
+        &shape_memory, &shape_resources, &shape_limits, &shape_features, &shape_formats, &shape_queues, &shape_windows,
     };
     return i < sizeof topics / sizeof topics[0] ? topics[i] : NULL;
 }
@@ -121,9 +122,13 @@ static VkResult create_device(struct chain_device *device, PFN_vkCreateDevice cr
                               const VkAllocationCallbacks *allocator, VkDevice *out)
 {
     VkDeviceCreateInfo changed = *info;
-    for (size_t i = 0; shape_topic(i); i++)
-        if (shape_topic(i)->change_device)
-            shape_topic(i)->change_device((struct shape_device *)device, &changed);
+    for (size_t i = 0; shape_topic(i); i++) {
+        const struct shape_topic *topic = shape_topic(i);
+        VkResult result =
+            topic->change_device ? topic->change_device((struct shape_device *)device, &changed) : VK_SUCCESS;
+        if (result < 0)
+            return result;
+    }
     return create(device->gpu, &changed, allocator, out);
 }
 

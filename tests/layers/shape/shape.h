@@ -32,12 +32,16 @@ struct shape_topic {
     bool (*read_word)(const char *name, const char *value);
     /* NULL: changes none. */
     void (*show_limits)(VkPhysicalDeviceLimits *limits);
-    /* The device as it is made below; what `info` then points to lies in the device. NULL: changes nothing. */
-    void (*change_device)(struct shape_device *device, VkDeviceCreateInfo *info);
+    /*
+     * The device as it is made below; what `info` then points to lies in the device. An error: it is not made at all.
+     * NULL: changes nothing.
+     */
+    VkResult (*change_device)(struct shape_device *device, VkDeviceCreateInfo *info);
     void (*device_created)(struct shape_device *device);
     const struct chain_function *functions; /* up to CHAIN_END */
 };
-extern const struct shape_topic shape_memory, shape_resources, shape_limits, shape_formats, shape_queues, shape_windows;
+extern const struct shape_topic shape_memory, shape_resources, shape_limits, shape_features, shape_formats,
+    shape_queues, shape_windows;
 
 /* The topic number i, NULL behind the last. */
 const struct shape_topic *shape_topic(size_t i);
