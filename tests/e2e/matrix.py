@@ -93,8 +93,9 @@ def shape_is_there(context: Context) -> None:
         done = context.run(program.command, context.layer_env(SHAPE, LAPILLI_SHAPE=split))
         check(done.out.endswith("ok suballoc\n"), done.text[-2000:])
     context.capture([str(context.build / "tests/apps/compute"), "--timeline"], "timeline.lapilli")
-    for word, name in (("features", "timelineSemaphore"), ("extensions", "VK_KHR_timeline_semaphore")):
-        done = context.replay("timeline.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=f"{word}={name}"), expect=5)
+    context.capture([str(context.build / "tests/apps/modern")], "modern.lapilli")
+    for trace, word, name in (("timeline", "features", "timelineSemaphore"), ("modern", "extensions", "VK_KHR_push_descriptor")):
+        done = context.replay(f"{trace}.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=f"{word}={name}"), expect=5)
         check(name in done.err, done.text[-2000:])
     done = context.run([context.program("lapilli"), "check", "timeline.lapilli"],
                        context.layer_env(SHAPE, LAPILLI_SHAPE="limits=maxPushConstantsSize:2"), expect=None)
