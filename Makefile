@@ -59,12 +59,16 @@ GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml $(REGISTRY)
 # ---- objects
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
+# What only reads traces, or writes them anew, is not for the layer.
+READER := $(call object,$(wildcard trace/reader*.c trace/rewrite*.c) trace/cache.c trace/index.c trace/source.c trace/tail_recover.c \
+	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
 REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_replay.o
-TOOL_NAMES := lapilli lapilli-capture lapilli-info lapilli-print
+TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
-TRACE_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
+LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
+TRACE_LIBS := $(LAYER_LIBS) -lzstd
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb -ldl
 # The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
 UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
@@ -96,11 +100,11 @@ $(BUILD)/obj/%.o: %.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(LIBRARY): $(COMMON) $(MEMTRACK) $(LAYER) layer/exports.map
+$(LIBRARY): $(filter-out $(READER),$(COMMON)) $(MEMTRACK) $(LAYER) layer/exports.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit -Wl,-z,relro -Wl,-z,now \
-		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(TRACE_LIBS)
+		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(LAYER_LIBS)
 
 $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)
 	@mkdir -p $(@D)

@@ -97,8 +97,14 @@ static bool set_backing(struct layer_options *options, const char *text)
 
 static bool set_compression(struct layer_options *options, const char *text)
 {
-    options->codec = strcmp(text, "none") == 0 ? LAP_CODEC_NONE : LAP_CODEC_LZ4;
-    return strcmp(text, "none") == 0 || strcmp(text, "lz4") == 0;
+    static const struct {
+        const char *name;
+        const struct lap_packer *packer;
+    } ways[] = {{"lz4", &lap_packer_lz4}, {"lz4hc", &lap_packer_lz4hc}, {"none", NULL}};
+    for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(text, ways[i].name) == 0)
+            return options->packer = ways[i].packer, true;
+    return false;
 }
 
 static bool set_queue(struct layer_options *options, const char *text)
@@ -124,7 +130,7 @@ static bool set_screenshots(struct layer_options *options, const char *text)
 static const struct option table[] = {
     {"LAPILLI_FILE", "file", "%e.lapilli", "path of the trace: %p pid, %e program, %t time, %n number", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
-    {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4 or none", set_compression},
+    {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4, lz4hc or none", set_compression},
     {"LAPILLI_QUEUE", "queue", "256", "0 or 16 to 65536 MiB", set_queue},
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
@@ -162,7 +168,7 @@ void layer_options_resolve(struct layer_options *options, bool named, const stru
 {
     memset(options, 0, sizeof *options);
     options->log_level = LAP_LOG_WARNING;
-    options->codec = LAP_CODEC_LZ4;
+    options->packer = &lap_packer_lz4;
     if (getauxval(AT_SECURE))
         return; /* a setuid program: its caller must not make it write files */
     options->armed = asked_for(named);

@@ -30,8 +30,8 @@ struct layer_options {
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum layer_backing_option backing;
-    enum lap_chunk_codec codec;
-    size_t queue_bytes; /* as in lap_writer_options */
+    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    size_t queue_bytes;              /* as in lap_writer_options */
     enum lap_log_level log_level;
     struct lap_frames screenshots;
     char *screenshot_dir;

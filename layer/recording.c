@@ -170,7 +170,7 @@ static void open_file(void)
         .commands = {gen_command_names, GEN_COMMAND_COUNT},
         .structs = {gen_struct_names, GEN_STRUCT_COUNT},
         .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
-        .codec = layer.options.codec,
+        .packer = layer.options.packer,
         .queue_bytes = layer.options.queue_bytes,
         .log = &layer.log,
     };

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/chunk.h"
 
-#include <lz4.h>
 #include <string.h>
 
 #include "trace/bytes.h"
 #include "trace/hash.h"
 
-/* No LZ4 block of n bytes holds more than this many times n, plus what its first token can: a header that says
- * otherwise would only make us allocate. */
-#define LZ4_MAX_RATIO   255u
-#define LZ4_RATIO_SLACK 64u
+/* No LZ4 block of n bytes holds more than this many times n, plus what its first token can, and what another codec
+ * makes smaller is not stored so: a header that says otherwise would only make us allocate. */
+#define MAX_RATIO   255u
+#define RATIO_SLACK 64u
 
 _Static_assert(LAP_COUNTER_COUNT <= LAP_TOTALS_MAX_COUNTERS, "the totals have room for every counter");
 _Static_assert(LAP_TOTALS_BYTES == 8 + 8 * LAP_TOTALS_MAX_COUNTERS + 8, "layout of the totals");
@@ -80,14 +79,14 @@ enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], 
 
     if (out->kind < LAP_CHUNK_DICTIONARY || out->kind > LAP_CHUNK_END || in[6] || in[7])
         return lap_fail(LAP_ERROR_FORMAT, "a chunk of unknown kind (%u)", out->kind);
-    if (out->codec != LAP_CODEC_NONE && out->codec != LAP_CODEC_LZ4)
+    if (out->codec > LAP_CODEC_ZSTD)
         return lap_fail(LAP_ERROR_FORMAT, "a chunk packed with a codec that this program lacks (%u)", out->codec);
     if (out->raw_bytes > LAP_CHUNK_MAX_RAW)
         return lap_fail(LAP_ERROR_FORMAT, "a chunk of %u bytes, more than chunks may have", out->raw_bytes);
     bool sizes_agree = out->codec == LAP_CODEC_NONE
                            ? out->stored_bytes == out->raw_bytes
                            : out->stored_bytes < out->raw_bytes &&
-                                 out->raw_bytes <= (uint64_t)out->stored_bytes * LZ4_MAX_RATIO + LZ4_RATIO_SLACK;
+                                 out->raw_bytes <= (uint64_t)out->stored_bytes * MAX_RATIO + RATIO_SLACK;
     if (!sizes_agree)
         return lap_fail(LAP_ERROR_FORMAT, "a chunk whose sizes contradict each other (%u stored, %u unpacked)",
                         out->stored_bytes, out->raw_bytes);
@@ -96,25 +95,27 @@ enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], 
     return LAP_OK;
 }
 
-size_t lap_chunk_scratch_bytes(size_t raw_bytes)
+static size_t state_bytes(const struct lap_packer *packer)
 {
-    return (size_t)LZ4_sizeofState() + 16 + raw_bytes;
+    return packer ? (packer->state_bytes() + 15) & ~(size_t)15 : 0;
 }
 
-const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, enum lap_chunk_codec codec, const uint8_t *raw,
+size_t lap_chunk_scratch_bytes(const struct lap_packer *packer, size_t raw_bytes)
+{
+    return packer ? state_bytes(packer) + raw_bytes : 0;
+}
+
+const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_packer *packer, const uint8_t *raw,
                               size_t raw_bytes, uint8_t *scratch)
 {
     const uint8_t *stored = raw;
     header->codec = LAP_CODEC_NONE;
     header->raw_bytes = header->stored_bytes = (uint32_t)raw_bytes;
-    if (codec == LAP_CODEC_LZ4 && raw_bytes > 1) {
-        /* The state is not put on the stack: this runs on the threads of the recorded program. The output gets less
-         * room than the input has, so that what does not shrink is given up early. */
-        uint8_t *packed = scratch + (((size_t)LZ4_sizeofState() + 15) & ~(size_t)15);
-        int packed_bytes = LZ4_compress_fast_extState(scratch, (const char *)raw, (char *)packed, (int)raw_bytes,
-                                                      (int)raw_bytes - 1, 1);
-        if (packed_bytes > 0) {
-            header->codec = LAP_CODEC_LZ4;
+    if (packer && raw_bytes > 1) {
+        uint8_t *packed = scratch + state_bytes(packer);
+        size_t packed_bytes = packer->pack(packer, scratch, raw, raw_bytes, packed);
+        if (packed_bytes && (uint64_t)packed_bytes * MAX_RATIO + RATIO_SLACK >= raw_bytes) {
+            header->codec = (uint8_t)packer->codec;
             header->stored_bytes = (uint32_t)packed_bytes;
             stored = packed;
         }
@@ -127,22 +128,6 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
 {
     if (lap_hash64(stored, header->stored_bytes) != header->payload_hash)
         return lap_fail(LAP_ERROR_FORMAT, "the chunk's payload is damaged");
-    return LAP_OK;
-}
-
-enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const uint8_t *stored, uint8_t *raw)
-{
-    enum lap_status status = lap_chunk_check(header, stored);
-    if (status != LAP_OK)
-        return status;
-    if (header->codec == LAP_CODEC_NONE) {
-        if (header->raw_bytes)
-            memcpy(raw, stored, header->raw_bytes);
-        return LAP_OK;
-    }
-    if (LZ4_decompress_safe((const char *)stored, (char *)raw, (int)header->stored_bytes, (int)header->raw_bytes) !=
-        (int)header->raw_bytes)
-        return lap_fail(LAP_ERROR_FORMAT, "the chunk can't be unpacked");
     return LAP_OK;
 }
 

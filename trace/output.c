@@ -63,8 +63,9 @@ static void make_uuid(uint8_t uuid[16])
 /* For packing and for the headers, once and for all. */
 static bool allocate(struct lap_output *output)
 {
-    size_t scratch = lap_chunk_scratch_bytes(LAP_CHUNK_MAX_RAW);
-    size_t headers = LAP_INDEX_RECORDS * LAP_CHUNK_HEADER_BYTES, index_scratch = lap_chunk_scratch_bytes(headers);
+    size_t scratch = lap_chunk_scratch_bytes(output->options.packer, LAP_CHUNK_MAX_RAW);
+    size_t headers = LAP_INDEX_RECORDS * LAP_CHUNK_HEADER_BYTES;
+    size_t index_scratch = lap_chunk_scratch_bytes(output->options.packer, headers);
     size_t bytes[4] = {scratch, index_scratch, LAP_QUEUE_ROOM_BYTES, headers}, ends[4], end = 0;
     for (int i = 0; i < 4; i++)
         ends[i] = end = (end + bytes[i] + PAGE - 1) & ~(PAGE - 1);
@@ -182,7 +183,7 @@ static enum lap_status write_index(struct lap_output *output)
                                       .epoch = output->index_at,
                                       .frame = output->frames};
     const uint8_t *stored =
-        lap_chunk_pack(&header, output->options.codec, output->headers, raw_bytes, output->index_scratch);
+        lap_chunk_pack(&header, output->options.packer, output->headers, raw_bytes, output->index_scratch);
     enum lap_status status = write_chunk(output, &header, stored);
     if (status != LAP_OK)
         return status;
@@ -217,7 +218,7 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
         uint8_t payload[LAP_END_BYTES];
         struct lap_chunk_header header = {.kind = LAP_CHUNK_END, .frame = output->frames};
         lap_end_store(end, payload);
-        status = write_chunk(output, &header, lap_chunk_pack(&header, LAP_CODEC_NONE, payload, sizeof(payload), NULL));
+        status = write_chunk(output, &header, lap_chunk_pack(&header, NULL, payload, sizeof(payload), NULL));
     }
     if (status != LAP_OK) {
         cut(output->fd, bytes);
@@ -317,7 +318,7 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
     if (status != LAP_OK)
         return status;
     header->frame = output->frames;
-    payload = lap_chunk_pack(header, mark ? LAP_CODEC_NONE : output->options.codec, payload, bytes, output->scratch);
+    payload = lap_chunk_pack(header, mark ? NULL : output->options.packer, payload, bytes, output->scratch);
     status = append(output, header, payload);
     if (status != LAP_OK) {
         fail(output, status);

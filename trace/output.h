@@ -37,8 +37,8 @@
 _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "a part of the index fits a chunk");
 
 struct lap_output_options {
-    enum lap_chunk_codec codec;
-    size_t queue_bytes; /* 0: no queue and no helper thread */
+    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    size_t queue_bytes;              /* 0: no queue and no helper thread */
     /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
     void (*failed)(void *user, enum lap_status status);
     void *user;

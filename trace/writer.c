@@ -33,9 +33,6 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
                                   struct lap_writer **out_writer)
 {
     *out_writer = NULL;
-    if (options->codec != LAP_CODEC_LZ4 && options->codec != LAP_CODEC_NONE)
-        return lap_fail(LAP_ERROR_ARGUMENT, "a trace can't be recorded with codec %d", (int)options->codec);
-
     uint8_t *names = NULL;
     size_t names_bytes = 0;
     enum lap_status status = lap_dictionary_encode(options, &names, &names_bytes);
@@ -49,7 +46,7 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     }
     memset(writer, 0, sizeof(*writer));
     writer->log = options->log;
-    struct lap_output_options output_options = {.codec = options->codec, .failed = helper_failed, .user = writer};
+    struct lap_output_options output_options = {.packer = options->packer, .failed = helper_failed, .user = writer};
     output_options.queue_bytes = options->queue_bytes ? options->queue_bytes : DEFAULT_QUEUE_BYTES;
     if (options->queue_bytes == LAP_WRITER_NO_QUEUE)
         output_options.queue_bytes = 0;

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "trace/format.h"
+#include "trace/packer.h"
 #include "trace/wire.h"
 
 struct lap_writer;
@@ -36,9 +37,9 @@ struct lap_name_list {
 
 struct lap_writer_options {
     struct lap_name_list commands, structs, handle_types;
-    enum lap_chunk_codec codec; /* LAP_CODEC_LZ4 or LAP_CODEC_NONE */
-    size_t queue_bytes;         /* for what waits to be packed and written; 0: 256 MiB; LAP_WRITER_NO_QUEUE */
-    const struct lap_log *log;  /* outlives the writer; may be NULL */
+    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    size_t queue_bytes;              /* for what waits to be packed and written; 0: 256 MiB; LAP_WRITER_NO_QUEUE */
+    const struct lap_log *log;       /* outlives the writer; may be NULL */
 };
 
 /* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), beside it, for as long as it is recorded, PATH.tail,

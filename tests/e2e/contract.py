@@ -77,7 +77,7 @@ def missing_file(context: Context) -> None:
 def file_that_is_no_trace(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["compress", "-o", "new"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
 
@@ -85,12 +85,14 @@ def file_that_is_no_trace(context: Context) -> None:
 @case
 def usage(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
-                    ["capture"], ["capture", "--no-such-option", "--", "true"], ["capture", "--screenshot", "5-3", "--", "true"],
+                    ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
+                    ["compress", "-o", "g", "--codec", "rar", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
-    for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"], ["print", "--help"]):
+    for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
+                    ["print", "--help"], ["compress", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -113,6 +115,32 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
     done = context.replay("cut.lapilli", "--quiet", expect=4)
     check("verify: " in done.out.splitlines()[-1], done.text)
     one_sentence(done.err)
+
+
+@case
+def compressed_traces_are_the_same(context: Context) -> None:
+    """Recorded in every way, rewritten with every codec; what a cut file has is kept, and said to be cut."""
+    for way in ("lz4", "lz4hc", "none"):
+        context.capture([app(context, "triangle"), "--offscreen"], f"{way}.lapilli", env={"LAPILLI_COMPRESSION": way})
+        check_verified(context.replay(f"{way}.lapilli"))
+    compress = [context.program("lapilli"), "compress"]
+    for codec in ("zstd", "lz4hc", "lz4", "none"):
+        context.run([*compress, "--codec", codec, "-o", "new.lapilli", "none.lapilli"])
+        check_verified(context.replay("new.lapilli"))
+        check(context.print_lines("new.lapilli") == context.print_lines("none.lapilli"), f"{codec}: other calls")
+        (context.folder / "new.lapilli").unlink()
+    before = (context.folder / "lz4.lapilli").stat().st_size
+    done = context.run([*compress, "--in-place", "--json", "lz4.lapilli"])
+    sizes = json.loads(done.out)
+    check(sizes["bytes_before"] == before and sizes["bytes_after"] == (context.folder / "lz4.lapilli").stat().st_size < before, done.out)
+    check_verified(context.replay("lz4.lapilli"))
+    context.run([*compress, "-o", "none.lapilli", "lz4.lapilli"], expect=1)  # nothing is overwritten
+    check_verified(context.replay("none.lapilli"))
+    data = (context.folder / "none.lapilli").read_bytes()
+    (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 9 // 10])
+    done = context.run([*compress, "--in-place", "cut.lapilli"], expect=4)
+    check(context.info("cut.lapilli")["complete"] is False, "it passes for whole")
+    check(sorted(p.name for p in context.folder.glob("*.new")) == [], "something is left behind")
 
 
 @case

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-compress: writes a trace anew, smaller.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/calls.h"
+#include "tools/tool.h"
+#include "trace/reader.h"
+#include "trace/rewrite.h"
+#include "trace/tail.h"
+
+#define PROGRAM "lapilli-compress"
+
+static const char help[] =
+    "usage: lapilli compress [options] (-o NEW | --in-place) FILE\n"
+    "Writes a trace anew, with better compression than there is time for while a program is recorded. Then reads both\n"
+    "and compares them: the new one has the same calls, frames and contents, or it is removed.\n"
+    "\n"
+    "  -o, --output NEW   the new file; it must not exist\n"
+    "  --in-place         put the new one in the place of FILE\n"
+    "  --codec CODEC      zstd (the default), lz4hc, lz4 or none\n"
+    "  --level N          1 to 19 for zstd (12 by default), 3 to 12 for lz4hc (9)\n"
+    "  --json             say what was done as one JSON object\n"
+    "  --quiet            say nothing but errors\n"
+    "  --help             this text\n"
+    "\n"
+    "Exit status: 0; 1 the new file can't be written (FILE is as it was); 2 wrong usage; 3 no readable trace;\n"
+    "4 FILE is incomplete: what can be read of it is in the new file, which ends where FILE does and says why.\n";
+
+enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_JSON, OPTION_QUIET };
+
+struct job {
+    const char *from, *to;
+    char *own_to; /* of --in-place */
+    struct lap_packer packer;
+    bool packs, in_place, json, quiet;
+};
+
+/* ---- progress, on a terminal ---- */
+
+struct progress {
+    const char *what;
+    bool shown;
+    struct timespec last;
+};
+
+static void show_progress(void *user, uint64_t done, uint64_t all)
+{
+    struct progress *progress = user;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ms = (now.tv_sec - progress->last.tv_sec) * 1000 + (now.tv_nsec - progress->last.tv_nsec) / 1000000;
+    if (ms < 200 && done != all)
+        return;
+    progress->last = now;
+    progress->shown = true;
+    fprintf(stderr, "\r%s: %3.0f %%", progress->what, all ? 100.0 * (double)done / (double)all : 100.0);
+    fflush(stderr);
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- ---- */
+
+static bool set_codec(struct job *job, const char *name)
+{
+    static const struct {
+        const char *name;
+        const struct lap_packer *packer;
+    } codecs[] = {{"zstd", &lap_packer_zstd}, {"lz4hc", &lap_packer_lz4hc}, {"lz4", &lap_packer_lz4}, {"none", NULL}};
+    for (unsigned i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (strcmp(name, codecs[i].name) == 0) {
+            job->packs = codecs[i].packer != NULL;
+            if (job->packs)
+                job->packer = *codecs[i].packer;
+            return true;
+        }
+    fprintf(stderr, PROGRAM ": --codec is zstd, lz4hc, lz4 or none, not \"%s\"\n", name);
+    return false;
+}
+
+static bool set_level(struct job *job, const char *text)
+{
+    bool hc = job->packs && job->packer.state_bytes == lap_packer_lz4hc.state_bytes;
+    bool zstd = job->packs && job->packer.codec == LAP_CODEC_ZSTD;
+    int lowest = hc ? 3 : 1, highest = hc ? 12 : 19;
+    char *end;
+    long level = strtol(text, &end, 10);
+    if (!hc && !zstd) {
+        fprintf(stderr, PROGRAM ": this codec has no levels\n");
+        return false;
+    }
+    if (*end || end == text || level < lowest || level > highest) {
+        fprintf(stderr, PROGRAM ": --level is %d to %d, not \"%s\"\n", lowest, highest, text);
+        return false;
+    }
+    job->packer.level = (int)level;
+    return true;
+}
+
+static uint64_t bytes_of(const char *path)
+{
+    struct stat stat_of;
+    return stat(path, &stat_of) == 0 ? (uint64_t)stat_of.st_size : 0;
+}
+
+/* Only what is on the disk takes the place of what was there. */
+static bool replace(const struct job *job)
+{
+    char *tail = NULL;
+    struct stat old;
+    int fd = open(job->to, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0 && (stat(job->from, &old) != 0 || fchmod(fd, old.st_mode & 0777) == 0) &&
+                rename(job->to, job->from) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    /* What its tail file had is in the trace now. */
+    if (good && asprintf(&tail, "%s" LAP_TAIL_SUFFIX, job->from) >= 0) {
+        (void)unlink(tail);
+        free(tail);
+    }
+    if (!good)
+        fprintf(stderr, PROGRAM ": %s can't be replaced: %s\n", job->from, strerror(error));
+    return good;
+}
+
+static void say(const struct job *job, uint64_t before, uint64_t after)
+{
+    if (job->json)
+        printf("{\"bytes_before\": %" PRIu64 ", \"bytes_after\": %" PRIu64 "}\n", before, after);
+    else if (!job->quiet)
+        printf("%s: %" PRIu64 " bytes, now %" PRIu64 " (%.0f %%)\n", job->in_place ? job->from : job->to, before, after,
+               before ? 100.0 * (double)after / (double)before : 100.0);
+}
+
+static int work(const struct job *job, bool complete)
+{
+    struct progress progress = {.what = "compressing"};
+    bool shows = !job->quiet && isatty(STDERR_FILENO);
+    struct lap_rewrite_options options = {
+        .packer = job->packs ? &job->packer : NULL, .progress = shows ? show_progress : NULL, .user = &progress};
+    uint64_t before = bytes_of(job->from), after;
+    enum lap_status status = lap_rewrite(job->from, job->to, &options);
+    end_progress(&progress);
+    if (status == LAP_OK) {
+        progress = (struct progress){.what = "comparing"};
+        status = lap_rewrite_compare(job->from, job->to, &options);
+        end_progress(&progress);
+        if (status != LAP_OK)
+            (void)unlink(job->to);
+    }
+    if (status != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return status == LAP_ERROR_FORMAT ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
+    }
+    after = bytes_of(job->to);
+    if (job->in_place && !replace(job)) {
+        (void)unlink(job->to);
+        return LAP_TOOL_FAILED;
+    }
+    say(job, before, after);
+    return complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
+}
+
+/* Says what is wrong with the source before anything is written. */
+static int run(const struct job *job)
+{
+    struct lap_reader *reader;
+    enum lap_status status = lap_reader_open(job->from, NULL, &reader);
+    bool complete;
+    int code;
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, job->from, status);
+    complete = lap_reader_summary(reader)->complete;
+    if (!complete)
+        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", job->from, lap_reader_summary(reader)->stopped);
+    lap_reader_close(&reader);
+    code = work(job, complete);
+    return code;
+}
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli compress --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
+                                          {"in-place", no_argument, NULL, OPTION_IN_PLACE},
+                                          {"codec", required_argument, NULL, OPTION_CODEC},
+                                          {"level", required_argument, NULL, OPTION_LEVEL},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"quiet", no_argument, NULL, OPTION_QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct job job = {.packer = lap_packer_zstd, .packs = true};
+    const char *level = NULL;
+    int option, code;
+
+    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'o':
+            job.to = optarg;
+            break;
+        case OPTION_IN_PLACE:
+            job.in_place = true;
+            break;
+        case OPTION_CODEC:
+            if (!set_codec(&job, optarg))
+                return LAP_TOOL_USAGE;
+            break;
+        case OPTION_LEVEL:
+            level = optarg;
+            break;
+        case OPTION_JSON:
+            job.json = true;
+            break;
+        case OPTION_QUIET:
+            job.quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc)
+        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+    if (!job.to == !job.in_place)
+        return usage("either -o NEW or --in-place");
+    if (level && !set_level(&job, level))
+        return LAP_TOOL_USAGE;
+    job.from = argv[optind];
+    if (job.in_place) {
+        if (asprintf(&job.own_to, "%s.new", job.from) < 0)
+            return LAP_TOOL_FAILED;
+        job.to = job.own_to;
+    }
+    code = run(&job);
+    free(job.own_to);
+    return code;
+}

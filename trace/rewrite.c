@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/rewrite.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "trace/output.h"
+#include "trace/source.h"
+#include "trace/wire.h"
+
+#define CHUNK_BYTES    ((size_t)1 << 20) /* of what is put together */
+#define GATHERED_BYTES ((size_t)8 << 20) /* in all streams */
+#define GATHERED_MARKS 4096u
+
+_Static_assert(CHUNK_BYTES <= LAP_CHUNK_MAX_RAW, "what is put together is a chunk");
+
+/* Payloads of chunks of one kind and stream, as one. */
+struct gathered {
+    struct lap_chunk_header header; /* count 0: nothing is in it */
+    uint64_t thread_id;
+    uint64_t last_epoch; /* of the last packet */
+    uint8_t *data;
+    size_t bytes, capacity;
+};
+
+struct mark {
+    struct lap_chunk_header header;
+    struct lap_totals totals;
+};
+
+struct rewrite {
+    struct lap_source source;
+    struct lap_output output;
+    struct gathered blobs, *streams; /* [stream], of those that there are */
+    size_t stream_count;
+    struct lap_map numbers; /* struct gathered by stream + 1 */
+    size_t bytes;           /* in all */
+    struct mark marks[GATHERED_MARKS];
+    size_t mark_count;
+    struct lap_totals totals; /* of the last mark */
+    uint8_t *raw;
+};
+
+static enum lap_status no_memory(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+}
+
+/* ---- putting together ---- */
+
+static enum lap_status append(struct gathered *to, const void *data, size_t bytes)
+{
+    if (bytes > to->capacity - to->bytes) {
+        size_t capacity = to->bytes + bytes > 2 * to->capacity ? to->bytes + bytes : 2 * to->capacity;
+        uint8_t *larger = realloc(to->data, capacity);
+        if (!larger)
+            return no_memory();
+        to->data = larger;
+        to->capacity = capacity;
+    }
+    if (bytes)
+        memcpy(to->data + to->bytes, data, bytes);
+    to->bytes += bytes;
+    return LAP_OK;
+}
+
+static enum lap_status write_gathered(struct rewrite *w, struct gathered *from)
+{
+    struct iovec part = {from->data, from->bytes};
+    enum lap_status status = LAP_OK;
+    if (from->header.count)
+        status = lap_output_chunk(&w->output, &from->header, &part, 1);
+    w->bytes -= from->bytes;
+    from->bytes = 0;
+    from->header.count = 0;
+    return status;
+}
+
+/* A blob stands before the packets that name it, and these before the mark of their frame. */
+static enum lap_status write_all(struct rewrite *w)
+{
+    enum lap_status status = write_gathered(w, &w->blobs);
+    for (size_t i = 0; i < w->stream_count && status == LAP_OK; i++)
+        status = write_gathered(w, &w->streams[i]);
+    for (size_t i = 0; i < w->mark_count && status == LAP_OK; i++)
+        status = lap_output_frame(&w->output, &w->marks[i].header, &w->marks[i].totals);
+    w->mark_count = 0;
+    return status;
+}
+
+static enum lap_status add_blobs(struct rewrite *w, const struct lap_chunk_ref *chunk)
+{
+    const struct lap_chunk_header *header = &chunk->header;
+    struct gathered *blobs = &w->blobs;
+    /* Parts of a large one have a chunk each; so has, for a reader's sake, whatever is not small. */
+    bool alone = header->raw_bytes > CHUNK_BYTES / 4 || header->first == header->last;
+    enum lap_status status = LAP_OK;
+    if (header->count == 1 && header->raw_bytes >= LAP_BLOB_ENTRY_BYTES && header->raw_bytes <= CHUNK_BYTES / 4) {
+        struct lap_blob_entry entry;
+        status = lap_blob_entry_load(w->raw, header->raw_bytes, 0, &entry);
+        alone = status == LAP_OK && entry.part_bytes != entry.total_bytes;
+    }
+    if (status == LAP_OK &&
+        (alone || (blobs->header.count && (blobs->header.last + 1 != header->first ||
+                                           blobs->bytes + LAP_BLOB_ALIGN + header->raw_bytes > CHUNK_BYTES))))
+        status = write_gathered(w, blobs);
+    if (status != LAP_OK)
+        return status;
+    if (!blobs->header.count) {
+        blobs->header = *header;
+    } else {
+        static const uint8_t padding[LAP_BLOB_ALIGN];
+        size_t before = blobs->bytes;
+        status = append(blobs, padding, -blobs->bytes % LAP_BLOB_ALIGN);
+        w->bytes += blobs->bytes - before;
+        blobs->header.count += header->count;
+        blobs->header.last = header->last;
+    }
+    if (status == LAP_OK)
+        status = append(blobs, w->raw, header->raw_bytes);
+    w->bytes += header->raw_bytes;
+    return status == LAP_OK && alone ? write_gathered(w, blobs) : status;
+}
+
+/* What a chunk of packets begins with, and what the next one of its stream counts from. */
+struct packets {
+    uint64_t thread_id, last_epoch;
+    size_t first_at;   /* of the first packet, in the payload */
+    size_t steps_at;   /* of its ticket and epoch steps, both 0 */
+    size_t steps_stop; /* behind them */
+};
+
+static enum lap_status look_at_packets(const struct rewrite *w, const struct lap_chunk_ref *chunk, struct packets *out)
+{
+    struct lap_dec dec;
+    *out = (struct packets){.last_epoch = chunk->header.epoch};
+    lap_dec_init(&dec, w->raw, chunk->header.raw_bytes, NULL, NULL);
+    out->thread_id = lap_get_u64(&dec);
+    out->first_at = (size_t)(dec.p - dec.base);
+    for (uint32_t i = 0; i < chunk->header.count && dec.status == LAP_OK; i++) {
+        uint32_t bytes = lap_get_fixed32(&dec);
+        (void)lap_get_u64(&dec); /* the command */
+        if (i == 0)
+            out->steps_at = (size_t)(dec.p - dec.base);
+        uint64_t ticket = lap_get_u64(&dec), epoch = lap_get_u64(&dec);
+        if (i == 0)
+            out->steps_stop = (size_t)(dec.p - dec.base);
+        (void)lap_get_u64(&dec); /* flags */
+        out->last_epoch += epoch;
+        if (dec.status == LAP_OK && (bytes > (size_t)(dec.end - dec.p) || (i == 0 && (ticket || epoch))))
+            lap_dec_fail(&dec, "a packet that does not fit");
+        else if (dec.status == LAP_OK)
+            dec.p += bytes;
+    }
+    if (dec.status == LAP_OK && (dec.p != dec.end || chunk->header.count == 0))
+        lap_dec_fail(&dec, "a chunk that does not end with its packets");
+    return dec.status == LAP_OK ? LAP_OK : lap_fail_context(dec.status, "chunk at offset %" PRIu64, chunk->offset);
+}
+
+static struct gathered *stream_of(struct rewrite *w, uint32_t number)
+{
+    return lap_map_get(&w->numbers, (uint64_t)number + 1);
+}
+
+static size_t put_varint(uint8_t *at, uint64_t value)
+{
+    size_t bytes = 0;
+    for (; value > 0x7f; value >>= 7)
+        at[bytes++] = (uint8_t)(value | 0x80);
+    at[bytes++] = (uint8_t)value;
+    return bytes;
+}
+
+/* The first packet of a chunk counts from its chunk's header, and from now on from the packet before it. */
+static enum lap_status append_packets(struct gathered *stream, const struct rewrite *w,
+                                      const struct lap_chunk_ref *chunk, const struct packets *packets)
+{
+    uint8_t steps[2 * LAP_WIRE_MAX_VARINT];
+    size_t bytes = put_varint(steps, chunk->header.first - stream->header.last);
+    bytes += put_varint(steps + bytes, chunk->header.epoch - stream->last_epoch);
+    enum lap_status status = append(stream, w->raw + packets->first_at, packets->steps_at - packets->first_at);
+    if (status == LAP_OK)
+        status = append(stream, steps, bytes);
+    if (status == LAP_OK)
+        status = append(stream, w->raw + packets->steps_stop, chunk->header.raw_bytes - packets->steps_stop);
+    stream->header.count += chunk->header.count;
+    stream->header.last = chunk->header.last;
+    return status;
+}
+
+static enum lap_status add_packets(struct rewrite *w, const struct lap_chunk_ref *chunk)
+{
+    const struct lap_chunk_header *header = &chunk->header;
+    struct gathered *stream = stream_of(w, header->stream);
+    struct packets packets;
+    enum lap_status status = look_at_packets(w, chunk, &packets);
+    size_t before = stream->bytes;
+    if (status != LAP_OK)
+        return status;
+    if (stream->header.count &&
+        (stream->thread_id != packets.thread_id || header->first <= stream->header.last ||
+         header->epoch < stream->last_epoch || stream->bytes + header->raw_bytes > CHUNK_BYTES ||
+         stream->header.count > UINT32_MAX - header->count)) {
+        status = write_gathered(w, &w->blobs);
+        if (status == LAP_OK)
+            status = write_gathered(w, stream);
+        before = 0;
+    }
+    if (status != LAP_OK)
+        return status;
+    if (stream->header.count) {
+        status = append_packets(stream, w, chunk, &packets);
+    } else {
+        stream->header = *header;
+        stream->thread_id = packets.thread_id;
+        status = append(stream, w->raw, header->raw_bytes);
+    }
+    stream->last_epoch = packets.last_epoch;
+    w->bytes += stream->bytes - before;
+    return status;
+}
+
+static enum lap_status add_mark(struct rewrite *w, const struct lap_chunk_ref *chunk)
+{
+    struct mark *mark = &w->marks[w->mark_count];
+    enum lap_status status = lap_mark_load(w->raw, chunk->header.raw_bytes, &mark->totals);
+    if (status != LAP_OK)
+        return lap_fail_context(status, "chunk at offset %" PRIu64, chunk->offset);
+    mark->header = chunk->header;
+    w->totals = mark->totals;
+    return ++w->mark_count == GATHERED_MARKS ? write_all(w) : LAP_OK;
+}
+
+static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *chunk)
+{
+    struct lap_chunk_header header = chunk->header;
+    enum lap_status status = lap_source_load(&w->source, chunk, w->raw);
+    struct iovec part = {w->raw, header.raw_bytes};
+    if (status != LAP_OK)
+        return status;
+    switch (header.kind) {
+    case LAP_CHUNK_BLOBS:
+        status = add_blobs(w, chunk);
+        break;
+    case LAP_CHUNK_PACKETS:
+        status = add_packets(w, chunk);
+        break;
+    case LAP_CHUNK_FRAME:
+        status = add_mark(w, chunk);
+        break;
+    default:
+        status = lap_output_chunk(&w->output, &header, &part, 1);
+        break;
+    }
+    return status == LAP_OK && w->bytes >= GATHERED_BYTES ? write_all(w) : status;
+}
+
+/* ---- the whole ---- */
+
+static enum lap_status make_streams(struct rewrite *w)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->source.chunk_count; i++)
+        count += w->source.chunks[i].header.kind == LAP_CHUNK_PACKETS;
+    /* No more streams than chunks; each has memory only once something is in it. */
+    w->streams = calloc(count + 1, sizeof(*w->streams));
+    if (!w->streams)
+        return no_memory();
+    for (size_t i = 0; i < w->source.chunk_count; i++) {
+        const struct lap_chunk_header *header = &w->source.chunks[i].header;
+        if (header->kind != LAP_CHUNK_PACKETS || stream_of(w, header->stream))
+            continue;
+        if (lap_map_put(&w->numbers, (uint64_t)header->stream + 1, &w->streams[w->stream_count++], NULL) < 0)
+            return no_memory();
+    }
+    return LAP_OK;
+}
+
+static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *options)
+{
+    enum lap_status status = make_streams(w);
+    uint64_t done = 0, all = 0;
+    for (size_t i = 0; i < w->source.chunk_count; i++)
+        all += w->source.chunks[i].header.raw_bytes;
+    for (size_t i = 0; i < w->source.chunk_count && status == LAP_OK; i++) {
+        status = add_chunk(w, &w->source.chunks[i]);
+        done += w->source.chunks[i].header.raw_bytes;
+        if (options->progress)
+            options->progress(options->user, done, all);
+    }
+    if (status == LAP_OK)
+        status = write_all(w);
+    if (status != LAP_OK)
+        return status;
+    return w->source.has_end ? lap_output_finish(&w->output, &w->source.end.totals, w->source.end.reason)
+                             : lap_output_finish(&w->output, &w->totals, w->source.damage);
+}
+
+enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options)
+{
+    struct rewrite *w = calloc(1, sizeof(*w));
+    struct lap_output_options output_options = {.packer = options->packer};
+    enum lap_status status;
+    if (!w)
+        return no_memory();
+    lap_map_init(&w->numbers);
+    status = lap_source_open(&w->source, from);
+    if (status != LAP_OK)
+        goto out;
+    w->raw = malloc(LAP_CHUNK_MAX_RAW);
+    status = w->raw ? lap_output_create(&w->output, to, &output_options) : no_memory();
+    if (status == LAP_OK) {
+        status = run(w, options);
+        lap_output_release(&w->output);
+        if (status != LAP_OK)
+            (void)unlink(to);
+    }
+    lap_source_close(&w->source);
+    for (size_t i = 0; i < w->stream_count; i++)
+        free(w->streams[i].data);
+    free(w->blobs.data);
+    free(w->streams);
+    free(w->raw);
+out:
+    lap_map_finish(&w->numbers);
+    free(w);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rewrite: a trace anew, with other compression. What was recorded in small pieces (a chunk a frame and thread, so that
+ * a program may end at any moment) is put together: packets of one thread in chunks of up to a mebibyte, small blobs
+ * likewise, ahead of the marks of the frames that they belong to. Packets, blobs, frames and totals stay what they
+ * were.
+ */
+#ifndef LAP_TRACE_REWRITE_H
+#define LAP_TRACE_REWRITE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/packer.h"
+
+struct lap_rewrite_options {
+    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    /* Called now and then (may be NULL): how much of the source's chunks is done, of how many bytes. */
+    void (*progress)(void *user, uint64_t done, uint64_t all);
+    void *user;
+};
+
+/* Writes `to`, which must not exist; on failure it is removed. A source without an end (and what its tail file has, see
+ * docs/format.md) is written as far as it can be read, and ends with the reason why it ends there; frames that can't be
+ * read are left out as a reader leaves them out. LAP_ERROR_FORMAT: a chunk is damaged (nothing is written then, so
+ * nothing passes for whole); LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options) LAP_MUST_CHECK;
+
+/* Reads both from beginning to end: LAP_OK when they have the same packets, with the same blobs, in the same frames and
+ * order, and the same end; else LAP_ERROR_FORMAT with the first difference, or why one can't be read. progress counts
+ * packets. */
+enum lap_status lap_rewrite_compare(const char *from, const char *to,
+                                    const struct lap_rewrite_options *options) LAP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include <zstd.h>
+
+#include "trace/packer.h"
+
+/* The library keeps its own memory, for as long as the process lives. */
+static ZSTD_CCtx *context;
+
+static size_t no_state(void)
+{
+    return 0;
+}
+
+static size_t pack_zstd(const struct lap_packer *packer, void *state, const uint8_t *raw, size_t raw_bytes,
+                        uint8_t *out)
+{
+    if (!context)
+        context = ZSTD_createCCtx();
+    size_t packed = context ? ZSTD_compressCCtx(context, out, raw_bytes - 1, raw, raw_bytes, packer->level) : (size_t)0;
+    return ZSTD_isError(packed) ? 0 : packed;
+}
+
+const struct lap_packer lap_packer_zstd = {LAP_CODEC_ZSTD, 12, no_state, pack_zstd};
