@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MESSAGE_BYTES 512
+#define MESSAGE_BYTES 1536
 
 static _Thread_local char message[MESSAGE_BYTES];
 

@@ -31,7 +31,7 @@ enum lap_status {
 #define LAP_MUST_CHECK                        __attribute__((warn_unused_result))
 #define LAP_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
 
-/* Sets the calling thread's error sentence and returns `status`. The sentence is cut at 511 bytes. */
+/* Sets the calling thread's error sentence and returns `status`. The sentence is cut at 1535 bytes. */
 enum lap_status lap_fail(enum lap_status status, const char *format, ...) LAP_PRINTF(2, 3);
 
 /* Puts "prefix: " in front of the calling thread's sentence and returns `status`. */

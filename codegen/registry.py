@@ -114,6 +114,19 @@ class Extension:
     depends: str = ""  # other extensions and versions: + is and, a comma is or, both bind alike; "" for none
     commands: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
+    values: list[tuple[str, str]] = field(default_factory=list)  # enum, name of a value that it adds
+
+
+@dataclass
+class Enable:
+    """One of the things that let shaders declare a capability or an extension of SPIR-V."""
+
+    version: str = ""  # VK_VERSION_1_1
+    extension: str = ""
+    struct: str = ""  # with feature, or with property
+    features: list[str] = field(default_factory=list)
+    property: str = ""  # a member of struct
+    value: str = ""  # of which this value or bit must be there
 
 
 @dataclass
@@ -132,6 +145,8 @@ class Registry:
     features: dict[str, str]  # VK_VERSION_1_1 -> "1.1"
     aliases: dict[str, str]
     constants: dict[str, int]
+    capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these will do
+    spirv_extensions: dict[str, list[Enable]] = field(default_factory=dict)
 
     def resolve(self, name: str) -> str:
         """The defined name behind an alias."""
@@ -220,6 +235,7 @@ def load(path: str | Path) -> Registry:
     _read_commands(root, registry)
     _apply_requirements(root, registry, platforms)
     _resolve_members(registry)
+    _read_shader_needs(root, registry)
     return registry
 
 
@@ -329,6 +345,8 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
                     if extension:
                         extension.commands.append(name)
                 elif item.tag == "enum" and item.get("extends"):
+                    if extension:
+                        extension.values.append((item.get("extends"), name))
                     if item.get("alias"):
                         registry.aliases[name] = item.get("alias")
                         continue
@@ -405,3 +423,15 @@ def _resolve_members(registry: Registry) -> None:
     for handle in registry.handles.values():
         if handle.parent:
             handle.parent = registry.resolve(handle.parent.split(",")[0])
+
+
+def _read_shader_needs(root: ET.Element, registry: Registry) -> None:
+    def read(element: ET.Element) -> Enable:
+        get = element.get
+        return Enable(get("version") or "", get("extension") or "", registry.resolve(get("struct") or get("property") or ""),
+                      [f for f in (get("feature") or "").split(",") if f], get("member") or "", get("value") or "")
+
+    for path, table in (("spirvcapabilities/spirvcapability", registry.capabilities),
+                        ("spirvextensions/spirvextension", registry.spirv_extensions)):
+        for element in root.iterfind(path):
+            table[element.get("name")] = [read(e) for e in element.findall("enable")]

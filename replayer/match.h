@@ -8,6 +8,7 @@
 
 #include "replayer/alias.h"
 #include "replayer/context.h"
+#include "replayer/witness.h"
 
 /* What information packets say about a physical device of the recorded machine; the record of a VkPhysicalDevice
  * object. */
@@ -37,13 +38,14 @@ enum lap_status replay_list_gpus(void) LAP_MUST_CHECK;
 enum lap_status replay_match_device(struct replay *r, struct replay_instance *instance,
                                     const VkDeviceCreateInfo *recorded, VkDeviceCreateInfo *out) LAP_MUST_CHECK;
 
-/* Which commands and chained structures the trace's replayed packets name, but for what creates instances and devices.
- */
+/* Which commands and chained structures the trace's replayed packets name, but for what creates instances and devices;
+ * and which features and extensions are used in them. */
 struct replay_used {
     bool commands[GEN_COMMAND_COUNT], structs[GEN_STRUCT_COUNT];
+    struct replay_witnesses witnesses;
 };
-/* Reads the whole trace once, on a reader of its own. */
-enum lap_status replay_find_used(const char *file, struct replay_used *out) LAP_MUST_CHECK;
+/* Reads the trace once, up to last_frame (0: all), on a reader of its own. */
+enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out) LAP_MUST_CHECK;
 
 /* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
  * which leaves command buffers and large data unread, and is left out where the layer counted no aliases. What is

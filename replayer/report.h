@@ -46,8 +46,8 @@ struct replay_report {
     size_t count, capacity;
     char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* "" until a device was asked for */
     uint32_t api_version;
-    char refusal[512]; /* the sentence that a replay ends with; "" when it can be played */
-    bool failed;       /* out of memory */
+    char refusal[1536]; /* the sentence that a replay ends with; "" when it can be played */
+    bool failed;        /* out of memory */
 };
 
 /* Findings of one area, outcome and name are counted as one, with the first one's text. */

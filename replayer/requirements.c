@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recorded device needs of this GPU: extensions that the trace uses, and features that it switched on. */
+/* What a recorded device needs of this GPU: the extensions and features that the trace uses. Those that it only enabled
+ * are left out where the GPU lacks them. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,15 @@
 #include "replayer/player.h"
 #include "replayer/report.h"
 
+#define NAMES_BYTES 1200
+
+/* Names for one sentence: as many as there is room for. */
+struct names {
+    char text[NAMES_BYTES];
+    uint32_t count;
+    bool cut;
+};
+
 struct match {
     struct replay *r;
     struct replay_instance *instance;
@@ -18,25 +29,87 @@ struct match {
     const char **enabled; /* what is left of the recorded ones */
     uint32_t enabled_count;
     struct replay_used *used; /* NULL until something is missing */
-    char missing[384];        /* names, for the one sentence */
-    uint32_t missing_count;
+    enum lap_status status;   /* of looking for it */
+    struct names missing, idle, unseen;
 };
 
-static void miss(struct match *m, enum replay_area area, const char *what)
+static void add_name(struct names *names, const char *name)
 {
-    size_t length = strlen(m->missing);
-    bool force = m->r->options.force;
+    size_t length = strlen(names->text);
 
-    m->missing_count++;
+    names->count++;
+    if (names->cut)
+        return;
+    names->cut = length + strlen(name) + 8 >= sizeof names->text;
+    snprintf(names->text + length, sizeof names->text - length, "%s%s", length ? ", " : "", names->cut ? "..." : name);
+}
+
+/* The trace uses it; `evidence` may be NULL. */
+static void miss(struct match *m, enum replay_area area, const char *what, const struct replay_evidence *evidence)
+{
+    bool force = m->r->options.force;
+    char use[320] = "it was enabled";
+
+    if (evidence)
+        replay_evidence_text(evidence, use, sizeof use);
+    add_name(&m->missing, what);
     replay_report_add(m->r->report, area, force ? REPLAY_DROPPED : REPLAY_REFUSED, what,
-                      force ? "the trace needs it and the GPU does not have it; it is left out"
-                            : "the trace needs it and the GPU does not have it");
+                      force ? "the trace needs it (%s) and the GPU does not have it; it is left out"
+                            : "the trace needs it (%s) and the GPU does not have it",
+                      use);
     if (force && !m->r->report)
         lap_log(m->r->log, LAP_LOG_WARNING, "left out, since the GPU has no %s", what);
-    if (length + strlen(what) + 8 < sizeof m->missing)
-        snprintf(m->missing + length, sizeof m->missing - length, "%s%s", length ? ", " : "", what);
-    else if (length && strcmp(m->missing + length - 3, "...") != 0)
-        snprintf(m->missing + length, sizeof m->missing - length, ", ...");
+}
+
+/* What was enabled and not used is no loss. */
+static void drop_idle(struct match *m, enum replay_area area, const char *what)
+{
+    add_name(&m->idle, what);
+    replay_report_add(m->r->report, area, REPLAY_DROPPED, what,
+                      "the GPU does not have it; it was enabled, and nothing in the trace uses it");
+}
+
+static void drop_moot(struct match *m, enum replay_area area, const char *what, const char *why)
+{
+    add_name(&m->idle, what);
+    replay_report_add(m->r->report, area, REPLAY_DROPPED, what, "the GPU does not have it; a replay needs none (%s)",
+                      why);
+}
+
+static void drop_unseen(struct match *m, enum replay_area area, const char *what, const char *why)
+{
+    add_name(&m->unseen, what);
+    replay_report_add(m->r->report, area, REPLAY_DROPPED, what,
+                      "the GPU does not have it; whether the trace uses it can't be seen (%s), so what comes out may "
+                      "differ",
+                      why);
+}
+
+/* False when the trace can't be read again; m->status says why. */
+static bool look_for_uses(struct match *m)
+{
+    if (m->used || m->status != LAP_OK)
+        return m->status == LAP_OK;
+    m->used = calloc(1, sizeof *m->used);
+    m->status = m->used ? replay_find_used(m->r->options.file, m->r->options.last_frame, m->used)
+                        : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    return m->status == LAP_OK;
+}
+
+static void say_dropped(const struct match *m)
+{
+    const char *gpu = m->instance->properties.deviceName;
+
+    if (m->r->report)
+        return;
+    if (m->idle.count)
+        lap_log(m->r->log, LAP_LOG_INFO,
+                "%s lacks %" PRIu32 " features and extensions that the program enabled and never used: %s", gpu,
+                m->idle.count, m->idle.text);
+    if (m->unseen.count)
+        lap_log(m->r->log, LAP_LOG_WARNING,
+                "%s lacks %s: whether the trace uses that can't be seen; it is left out, and what comes out may differ",
+                gpu, m->unseen.text);
 }
 
 static bool gpu_has(const struct match *m, const char *name)
@@ -57,10 +130,8 @@ static bool is_enabled(const struct match *m, const char *name)
 
 static const struct gen_extension_info *extension_of(const char *name)
 {
-    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++)
-        if (strcmp(gen_extensions[i].name, name) == 0)
-            return &gen_extensions[i];
-    return NULL;
+    uint16_t number = replay_extension_number(name);
+    return number < GEN_EXTENSION_COUNT ? &gen_extensions[number] : NULL;
 }
 
 /* Whether this core version of the GPU provides what an extension once added: then its names have no suffix any more.
@@ -85,7 +156,7 @@ static bool is_core(const struct match *m, const struct gen_extension_info *exte
             return false;
         any = true;
     }
-    return any;
+    return any || (gen_promotions[extension - gen_extensions] && gpu >= gen_promotions[extension - gen_extensions]);
 }
 
 /* ---- features ---- */
@@ -109,64 +180,51 @@ static void compare_members(struct match *m, enum gen_struct id, void *requested
     }
 }
 
+static bool is_seen(const struct match *m, uint16_t number)
+{
+    const struct replay_evidence *evidence = m->used->witnesses.evidence;
+    uint16_t partner = gen_features[number].partner;
+    return evidence[number].witness && (!partner || evidence[partner - 1].witness);
+}
+
 static void feature_missing(struct match *m, const char *name, VkBool32 *requested)
 {
-    miss(m, REPLAY_AREA_FEATURE, name);
+    uint16_t number = replay_feature_number(name);
+    const struct gen_feature *feature = number < GEN_FEATURE_COUNT ? &gen_features[number] : NULL;
+
+    if (!look_for_uses(m))
+        return;
     *requested = VK_FALSE;
-}
-
-static void feature_on(struct match *m, const char *name, VkBool32 *requested)
-{
-    (void)name, (void)requested;
-    m->missing_count++;
-}
-
-static bool any_feature_on(struct match *m, enum gen_struct id, void *s)
-{
-    uint32_t before = m->missing_count;
-    bool any;
-
-    compare_members(m, id, s, NULL, feature_on);
-    any = m->missing_count != before;
-    m->missing_count = before;
-    return any;
+    if (!feature || !feature->known)
+        miss(m, REPLAY_AREA_FEATURE, name, NULL);
+    else if (is_seen(m, number))
+        miss(m, REPLAY_AREA_FEATURE, name, &m->used->witnesses.evidence[number]);
+    else if (feature->moot)
+        drop_moot(m, REPLAY_AREA_FEATURE, name, feature->moot);
+    else if (feature->unseen)
+        drop_unseen(m, REPLAY_AREA_FEATURE, name, feature->unseen);
+    else
+        drop_idle(m, REPLAY_AREA_FEATURE, name);
 }
 
 /* ---- extensions ---- */
 
-/* Structures of limits are only ever filled in by the driver; the registry calls them so. */
-static bool is_witness(uint16_t id)
+/* A feature that this build knows nothing of, switched on in a structure of the extension: it may be used. */
+static bool has_unknown_feature(const struct gen_extension_info *extension, const VkBaseOutStructure *chain)
 {
-    return !gen_struct_infos[id].features && !strstr(gen_struct_names[id], "Properties");
-}
-
-/* Whether the trace would miss the extension. What commands and structures of it are there tells; an extension that has
- * neither (new SPIR-V, say) is used when the program switched a feature of it on. */
-static bool is_used(struct match *m, const struct gen_extension_info *extension, const VkBaseOutStructure *chain)
-{
-    bool has_witness = false;
-
-    for (const uint16_t *c = extension->commands; c && *c; c++) {
-        if (gen_command_flags[*c] & LAP_PACKET_INFO)
-            continue;
-        has_witness = true;
-        if (m->used->commands[*c])
-            return true;
-    }
-    for (const uint16_t *s = extension->structs; s && *s; s++) {
-        if (!is_witness(*s))
-            continue;
-        has_witness = true;
-        if (m->used->structs[*s])
-            return true;
-    }
-    if (has_witness)
-        return false;
     for (const VkBaseOutStructure *s = chain; s; s = s->pNext)
-        for (const uint16_t *id = extension->structs; id && *id; id++)
-            if (gen_struct_of_type(s->sType) == *id && gen_struct_infos[*id].features &&
-                any_feature_on(m, (enum gen_struct) * id, (void *)(uintptr_t)s))
-                return true;
+        for (const uint16_t *id = extension->structs; id && *id; id++) {
+            const struct gen_struct_info *info = &gen_struct_infos[*id];
+            if (gen_struct_of_type(s->sType) != *id || !info->features)
+                continue;
+            for (uint16_t i = 0; i < info->member_count; i++) {
+                uint16_t number = replay_feature_number(info->members[i].name);
+                const void *at = (const char *)s + info->members[i].offset;
+                if (info->members[i].element == GEN_ELEMENT_BOOL && *(const VkBool32 *)at &&
+                    (number == GEN_FEATURE_COUNT || !gen_features[number].known))
+                    return true;
+            }
+        }
     return false;
 }
 
@@ -192,6 +250,7 @@ static bool is_dispensable(const char *name)
 static enum lap_status match_extension(struct match *m, const char *name, const VkBaseOutStructure *chain)
 {
     const struct gen_extension_info *extension = extension_of(name);
+    const struct replay_evidence *evidence;
 
     if (gpu_has(m, name)) {
         m->enabled[m->enabled_count++] = name;
@@ -204,21 +263,17 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
                                        : "the GPU has it as a part of its version of Vulkan");
         return LAP_OK;
     }
-    if (!m->used) {
-        m->used = calloc(1, sizeof *m->used);
-        if (!m->used)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        enum lap_status status = replay_find_used(m->r->options.file, m->used);
-        if (status != LAP_OK)
-            return status;
-    }
-    if (extension && is_used(m, extension, chain)) {
-        miss(m, REPLAY_AREA_EXTENSION, name);
+    if (!look_for_uses(m))
+        return m->status;
+    if (!extension) { /* nothing of it can be in the trace but for what this build would not know */
+        drop_unseen(m, REPLAY_AREA_EXTENSION, name, "this build does not know it");
         return LAP_OK;
     }
-    lap_log(m->r->log, LAP_LOG_INFO, "the GPU has no %s; nothing in the trace uses it", name);
-    replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
-                      "the GPU does not have it; it was enabled, and nothing in the trace uses it");
+    evidence = &m->used->witnesses.evidence[GEN_SUBJECT_EXTENSION + (extension - gen_extensions)];
+    if (evidence->witness || has_unknown_feature(extension, chain))
+        miss(m, REPLAY_AREA_EXTENSION, name, evidence);
+    else
+        drop_idle(m, REPLAY_AREA_EXTENSION, name);
     return LAP_OK;
 }
 
@@ -343,11 +398,14 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
         status = match_features(&m, core, chain);
     }
     free(m.used);
+    if (status == LAP_OK)
+        status = m.status;
     if (status != LAP_OK)
         return status;
-    if (m.missing_count && !r->options.force) {
+    say_dropped(&m);
+    if (m.missing.count && !r->options.force) {
         status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
-                          m.missing);
+                          m.missing.text);
         if (!r->report)
             return status;
         replay_report_refusal(r, status);

@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/match.h"
 #include "replayer/resource.h"
+#include "replayer/witness.h"
 
 struct scan {
     struct lap_reader *reader;
@@ -16,7 +17,8 @@ struct scan {
     struct lap_dec_source source;
     struct replay_used *used;
     struct replay_aliases *aliases;
-    bool *blocks; /* [blob]: read already; blobs are shared by command buffers that are the same */
+    uint64_t frame, ticket; /* of the packet */
+    bool *blocks;           /* [blob]: read already; blobs are shared by command buffers that are the same */
     uint64_t block_count;
 };
 
@@ -34,6 +36,12 @@ static uint32_t scan_struct(void *user, uint64_t number)
 
     scan->used->structs[id] = true;
     return id;
+}
+
+static void scan_command(struct scan *scan, uint32_t command, const void *args)
+{
+    scan->used->commands[command] = true;
+    replay_witness_look(&scan->used->witnesses, command, args, scan->frame, scan->ticket);
 }
 
 static enum lap_status scan_block(struct scan *scan, uint64_t id)
@@ -57,7 +65,7 @@ static enum lap_status scan_block(struct scan *scan, uint64_t id)
         lap_arena_reset(&scan->arena);
         status = lap_block_next(&block, &command, &args);
         if (status == LAP_OK)
-            scan->used->commands[command] = true;
+            scan_command(scan, command, args.bytes);
     } while (status == LAP_OK);
     return status == LAP_END ? LAP_OK : status;
 }
@@ -72,12 +80,14 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
         !gen_decode_table[command] || lap_block_has(command) || command == GEN_vkCreateInstance ||
         command == GEN_vkCreateDevice)
         return LAP_OK;
-    scan->used->commands[command] = true;
+    scan->frame = packet->frame;
+    scan->ticket = packet->ticket;
     lap_arena_reset(&scan->arena);
     lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
     gen_decode_table[command](&dec, args.bytes);
     if (dec.status != LAP_OK)
         return dec.status;
+    scan_command(scan, command, args.bytes);
     return command == GEN_lapilliBlock ? scan_block(scan, ((struct gen_args_lapilliBlock *)(void *)args.bytes)->block)
                                        : LAP_OK;
 }
@@ -100,7 +110,7 @@ static void scan_end(struct scan *scan)
     lap_reader_close(&scan->reader);
 }
 
-enum lap_status replay_find_used(const char *file, struct replay_used *out)
+enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out)
 {
     struct scan scan = {.used = out};
     struct lap_packet packet;
@@ -114,7 +124,8 @@ enum lap_status replay_find_used(const char *file, struct replay_used *out)
         if (!scan.blocks)
             status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
-    while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK)
+    while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK &&
+           !(last_frame && packet.frame >= last_frame))
         status = scan_packet(&scan, &packet);
     scan_end(&scan);
     return status == LAP_END ? LAP_OK : status;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "tools/text.h"
-#include "tools/walk.h"
 
 #define EXACT_INTEGER (UINT64_C(1) << 53) /* JSON readers keep numbers as doubles */
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "tools/text.h"
-#include "tools/walk.h"
 
 #define NAME_COLOUR "\033[1;36m"
 #define DIM_COLOUR  "\033[2m"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/walk.h"
+#include "codegen/support/walk.h"
 
 /* The name of an enum's value; NULL when the registry has none. type: index into gen_enums. */
 const char *lap_text_enum(uint32_t type, int64_t value);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
-#include "tools/walk.h"
 
 /* One walk through the parameters of a call. */
 struct look {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reflect: the shape of the generated reflection tables (gen_reflect.h): for every structure, union and command its
- * members, for every enum and flags type its values. tools/walk.h walks decoded data with them.
+ * members, for every enum and flags type its values. codegen/support/walk.h walks decoded data with them.
  */
 #ifndef LAP_CODEGEN_REFLECT_H
 #define LAP_CODEGEN_REFLECT_H

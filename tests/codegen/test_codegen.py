@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 import generate  # noqa: E402
 import make_manifest  # noqa: E402
 import model as model_module  # noqa: E402
+import needs as needs_module  # noqa: E402
 import overrides as overrides_module  # noqa: E402
 import registry as registry_module  # noqa: E402
 
@@ -268,6 +269,44 @@ class MachineRegistry(unittest.TestCase):
             raise unittest.SkipTest(f"there is no {cls.PATH}")
         registry = registry_module.load(cls.PATH)
         cls.machine = model_module.build(registry, overrides_module.load(CODEGEN / "overrides.toml", registry))
+
+    def needs(self, *changes: tuple[str, str]) -> needs_module.Needs:
+        text = (CODEGEN / "needs.toml").read_text(encoding="utf-8")
+        for old, new in changes:
+            text = replaced(text, old, new)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "needs.toml"
+            path.write_text(text, encoding="utf-8")
+            return needs_module.load(path, self.machine)
+
+    def test_every_feature_has_a_rule(self) -> None:
+        """Something shows its use, or it is said why nothing does, or why a replay needs none."""
+        needs = self.needs()
+        self.assertGreater(len(needs.features), 300)
+        self.assertEqual([f.name for f in needs.features if not f.known], [])
+        found = {f.name: f for f in needs.features}
+        self.assertIn(needs_module.Witness("member", "VkSamplerCreateInfo", "anisotropyEnable"), found["samplerAnisotropy"].witnesses)
+        self.assertIn(needs_module.Witness("capability", "Float64"), found["shaderFloat64"].witnesses)
+        self.assertIn(needs_module.Witness("command", "vkCmdSetPolygonModeEXT"), found["extendedDynamicState3PolygonMode"].witnesses)
+        self.assertIn(needs_module.Witness("command", "vkCmdSetViewportSwizzleNV"), found["extendedDynamicState3ViewportSwizzle"].witnesses)
+        self.assertIn(needs_module.Witness("command", "vkCmdDrawMultiEXT"), found["multiDraw"].witnesses)  # its extension's
+        self.assertEqual([w for w in found["robustBufferAccess"].witnesses], [])
+        self.assertTrue(found["robustBufferAccess"].unseen and found["privateData"].moot)
+
+    def test_a_feature_without_a_rule_is_noticed(self) -> None:
+        needs = self.needs(('names = ["alphaToOne"]', 'names = ["no*such"]\nlater = true'))
+        self.assertEqual([f.name for f in needs.features if not f.known], ["alphaToOne"])
+
+    def test_rules_that_name_nothing_are_refused(self) -> None:
+        for change, message in ((('names = ["alphaToOne"]', 'names = ["alphaToTwo"]'), "there is no feature alphaToTwo"),
+                                (('"VkSamplerCreateInfo.anisotropyEnable"', '"VkSamplerCreateInfo.anisotropy"'), "not in the registry"),
+                                (('"VkFormat: VK_FORMAT_BC*"', '"VkFormat: VK_FORMAT_CB*"'), "not in the registry"),
+                                (('"vkQueueBindSparse"', '"vkQueueBindDense"'), "not in the registry"),
+                                (('"VkFormat: VK_FORMAT_BC*"', '"VkFormat; VK_FORMAT_BC*"'), "what is"),
+                                (('names = ["largePoints"]', 'names = ["largePoints", "wideLines"]'), "two rules for wideLines"),
+                                (('\nTessellation = 3', ''), "there is no number for the capability Tessellation")):
+            with self.subTest(message), self.assertRaisesRegex(overrides_module.OverrideError, message):
+                self.needs(change)
 
     def test_every_command_is_there_once(self) -> None:
         names = [p.name for p in self.machine.commands]

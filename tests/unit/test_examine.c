@@ -18,6 +18,7 @@ struct program {
     VkPhysicalDeviceLimits limits; /* of the real one */
     VkQueueFlags family;           /* of the recorded machine's only family */
     VkPhysicalDeviceFeatures features;
+    VkImageCreateFlags image_flags;
     const char *extensions[2];
     struct replay_report report;
 };
@@ -64,6 +65,7 @@ static void put_image(struct program *p, uint32_t width)
 {
     VkImage image = gen_VkImage(sample_handle(&p->s, GEN_HANDLE_VkImage, 1));
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .flags = p->image_flags,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = VK_FORMAT_R8G8B8A8_UNORM,
                               .extent = {width, 4, 1},
@@ -167,6 +169,25 @@ UNIT_TEST(extensions_that_nothing_uses_are_dropped)
     finish(&p);
 }
 
+/* No image is sparse, and no GPU that is not asked for it need be able to. */
+UNIT_TEST(features_that_nothing_uses_are_dropped)
+{
+    struct program p;
+
+    if (!program_begin(&p))
+        SKIP("no Vulkan device here");
+    p.features.sparseResidency16Samples = VK_TRUE;
+    put_start(&p);
+    put_image(&p, 16);
+    end(&p);
+    examine(&p, false);
+    CHECK_STR(p.report.refusal, "");
+    if (find(&p, REPLAY_AREA_FEATURE, "sparseResidency16Samples"))
+        CHECK_FOUND(&p, REPLAY_AREA_FEATURE, "sparseResidency16Samples", REPLAY_DROPPED);
+    check_replay_agrees(&p);
+    finish(&p);
+}
+
 UNIT_TEST(features_that_are_lacking_are_refused)
 {
     struct program p;
@@ -174,6 +195,7 @@ UNIT_TEST(features_that_are_lacking_are_refused)
     if (!program_begin(&p))
         SKIP("no Vulkan device here");
     p.features.sparseResidency16Samples = VK_TRUE;
+    p.image_flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT;
     put_start(&p);
     put_image(&p, 1u << 30);
     end(&p);
@@ -184,6 +206,8 @@ UNIT_TEST(features_that_are_lacking_are_refused)
     }
     CHECK_FOUND(&p, REPLAY_AREA_FEATURE, "sparseResidency16Samples", REPLAY_REFUSED);
     CHECK(find(&p, REPLAY_AREA_FORMAT, "VK_FORMAT_R8G8B8A8_UNORM")); /* the report goes on */
+    CHECK(strstr(find(&p, REPLAY_AREA_FEATURE, "sparseResidency16Samples")->text,
+                 "(VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT, frame 1, packet ") != NULL);
     check_replay_agrees(&p);
     replay_report_finish(&p.report);
     examine(&p, true);
@@ -199,7 +223,9 @@ UNIT_TEST(families_that_are_lacking_are_refused)
         SKIP("no Vulkan device here");
     p.family = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
     p.features.sparseBinding = VK_TRUE;
+    p.image_flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
     put_start(&p);
+    put_image(&p, 16);
     end(&p);
     examine(&p, false);
     if (!find(&p, REPLAY_AREA_QUEUES, "0") || find(&p, REPLAY_AREA_QUEUES, "0")->outcome == REPLAY_MAPPED) {

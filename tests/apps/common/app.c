@@ -194,7 +194,7 @@ bool app_has_extension(const struct app *app, const char *name)
 
 void app_device_create(struct app *app, const struct app_device_request *request)
 {
-    const char *names[32];
+    const char *names[256];
     uint32_t name_count = 0;
     if (app->present)
         names[name_count++] = "VK_KHR_swapchain";

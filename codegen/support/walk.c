@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/walk.h"
+#include "codegen/support/walk.h"
 
 #include <string.h>
 

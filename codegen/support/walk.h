@@ -6,8 +6,8 @@
  * Walks only what the decoders made: counts and depth have been checked there, members that were not recorded are NULL.
  * Any thread.
  */
-#ifndef LAP_TOOLS_WALK_H
-#define LAP_TOOLS_WALK_H
+#ifndef LAP_CODEGEN_WALK_H
+#define LAP_CODEGEN_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""What shows that a trace uses a feature or an extension: the registry's word and needs.toml joined into one list of witnesses."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from model import Model
+from overrides import OverrideError
+
+OPERATORS = {"=": "EQUAL", ">": "ABOVE", "&": "BITS"}
+
+
+@dataclass(frozen=True)
+class Witness:
+    """kind: command | struct | member | value | capability | spirv | stores. owner: the command, structure or type."""
+
+    kind: str
+    owner: str
+    member: str = ""
+    operator: str = "SET"  # SET | EQUAL | ABOVE | BITS | DIFFER
+    value: int = 0
+
+
+@dataclass
+class Feature:
+    """All members of this name, whichever structure they are in: promoted ones are in several."""
+
+    name: str
+    structs: list[str] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+    unseen: str = ""  # why nothing tells
+    moot: str = ""  # why a replay needs none
+    partner: str = ""  # the feature without which it is not used
+    ruled: bool = False  # by needs.toml
+    brought: bool = False  # what the extension brought counts beside the rule
+
+    @property
+    def known(self) -> bool:
+        return bool(self.witnesses or self.unseen or self.moot)
+
+
+@dataclass
+class Needs:
+    features: list[Feature]  # by name
+    extensions: dict[str, list[Witness]]  # of device extensions, by name
+    capabilities: dict[str, int]  # numbers
+
+
+def _is_features(model: Model, name: str) -> bool:
+    struct = model.registry.structs[name]
+    return name == "VkPhysicalDeviceFeatures" or "VkDeviceCreateInfo" in struct.extends and any(m.type == "VkBool32" for m in struct.members)
+
+
+class _Reader:
+    def __init__(self, path: Path, model: Model, data: dict):
+        self.path, self.model, self.registry, self.data = path, model, model.registry, data
+        self.plans = {p.name: p for p in [*model.commands, *model.structs]}
+        self.ignored = {self.registry.resolve(n) for n in data["ignored"]["enums"]}
+        values: dict[str, int] = {}
+        for enum in self.registry.enums.values():
+            values.update(enum.values)
+        self.values = values
+
+    def fail(self, what: str) -> None:
+        raise OverrideError(f"{self.path}: {what}")
+
+    def value_of(self, name: str) -> int | None:
+        return self.values.get(self.registry.resolve(name))
+
+    # ---- rules of needs.toml ----
+
+    def enum_values(self, owner: str, patterns: list[str]) -> list[Witness] | None:
+        enum = self.registry.enums.get(self.registry.resolve(owner))
+        if enum is None:
+            return None
+        found: list[Witness] = []
+        for pattern in patterns:
+            names = [n for n, _ in enum.values if fnmatchcase(n, pattern)]
+            if not names and "*" not in pattern and "?" not in pattern and self.value_of(pattern) is not None:
+                names = [self.registry.resolve(pattern)]
+            if not names:
+                return None
+            found += [Witness("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", self.values[n]) for n in names]
+        return found
+
+    def member(self, owner: str, name: str, operator: str, operand: str) -> list[Witness] | None:
+        plan = self.plans.get(self.registry.resolve(owner))
+        if plan is None or not any(f.name == name for f in plan.fields):
+            return None
+        value = 0
+        if operand:
+            numbers = [int(part) if part.isdigit() else self.value_of(part) for part in operand.split("|")]
+            if None in numbers:
+                return None
+            for number in numbers:
+                value |= number
+        return [Witness("member", plan.name, name, operator, value)]
+
+    def witness(self, text: str) -> list[Witness] | None:
+        """None where the registry lacks what it names."""
+        if found := re.fullmatch(r"(\w+): (.+)", text):
+            if found.group(1) == "stores":
+                return [Witness("stores", found.group(2))]
+            return self.enum_values(found.group(1), found.group(2).split())
+        if found := re.fullmatch(r"OpCapability (\w+)", text):
+            return [Witness("capability", found.group(1))] if found.group(1) in self.data["capabilities"] else None
+        if found := re.fullmatch(r"(\w+)\.(\w+)(?: (=|>|&) (\S+)| (differ))?", text):
+            owner, name, operator, operand, differ = found.groups()
+            return self.member(owner, name, "DIFFER" if differ else OPERATORS.get(operator, "SET"), operand or "")
+        if re.fullmatch(r"\w+", text):
+            plan = self.plans.get(self.registry.resolve(text))
+            return [Witness("command" if text.startswith("vk") else "struct", plan.name)] if plan else None
+        self.fail(f"what is {text!r}?")
+        return None
+
+    def rule(self, entry: dict, features: dict[str, Feature]) -> None:
+        later = entry.get("later", False)
+        if len({"when", "unseen", "moot"} & set(entry)) != 1:
+            self.fail(f"{entry['names']}: one of `when`, `unseen` and `moot`")
+        if entry.get("with", "multiview") not in features:
+            self.fail(f"{entry['names']}: there is no feature {entry['with']}")
+        for pattern in entry["names"]:
+            names = [n for n in features if fnmatchcase(n, pattern) and not ("*" in pattern and features[n].ruled)]
+            if not names and not later:
+                self.fail(f"there is no feature {pattern}")
+            for name in names:
+                feature = features[name]
+                if feature.ruled:
+                    self.fail(f"two rules for {name}")
+                feature.ruled = True
+                feature.unseen, feature.moot = entry.get("unseen", ""), entry.get("moot", "")
+                feature.partner, feature.brought = entry.get("with", ""), entry.get("brought", False)
+                for text in entry.get("when", []):
+                    witnesses = self.witness(text.replace("{}", name.removeprefix(entry.get("prefix", ""))))
+                    if witnesses is None and not later:
+                        self.fail(f"{name}: {text!r} names something that is not in the registry")
+                    feature.witnesses += witnesses or []
+
+    # ---- the registry's word ----
+
+    def of_extension(self, name: str, features: dict[str, Feature]) -> list[Witness]:
+        extension = self.registry.extensions[name]
+        found = []
+        for command in map(self.registry.resolve, extension.commands):
+            plan = self.plans.get(command)
+            if plan and not plan.disposition.replay == "info":
+                found.append(Witness("command", command))
+        for struct in map(self.registry.resolve, extension.types):
+            plan = self.plans.get(struct)
+            if plan and plan.struct.extends and "Properties" not in struct and not _is_features(self.model, struct):
+                found.append(Witness("struct", struct))
+        for owner, value_name in extension.values:
+            enum = self.registry.enums.get(self.registry.resolve(owner))
+            value = self.value_of(value_name)
+            if enum and value is not None and enum.name not in self.ignored:
+                found.append(Witness("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", value))
+        return list(dict.fromkeys(found))
+
+
+def load(path: str | Path, model: Model) -> Needs:
+    path = Path(path)
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    reader, registry = _Reader(path, model, data), model.registry
+    features: dict[str, Feature] = {}
+    for plan in model.structs:
+        if _is_features(model, plan.name):
+            for m in plan.struct.members:
+                if m.type == "VkBool32":
+                    features.setdefault(m.name, Feature(m.name)).structs.append(plan.name)
+    extensions = {e.name: reader.of_extension(e.name, features) for e in registry.extensions.values() if e.kind == "device"}
+    for entry in data["feature"]:
+        reader.rule(entry, features)
+
+    def declared(kind: str, owner: str, enables: list) -> None:
+        for enable in enables:
+            for name in enable.features:
+                if name in features and not features[name].unseen and not features[name].moot:
+                    features[name].witnesses.append(Witness(kind, owner))
+            if enable.extension in extensions:
+                extensions[enable.extension].append(Witness(kind, owner))
+
+    by_capability: set[str] = {n for enables in registry.capabilities.values() for e in enables for n in e.features}
+    for feature in features.values():
+        alone = all(sum(m.type == "VkBool32" for m in registry.structs[s].members) == 1 or s.startswith("VkPhysicalDeviceVulkan")
+                    for s in feature.structs)
+        if feature.ruled and not feature.brought:
+            continue
+        for name in dict.fromkeys(p for s in feature.structs for p in registry.structs[s].providers if p in extensions):
+            # What a shader declares is more exact than what else came with it.
+            brought = [w for w in reader.of_extension(name, features) if feature.name not in by_capability or alone and w.kind == "command"]
+            feature.witnesses += brought
+    for name, enables in registry.capabilities.items():
+        if name in data["capabilities"]:
+            declared("capability", name, enables)
+        elif name not in data["unnumbered"]["names"]:
+            reader.fail(f"there is no number for the capability {name}")
+    for name, enables in registry.spirv_extensions.items():
+        # An extension of SPIR-V that brings capabilities is used where these are; shaders name more than they need.
+        for enable in enables:
+            if enable.extension in extensions and not any(w.kind == "capability" for w in extensions[enable.extension]):
+                extensions[enable.extension].append(Witness("spirv", name))
+    for feature in features.values():
+        feature.witnesses = list(dict.fromkeys(feature.witnesses))
+        for name in (p for s in feature.structs for p in registry.structs[s].providers):
+            if name in extensions:  # who uses what it allows uses the extension
+                extensions[name] += feature.witnesses
+    return Needs(sorted(features.values(), key=lambda f: f.name), {n: list(dict.fromkeys(w)) for n, w in extensions.items()},
+                 dict(data["capabilities"]))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What a trace needs of a device: only what it uses, whatever the program switched on (codegen/needs.toml)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Callable
+
+from e2e.cases import OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Skip, check, check_no_validation_message, check_verified, validation_layer
+
+
+def capture(context: Context, *arguments: str) -> None:
+    done = context.capture([str(context.build / "tests/apps/enables"), *arguments], expect=None)
+    if done.status == 77:
+        raise Skip(done.out.strip().splitlines()[-1])
+    check(done.status == 0, done.text[-2000:])
+
+
+def lacking(context: Context, *names: str) -> dict[str, str]:
+    return context.layer_env(SHAPE, LAPILLI_SHAPE=f"features={'+'.join(names)}")
+
+
+def report(context: Context, environment: dict[str, str] | None = None, expect: int = 0) -> dict:
+    return json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment, expect=expect).out)
+
+
+def outcomes(found: dict) -> dict[str, str]:
+    return {finding["name"]: finding["outcome"] for finding in found["findings"] if finding["area"] in ("feature", "extension")}
+
+
+def lines_with(done: Done, text: str) -> list[str]:
+    return [line for line in done.err.splitlines() if text in line]
+
+
+# Enabled where the device has them; nothing of the program uses them, but what the option makes it do.
+IDLE = ["geometryShader", "samplerAnisotropy", "fillModeNonSolid", "depthClamp"]
+
+
+def enabled_is_not_needed(context: Context) -> None:
+    capture(context)
+    environment = lacking(context, *IDLE)
+    done = context.replay(env=environment)
+    check_verified(done)
+    check(len(lines_with(done, "enabled and never used")) == 1 and "geometryShader" in lines_with(done, "enabled and never used")[0], done.err)
+    check(lines_with(done, "can't be seen") == [], done.err)
+    found = report(context, environment)
+    check(found["can_replay"] is True and all(outcomes(found)[name] == "dropped" for name in IDLE), f"{found}")
+
+
+def used_is_needed(option: str, feature: str, witness: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        capture(context, option)
+        environment = lacking(context, *IDLE)
+        done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
+        found = report(context, environment, expect=1)
+        refused = [name for name, outcome in outcomes(found).items() if outcome == "refused"]
+        check(refused == [feature] and feature in found["refusal"], f"{found}")
+        check(found["refusal"] in done.err, f"{found['refusal']!r}, but the replay: {done.err}")
+        text = next(finding["text"] for finding in found["findings"] if finding["name"] == feature)
+        check(witness in text, f"{text!r} has no word of {witness}")
+        forced = context.replay("out.lapilli", "--force", env=environment, expect=None)
+        check(f"left out, since the GPU has no {feature}" in forced.err, forced.err)
+    return run
+
+
+def unseen_is_dropped_with_a_warning(context: Context) -> None:
+    capture(context)
+    environment = lacking(context, "robustBufferAccess", "geometryShader")
+    done = context.replay(env=environment)
+    check_verified(done)
+    warnings = lines_with(done, "can't be seen")
+    check(len(warnings) == 1 and "robustBufferAccess" in warnings[0] and "geometryShader" not in warnings[0], done.err)
+    check(outcomes(report(context, environment))["robustBufferAccess"] == "dropped", done.err)
+
+
+def extensions_follow_the_same_rule(context: Context) -> None:
+    """Each is taken away that the program enabled: it uses none, and validation has nothing to say."""
+    validation_layer(context)
+    capture(context)
+    enabled = next(line["args"]["pCreateInfo"]["ppEnabledExtensionNames"] for line in context.print_lines() if line["name"] == "vkCreateDevice")
+    gone = [name for name in enabled if name.startswith("VK_EXT_") and "dynamic_state" in name or name == "VK_KHR_push_descriptor"]
+    if not gone:
+        raise Skip("the device has none of them")
+    environment = context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE="extensions=" + "+".join(gone))
+    done = context.replay(env=environment)
+    check_verified(done)
+    check_no_validation_message(done, "of the replay")
+    found = outcomes(report(context, context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=" + "+".join(gone))))
+    check(all(found[name] in ("dropped", "mapped") for name in gone), f"{found}")
+
+
+def everything_on_one_driver_plays_on_the_other(driver: str, to_other: bool) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if not OTHER_DRIVERS[driver].exists():
+            raise Skip(f"there is no {driver}")
+        other = replace(context, driver=OTHER_DRIVERS[driver])
+        source, target = (context, other) if to_other else (other, context)
+        capture(source)
+        check(len([n for n, outcome in outcomes(report(target)).items() if outcome == "dropped"]) > 5, "the drivers hardly differ")
+        check_verified(target.replay())
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    result = {"enabled-is-not-needed": enabled_is_not_needed,
+              "used-is-needed/geometry": used_is_needed("--geometry", "geometryShader", "Geometry"),
+              "used-is-needed/sampler": used_is_needed("--sampler", "samplerAnisotropy", "VkSamplerCreateInfo.anisotropyEnable"),
+              "unseen-is-dropped-with-a-warning": unseen_is_dropped_with_a_warning,
+              "extensions-follow-the-same-rule": extensions_follow_the_same_rule}
+    for driver in OTHER_DRIVERS:
+        for to_other in (True, False):
+            result[f"everything/{'to' if to_other else 'from'}-{driver}"] = everything_on_one_driver_plays_on_the_other(driver, to_other)
+    return result
