@@ -40,18 +40,32 @@ static bool enables_addresses(const VkDeviceCreateInfo *info)
            (address_ext && address_ext->bufferDeviceAddress);
 }
 
+/* Nothing where the driver is too old to say. */
+static void add_uuid(cJSON *object, const char *key, const uint8_t uuid[VK_UUID_SIZE])
+{
+    static const uint8_t none[VK_UUID_SIZE];
+    char text[2 * VK_UUID_SIZE + 1];
+
+    for (unsigned i = 0; i < VK_UUID_SIZE; i++)
+        snprintf(text + (size_t)2 * i, 3, "%02x", uuid[i]);
+    if (memcmp(uuid, none, sizeof none) != 0)
+        cJSON_AddStringToObject(object, key, text);
+}
+
 static void describe_device(const struct layer_device *dev)
 {
     const VkPhysicalDeviceProperties *p = &dev->physical_device->properties;
     cJSON *info = cJSON_CreateObject(), *machine = cJSON_AddObjectToObject(info, "recorded_on");
     char version[64], backing[160], *text;
+    VkPhysicalDeviceIDProperties ids = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
 
     cJSON_AddStringToObject(machine, "device", p->deviceName);
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                               .pNext = &driver};
+    VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &ids};
     /* VkPhysicalDeviceDriverProperties is core in 1.2. */
-    if (p->apiVersion >= VK_API_VERSION_1_2 && dev->instance->api_version >= VK_API_VERSION_1_1 &&
+    if (p->apiVersion >= VK_API_VERSION_1_2)
+        ids.pNext = &driver;
+    if (p->apiVersion >= VK_API_VERSION_1_1 && dev->instance->api_version >= VK_API_VERSION_1_1 &&
         dev->instance->vk.GetPhysicalDeviceProperties2)
         dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle),
                                                        &properties2);
@@ -63,6 +77,8 @@ static void describe_device(const struct layer_device *dev)
     snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(p->apiVersion),
              VK_API_VERSION_MINOR(p->apiVersion), VK_API_VERSION_PATCH(p->apiVersion));
     cJSON_AddStringToObject(machine, "api_version", version);
+    add_uuid(machine, "device_uuid", ids.deviceUUID);
+    add_uuid(machine, "driver_uuid", ids.driverUUID);
     cJSON_AddNumberToObject(machine, "vendor_id", p->vendorID);
     cJSON_AddNumberToObject(machine, "device_id", p->deviceID);
     cJSON_AddStringToObject(info, "write_watch", lap_memtrack_watch_name(dev->memtrack));

@@ -36,7 +36,7 @@ struct replay_options {
     bool verify, force, quiet;
     bool json; /* the report of --check is a JSON object */
     enum replay_present present;
-    const char *gpu; /* an index, a part of a name, or NULL */
+    const char *gpu; /* an index, a part of a name, a UUID, or NULL */
     struct lap_frames screenshots;
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/gpu.h"
 #include "replayer/match.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"

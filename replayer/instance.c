@@ -4,6 +4,7 @@
 
 #include "gen_reflect.h"
 #include "gen_replay.h"
+#include "replayer/gpu.h"
 #include "replayer/match.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
@@ -149,7 +150,6 @@ enum lap_status replay_CreateInstance(struct replay *r, struct replay_instance *
                                       struct gen_args_vkCreateInstance *args)
 {
     struct replay_instance *instance = calloc(1, sizeof *instance);
-    char recorded_name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     enum lap_status status;
 
     if (!instance)
@@ -166,8 +166,7 @@ enum lap_status replay_CreateInstance(struct replay *r, struct replay_instance *
                                NULL);
     if (status != LAP_OK)
         return status;
-    replay_recorded_name(r, recorded_name);
-    return replay_choose_gpu(r, instance, recorded_name);
+    return replay_choose_gpu(r, instance, NULL);
 }
 
 void replay_instance_destroy(struct replay *r, struct replay_instance *instance)

@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "base/version.h"
 #include "replayer/examine.h"
+#include "replayer/gpu.h"
 #include "replayer/match.h"
 #include "replayer/options.h"
 #include "replayer/player.h"

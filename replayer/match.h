@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * match: which GPU the trace is played on (match.c), what the recorded device needs of it (requirements.c), and what
- * can only be known by looking through the trace before it is played (used.c).
+ * match: what the trace says of the recorded machine (match.c), what the recorded device needs of this one
+ * (requirements.c), and what can only be known by looking through the trace before it is played (used.c). Which GPU it
+ * is played on: gpu.h.
  */
 #ifndef LAP_REPLAYER_MATCH_H
 #define LAP_REPLAYER_MATCH_H
@@ -20,17 +21,6 @@ struct replay_recorded_gpu {
 
 /* Looks at the current information packet; what it can't use or read is passed over. */
 void replay_observe(struct replay *r);
-
-/* Sets the instance's gpu: by --gpu; else the one with the recorded name (which may be NULL); else the best by type.
- * LAP_ERROR_UNSUPPORTED when there is none, or none that --gpu names. */
-enum lap_status replay_choose_gpu(struct replay *r, struct replay_instance *instance,
-                                  const char *recorded_name) LAP_MUST_CHECK;
-
-/* The name of the recorded GPU in the trace's info object; "" when it does not say. */
-void replay_recorded_name(struct replay *r, char out[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]);
-
-/* Writes the GPUs of this machine to stdout, one a line with its index. */
-enum lap_status replay_list_gpus(void) LAP_MUST_CHECK;
 
 /* Makes *out, in the arena, what this GPU can give of the recorded create info: extensions, features and chain; queues
  * are not touched. LAP_ERROR_UNSUPPORTED with one sentence that names all that the trace needs and the GPU lacks (with

@@ -37,7 +37,7 @@ static const struct {
                                "where screenshots go; made if it is not there (default: the current folder)"},
     [OPTION_PRESENT] = {"--present", "HOW",
                         "window, headless (draw, show nothing) or off; default: a window if there is a display"},
-    [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number or a part of its name"},
+    [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID"},
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
     [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
     [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
@@ -67,7 +67,7 @@ void replay_options_check_help(void)
     puts("usage: lapilli check [--json] [--gpu GPU] FILE\n"
          "Says what a replay of the trace would do on a GPU of this machine, and plays nothing.\n\n"
          "  --json            one JSON object\n"
-         "  --gpu GPU         the GPU: its number or a part of its name (lapilli replay --list-gpus)\n"
+         "  --gpu GPU         the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
          "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
          "  --last-frame N    only what is needed up to this frame\n"
          "  --force           as a replay with --force: what is lacking is left out\n"

@@ -116,7 +116,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "memory_from_outside",
                                         "memory_given_outside"};
     static const char *const numbers[] = {"mappings", "mappings_compared"};
-    static const char *const machine[] = {"device", "driver", "api_version"};
+    static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
     const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");
     cJSON *object = cJSON_CreateObject(), *where;
@@ -209,6 +209,8 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     show_text("program", info_text(json, "program"));
     show_text("device", info_text(where, "device"));
     show_text("driver", info_text(where, "driver"));
+    if (info_text(where, "device_uuid"))
+        show_text("device uuid", info_text(where, "device_uuid"));
     show_text("api version", info_text(where, "api_version"));
     show_text("write watch", info_text(json, "write_watch"));
     if (watch_reason && *watch_reason)

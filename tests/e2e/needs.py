@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
 from e2e.cases import OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Skip, check, check_no_validation_message, check_verified, validation_layer
@@ -90,6 +92,30 @@ def extensions_follow_the_same_rule(context: Context) -> None:
     check(all(found[name] in ("dropped", "mapped") for name in gone), f"{found}")
 
 
+def gpus_by_uuid(context: Context) -> None:
+    """Both drivers at once: the recorded device is taken unless another one is asked for."""
+    if not OTHER_DRIVERS["swiftshader"].exists() or context.driver or context.driver_dir:
+        raise Skip("there is no second driver")
+    drivers = [str(p) for p in (OTHER_DRIVERS["swiftshader"], *sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd.*.json")))]
+    both = {"VK_DRIVER_FILES": ":".join(drivers), "VK_ICD_FILENAMES": ":".join(drivers)}
+    listed = [line.split("\t") for line in context.run([context.program("lapilli-replay"), "--list-gpus"], both).out.splitlines()]
+    check(len(listed) == 2 and all(re.fullmatch("[0-9a-f]{32}", line[3]) for line in listed), f"{listed}")
+    for number, name, _, uuid in listed:
+        done = context.capture([str(context.build / "tests/apps/enables"), "--gpu", number], f"{number}.lapilli", env=both)
+        recorded_on = context.info(f"{number}.lapilli")["recorded_on"]
+        check((recorded_on["device"], recorded_on["device_uuid"]) == (name, uuid) and recorded_on["driver_uuid"], f"{recorded_on}")
+        check(uuid in context.run([context.program("lapilli"), "info", f"{number}.lapilli"]).out, "info does not show the UUID")
+        done = context.replay(f"{number}.lapilli", env=both)
+        check(f"playing on {name}" in done.err, done.err)
+    for number, name, _, uuid in listed:
+        dashed = "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
+        for gpu in (number, uuid, dashed.upper(), name):
+            done = context.replay("0.lapilli", "--gpu", gpu, env=both)
+            check(f"playing on {name}" in done.err, f"--gpu {gpu}: {done.err}")
+    done = context.replay("0.lapilli", "--gpu", "e", env=both, expect=5)
+    check(all(name in done.err and uuid in done.err for _, name, _, uuid in listed), done.err)
+
+
 def everything_on_one_driver_plays_on_the_other(driver: str, to_other: bool) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if not OTHER_DRIVERS[driver].exists():
@@ -107,6 +133,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
               "used-is-needed/geometry": used_is_needed("--geometry", "geometryShader", "Geometry"),
               "used-is-needed/sampler": used_is_needed("--sampler", "samplerAnisotropy", "VkSamplerCreateInfo.anisotropyEnable"),
               "unseen-is-dropped-with-a-warning": unseen_is_dropped_with_a_warning,
+              "gpus-by-uuid": gpus_by_uuid,
               "extensions-follow-the-same-rule": extensions_follow_the_same_rule}
     for driver in OTHER_DRIVERS:
         for to_other in (True, False):
