@@ -50,6 +50,8 @@ def emit(model: Model) -> dict[str, str]:
     h("/* The extension or version that provides a command; VK_VERSION_1_0 and so on for core ones, NULL for our packets. */")
     h("extern const char *const gen_command_providers[GEN_COMMAND_COUNT];")
     h("extern const char *const gen_struct_providers[GEN_STRUCT_COUNT];")
+    h("/* Queues with one of these kinds take the command; 0: it goes to no queue. */")
+    h("extern const VkQueueFlags gen_command_queues[GEN_COMMAND_COUNT];")
     h("enum gen_handle_type gen_handle_type_of(VkObjectType type);")
     h("enum gen_handle_type gen_handle_type_of_debug_report(VkDebugReportObjectTypeEXT type);")
     h("VkObjectType gen_object_type_of(enum gen_handle_type type);")
@@ -89,6 +91,7 @@ def emit(model: Model) -> dict[str, str]:
         if p.struct.providers:
             c(f'[GEN_STRUCT_{p.name}] = "{p.struct.providers[0]}",')
     c("};")
+    _command_queues(model, c)
     _object_types(model, c)
     for what, count in (("command", "COMMAND"), ("struct", "STRUCT"), ("handle", "HANDLE")):
         c(f"uint32_t gen_{what}_by_name(const char *name)")
@@ -99,6 +102,16 @@ def emit(model: Model) -> dict[str, str]:
         c("return 0;")
         c("}")
     return {"gen_ids.h": finish_header(h), "gen_ids.c": c.render()}
+
+
+def _command_queues(model: Model, c: Text) -> None:
+    bits = model.registry.queue_bits
+    c("const VkQueueFlags gen_command_queues[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        kinds = sum({bits[q] for q in p.command.queues})
+        if kinds:
+            c(f"[GEN_{p.name}] = {kinds:#x}, /* {', '.join(p.command.queues)} */")
+    c("};")
 
 
 def _object_types(model: Model, c: Text) -> None:

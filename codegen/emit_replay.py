@@ -101,7 +101,9 @@ class _Families:
         names = {f.name for f in inner}
         if {"srcQueueFamilyIndex", "dstQueueFamilyIndex"} <= names and {"oldLayout", "newLayout"} <= {f.name for f in plan.fields}:
             # Release and acquire of one transfer may meet in one family: the second must not change the layout again.
-            c("if (replay_is_acquire(dev, s->srcQueueFamilyIndex, s->dstQueueFamilyIndex))")
+            # From UNDEFINED it may: there is nothing to keep, and perhaps no release.
+            c("if (s->oldLayout != VK_IMAGE_LAYOUT_UNDEFINED &&")
+            c("    replay_is_acquire(dev, s->srcQueueFamilyIndex, s->dstQueueFamilyIndex))")
             c("    s->oldLayout = s->newLayout;")
         for f in inner:
             self.emit_field(c, f, plan.fields, "s->")
@@ -112,7 +114,7 @@ def emit(model: Model) -> dict[str, str]:
     families, lenient = _Families(model), _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h"])
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h"])
     _emit_keeps(model, c)
     done: set[str] = set()
     for p in plans:

@@ -69,6 +69,7 @@ class Command:
     guard: str | None = None
     providers: list[str] = field(default_factory=list)
     success: list[str] = field(default_factory=list)
+    queues: list[str] = field(default_factory=list)  # bits of VkQueueFlagBits: queues with one of them take the command
 
     @property
     def short(self) -> str:
@@ -147,6 +148,10 @@ class Registry:
     constants: dict[str, int]
     capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these will do
     spirv_extensions: dict[str, list[Enable]] = field(default_factory=dict)
+
+    @property
+    def queue_bits(self) -> dict[str, int]:
+        return dict(self.enums["VkQueueFlagBits"].values) if "VkQueueFlagBits" in self.enums else {}
 
     def resolve(self, name: str) -> str:
         """The defined name behind an alias."""
@@ -236,7 +241,15 @@ def load(path: str | Path) -> Registry:
     _apply_requirements(root, registry, platforms)
     _resolve_members(registry)
     _read_shader_needs(root, registry)
+    _check_queues(registry)
     return registry
+
+
+def _check_queues(registry: Registry) -> None:
+    for command in registry.commands.values():
+        for name in command.queues:
+            if name not in registry.queue_bits:
+                raise RegistryError(f"{command.name}: there is no {name}")
 
 
 def _read_types(root: ET.Element, registry: Registry) -> None:
@@ -298,6 +311,15 @@ def _read_enums(root: ET.Element, registry: Registry) -> None:
                 registry.aliases[element.get("name")] = element.get("alias")
 
 
+# Older registries have short names for the kinds of queues that take a command.
+QUEUE_BITS = {"decode": "VK_QUEUE_VIDEO_DECODE_BIT_KHR", "encode": "VK_QUEUE_VIDEO_ENCODE_BIT_KHR",
+              "opticalflow": "VK_QUEUE_OPTICAL_FLOW_BIT_NV"}
+
+
+def _queue_bit(name: str) -> str:
+    return name if name.startswith("VK_") else QUEUE_BITS.get(name, f"VK_QUEUE_{name.upper()}_BIT")
+
+
 def _read_commands(root: ET.Element, registry: Registry) -> None:
     alias_of: dict[str, str] = {}
     for element in root.iterfind("commands/command"):
@@ -312,7 +334,8 @@ def _read_commands(root: ET.Element, registry: Registry) -> None:
         name = proto.findtext("name") or ""
         params = [_parse_member(p) for p in element.findall("param") if _for_api(p)]
         success = [s for s in (element.get("successcodes") or "").split(",") if s]
-        registry.commands[name] = Command(name, proto.findtext("type") or "void", params, success=success)
+        queues = [_queue_bit(q) for q in (element.get("queues") or "").split(",") if q]
+        registry.commands[name] = Command(name, proto.findtext("type") or "void", params, success=success, queues=queues)
     for alias, target in alias_of.items():
         while target in alias_of:
             target = alias_of[target]

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "gen_decode.h"
 #include "gen_dispatch.h"
+#include "replayer/families.h"
 #include "trace/reader.h"
 
 struct replay_planner; /* memory.h: where objects lie */
@@ -56,8 +57,6 @@ struct replay_instance {
     struct replay_instance *next;
 };
 
-#define REPLAY_MAX_FAMILIES 32u
-
 struct replay_queue {
     VkQueue live;
     uint32_t family, number;
@@ -75,10 +74,10 @@ struct replay_device {
     struct replay_submits *submits;      /* submit.c; NULL until there is a timeline semaphore */
     struct replay_queue *queues;
     uint32_t queue_count;
-    uint32_t family_map[REPLAY_MAX_FAMILIES]; /* [recorded]: the queue family here that stands for it */
-    bool families_differ;                     /* family_map is not the identity */
-    uint32_t last_family;                     /* the recorded family that was mapped last */
-    uint32_t block_family;                    /* the recorded family of the command buffer that is being replayed */
+    struct replay_queue_plan queue_plan;
+    bool families_differ;            /* some recorded family has another number here */
+    uint32_t last_family;            /* the recorded family that was mapped last */
+    uint32_t block_family;           /* the recorded family of the command buffer that is being replayed */
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
     VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */

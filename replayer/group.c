@@ -9,6 +9,7 @@
 #include "codegen/support/layout.h"
 #include "replayer/alias.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/resource.h"
 
 #define MAX_NAMED 4u /* objects in a sentence */

@@ -47,7 +47,7 @@ static void observe_families(struct replay *r, VkPhysicalDevice index, const uin
         return;
     gpu->family_count = *count < REPLAY_MAX_FAMILIES ? *count : REPLAY_MAX_FAMILIES;
     for (uint32_t i = 0; i < gpu->family_count; i++)
-        gpu->families[i] = ((const VkQueueFamilyProperties *)((const char *)first + i * stride))->queueFlags;
+        gpu->families[i] = *(const VkQueueFamilyProperties *)((const char *)first + i * stride);
 }
 
 static void observe_args(struct replay *r, void *raw)

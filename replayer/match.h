@@ -16,7 +16,7 @@
 struct replay_recorded_gpu {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* "" when not known */
     uint32_t family_count;                       /* 0 when not known */
-    VkQueueFlags families[REPLAY_MAX_FAMILIES];
+    VkQueueFamilyProperties families[REPLAY_MAX_FAMILIES];
 };
 
 /* Looks at the current information packet; what it can't use or read is passed over. */

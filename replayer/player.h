@@ -83,12 +83,6 @@ void replay_children_finish(struct replay_children *children);
 
 /* ---- device.c ---- */
 
-/* The queue family here for a recorded one; values that name no family (IGNORED, EXTERNAL, FOREIGN) stay. */
-uint32_t replay_map_family(struct replay_device *dev, uint32_t family);
-/* Maps a list of families in place and leaves out what is double; the new count. */
-uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count);
-/* Whether a barrier is the acquiring half of an ownership transfer whose two families are one here. */
-bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination);
 /* Whether each of the device's queues gets done within so much time. */
 bool replay_device_finishes(struct replay_device *dev, uint64_t limit_ns);
 #define REPLAY_FINISH_LIMIT_NS 5000000000u /* for what is under way at the end */

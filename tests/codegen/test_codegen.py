@@ -138,6 +138,11 @@ class TinyModel(Scratch):
             if hasattr(one, "struct") and one.struct:
                 self.assertEqual(one.struct.providers, other.struct.providers)
 
+    def test_kinds_of_queues(self) -> None:
+        fill = next(p for p in self.tiny.commands if p.name == "vkCmdFill")
+        self.assertEqual(fill.command.queues, ["VK_QUEUE_TRANSFER_BIT", "VK_QUEUE_GRAPHICS_BIT"])
+        self.assertEqual(next(p for p in self.tiny.commands if p.name == "vkCreateBuffer").command.queues, [])
+
     def test_aliases(self) -> None:
         self.assertEqual(self.tiny.registry.resolve("VkBufferExtraTOY"), "VkBufferExtra")
         self.assertEqual(self.tiny.registry.commands["vkCmdFill"].aliases, ["vkCmdFillTOY"])
@@ -186,6 +191,9 @@ class Errors(Scratch):
 
     def test_another_root(self) -> None:
         self.fails("root element is <html>, not <registry>", xml="<html/>")
+
+    def test_a_kind_of_queue_that_is_none(self) -> None:
+        self.fails("vkCmdFill: there is no VK_QUEUE_TOY_BIT", xml=replaced(TINY_XML, "transfer,VK_QUEUE_GRAPHICS_BIT", "toy"))
 
     def test_alias_of_nothing(self) -> None:
         self.fails("vkCmdFillTOY is an alias of vkGone", xml=replaced(TINY_XML, 'alias="vkCmdFill"', 'alias="vkGone"'))

@@ -61,6 +61,15 @@ static void put_start(struct program *p)
     PUT(p, vkCreateDevice, p->gpu, &device, NULL, &p->device, VK_SUCCESS);
 }
 
+/* What the trace does with a family is what it needs it for. */
+static void put_sparse_bind(struct program *p)
+{
+    VkQueue queue = gen_VkQueue(sample_handle(&p->s, GEN_HANDLE_VkQueue, 1));
+
+    PUT(p, vkGetDeviceQueue, p->device, 0, 0, &queue);
+    PUT(p, vkQueueBindSparse, queue, 0, NULL, VK_NULL_HANDLE);
+}
+
 static void put_image(struct program *p, uint32_t width)
 {
     VkImage image = gen_VkImage(sample_handle(&p->s, GEN_HANDLE_VkImage, 1));
@@ -226,6 +235,7 @@ UNIT_TEST(families_that_are_lacking_are_refused)
     p.image_flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
     put_start(&p);
     put_image(&p, 16);
+    put_sparse_bind(&p);
     end(&p);
     examine(&p, false);
     if (!find(&p, REPLAY_AREA_QUEUES, "0") || find(&p, REPLAY_AREA_QUEUES, "0")->outcome == REPLAY_MAPPED) {

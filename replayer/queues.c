@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/queues.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gen_replay.h"
+#include "replayer/match.h"
+#include "replayer/player.h"
+#include "replayer/queue_use.h"
+#include "replayer/report.h"
+#include "replayer/resource.h"
+
+/* ---- families of decoded arguments ---- */
+
+uint32_t replay_map_family(struct replay_device *dev, uint32_t family)
+{
+    if (family >= REPLAY_MAX_FAMILIES)
+        return family;
+    dev->last_family = family;
+    return dev->queue_plan.families[family];
+}
+
+uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t family = replay_map_family(dev, families[i]);
+        bool seen = false;
+        for (uint32_t j = 0; j < kept; j++)
+            seen = seen || families[j] == family;
+        if (!seen)
+            families[kept++] = family;
+    }
+    return kept;
+}
+
+bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination)
+{
+    const uint32_t *here = dev->queue_plan.families;
+
+    return source != destination && source < REPLAY_MAX_FAMILIES && destination < REPLAY_MAX_FAMILIES &&
+           here[source] == here[destination] && dev->block_family == destination;
+}
+
+/* ---- planning ---- */
+
+static uint32_t families_here(const struct replay_device *dev, VkQueueFamilyProperties out[REPLAY_MAX_FAMILIES])
+{
+    uint32_t count = REPLAY_MAX_FAMILIES;
+
+    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(dev->gpu, &count, out);
+    return count;
+}
+
+/* Only a device that was made for it binds pages. */
+static bool binds_pages(const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceFeatures2 *features =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+    return features ? features->features.sparseBinding
+                    : info->pEnabledFeatures && info->pEnabledFeatures->sparseBinding;
+}
+
+/* What is known without reading on. */
+static enum lap_status gather(struct replay *r, const struct replay_recorded_gpu *gpu, const VkDeviceCreateInfo *info,
+                              struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES])
+{
+    for (uint32_t i = 0; gpu && i < gpu->family_count; i++) {
+        recorded[i].flags = gpu->families[i].queueFlags;
+        recorded[i].granularity = gpu->families[i].minImageTransferGranularity;
+        if (!binds_pages(info))
+            recorded[i].flags &= ~(VkQueueFlags)VK_QUEUE_SPARSE_BINDING_BIT;
+    }
+    for (uint32_t i = 0; i < info->queueCreateInfoCount && info->pQueueCreateInfos; i++) {
+        const VkDeviceQueueCreateInfo *queues = &info->pQueueCreateInfos[i];
+        if (queues->queueFamilyIndex >= REPLAY_MAX_FAMILIES)
+            return replay_fail(r, "queue family %" PRIu32 " can't be right", queues->queueFamilyIndex);
+        if (queues->queueCount > UINT32_MAX - recorded[queues->queueFamilyIndex].queue_count)
+            return replay_fail(r, "%" PRIu32 " queues can't be right", queues->queueCount);
+        recorded[queues->queueFamilyIndex].queue_count += queues->queueCount;
+    }
+    return LAP_OK;
+}
+
+/* What the trace does with each family; where it can't be read so far, what the families could do. */
+static void find_use(struct replay *r, const struct replay_device *dev,
+                     struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES])
+{
+    if (replay_find_queue_use(r->options.file, dev->index, recorded) == LAP_OK)
+        return;
+    for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
+        replay_needs_flags(&recorded[i].needs, recorded[i].flags);
+        recorded[i].needs.image_copies = recorded[i].needs.timestamps = true;
+    }
+}
+
+static void report_plan(struct replay *r, const struct replay_device *dev,
+                        const struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES], bool same)
+{
+    const struct replay_queue_plan *plan = &dev->queue_plan;
+
+    for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
+        struct replay_family_needs needs = recorded[i].needs;
+        char name[32], kinds[REPLAY_KINDS_BYTES];
+        if (!recorded[i].queue_count || i == plan->failed)
+            continue;
+        if (same)
+            replay_needs_flags(&needs, recorded[i].flags);
+        replay_needs_write(&needs, kinds);
+        snprintf(name, sizeof name, "%" PRIu32, i);
+        replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, name, "it is family %" PRIu32 " here (%s: %s)",
+                          plan->families[i], same ? "it had" : "needed for", kinds);
+    }
+    if (plan->shared)
+        replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, "queues",
+                          "there are fewer queues here, so some stand for several of the trace");
+}
+
+/* The refusal that a replay ends with. The report goes on as if the family were the first one here. */
+static enum lap_status report_no_family(struct replay *r, uint32_t recorded, enum lap_status status)
+{
+    char name[32];
+
+    if (!r->report)
+        return status;
+    snprintf(name, sizeof name, "%" PRIu32, recorded);
+    replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_REFUSED, name, "%s", lap_error_message());
+    return replay_report_refusal(r, status);
+}
+
+enum lap_status replay_queues_plan(struct replay *r, struct replay_device *dev,
+                                   const struct replay_recorded_gpu *recorded_gpu, const VkDeviceCreateInfo *info)
+{
+    struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES] = {{0}};
+    struct replay_queue_plan *plan = &dev->queue_plan;
+    VkQueueFamilyProperties here[REPLAY_MAX_FAMILIES];
+    uint32_t count = families_here(dev, here);
+    char kinds[REPLAY_KINDS_BYTES];
+    enum lap_status status = gather(r, recorded_gpu, info, recorded);
+    bool same;
+
+    if (status != LAP_OK)
+        return status;
+    if (!count)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "%s has no queues", dev->instance->properties.deviceName);
+    same = replay_plan_same(recorded, here, count, plan);
+    if (!same) {
+        find_use(r, dev, recorded);
+        status = replay_plan_queues(recorded, here, count, r->options.force, plan);
+    }
+    if (status == LAP_ERROR_UNSUPPORTED) {
+        replay_needs_write(&recorded[plan->failed].needs, kinds);
+        status = report_no_family(r, plan->failed,
+                                  lap_fail(status,
+                                           "%s has no queue family for %s, which the trace does on family "
+                                           "%" PRIu32 " of the recorded machine",
+                                           dev->instance->properties.deviceName, kinds, plan->failed));
+    }
+    dev->families_differ = plan->differs;
+    report_plan(r, dev, recorded, same);
+    return status;
+}
+
+/* ---- the device's queues ---- */
+
+/* A queue here has the priority of the first recorded one that it stands for. */
+static void set_priorities(const struct replay_queue_plan *plan, const VkDeviceCreateInfo *recorded, uint32_t family,
+                           float *priorities)
+{
+    uint32_t count = plan->queue_counts[family];
+
+    for (uint32_t i = 0; i < count; i++)
+        priorities[i] = -1;
+    for (uint32_t i = 0; i < recorded->queueCreateInfoCount; i++) {
+        const VkDeviceQueueCreateInfo *info = &recorded->pQueueCreateInfos[i];
+        if (plan->families[info->queueFamilyIndex] != family || !info->pQueuePriorities)
+            continue;
+        for (uint32_t j = 0; j < info->queueCount && j < count; j++) {
+            float *priority = &priorities[replay_plan_queue(plan, info->queueFamilyIndex, j)];
+            if (*priority < 0)
+                *priority = info->pQueuePriorities[j];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!(priorities[i] >= 0 && priorities[i] <= 1))
+            priorities[i] = 1;
+}
+
+enum lap_status replay_queues_ask(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *recorded,
+                                  VkDeviceCreateInfo *out)
+{
+    VkDeviceQueueCreateInfo *infos = replay_scratch(r, REPLAY_MAX_FAMILIES, sizeof *infos);
+    uint32_t count = 0;
+
+    if (!infos)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
+        uint32_t queues = dev->queue_plan.queue_counts[i];
+        float *priorities = queues ? replay_scratch(r, queues, sizeof *priorities) : NULL;
+        if (!queues)
+            continue;
+        if (!priorities)
+            return replay_no_scratch(r);
+        set_priorities(&dev->queue_plan, recorded, i, priorities);
+        infos[count++] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                                   .queueFamilyIndex = i,
+                                                   .queueCount = queues,
+                                                   .pQueuePriorities = priorities};
+        dev->queue_count += queues;
+    }
+    if (count == 0)
+        return replay_fail(r, "a device without queues");
+    out->queueCreateInfoCount = count;
+    out->pQueueCreateInfos = infos;
+    return LAP_OK;
+}
+
+/* How well a queue serves the replay's own copies. */
+static unsigned rank(VkQueueFlags flags)
+{
+    return flags & VK_QUEUE_GRAPHICS_BIT ? 3 : flags & VK_QUEUE_COMPUTE_BIT ? 2 : flags & VK_QUEUE_TRANSFER_BIT ? 1 : 0;
+}
+
+enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *info)
+{
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+    VkQueueFamilyProperties here[REPLAY_MAX_FAMILIES];
+    uint32_t taken = 0;
+
+    (void)families_here(dev, here);
+    dev->queues = calloc(dev->queue_count, sizeof *dev->queues);
+    if (!dev->queues)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for queues");
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
+        for (uint32_t j = 0; j < info->pQueueCreateInfos[i].queueCount; j++) {
+            struct replay_queue *queue = &dev->queues[taken++];
+            queue->family = info->pQueueCreateInfos[i].queueFamilyIndex;
+            queue->number = j;
+            queue->flags = here[queue->family].queueFlags;
+            dev->vk.GetDeviceQueue(dev->live, queue->family, j, &queue->live);
+            if (!dev->main_queue || rank(queue->flags) > rank(dev->main_queue->flags))
+                dev->main_queue = queue;
+        }
+    pool.queueFamilyIndex = dev->main_queue->family;
+    return replay_result(r, dev->vk.CreateCommandPool(dev->live, &pool, NULL, &dev->pool));
+}
+
+/* Recorded queues share those that this device has. A program may ask for the same queue many times. The family has
+ * been mapped; dev->last_family is the recorded one. */
+static enum lap_status give_queue(struct replay *r, struct replay_device *dev, uint32_t family, uint32_t number,
+                                  uint64_t index)
+{
+    uint32_t recorded = dev->families_differ ? dev->last_family : family, here;
+
+    if (replay_object_get(r, GEN_HANDLE_VkQueue, index))
+        return LAP_OK;
+    here = recorded < REPLAY_MAX_FAMILIES ? replay_plan_queue(&dev->queue_plan, recorded, number) : 0;
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (dev->queues[i].family == family && dev->queues[i].number == here)
+            return replay_object_add(r, GEN_HANDLE_VkQueue, index, gen_u64_VkQueue(dev->queues[i].live), dev, NULL);
+    return replay_fail(r, "the device has no queue of family %" PRIu32, family);
+}
+
+enum lap_status replay_GetDeviceQueue(struct replay *r, struct replay_device *dev,
+                                      struct gen_args_vkGetDeviceQueue *args)
+{
+    return give_queue(r, dev, args->queueFamilyIndex, args->queueIndex, gen_u64_VkQueue(*args->pQueue));
+}
+
+enum lap_status replay_GetDeviceQueue2(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkGetDeviceQueue2 *args)
+{
+    if (!*args->pQueue) /* no queue with these flags */
+        return LAP_OK;
+    return give_queue(r, dev, args->pQueueInfo->queueFamilyIndex, args->pQueueInfo->queueIndex,
+                      gen_u64_VkQueue(*args->pQueue));
+}

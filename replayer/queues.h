@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queues: the queues of a replay's device, and what decoded arguments say about queue families. What is planned stands
+ * in families.h; what is submitted goes through submit.h.
+ */
+#ifndef LAP_REPLAYER_QUEUES_H
+#define LAP_REPLAYER_QUEUES_H
+
+#include <stdbool.h>
+
+#include "replayer/context.h"
+
+struct replay_recorded_gpu; /* match.h */
+
+/* Finds families and queues for those of the recorded device: dev->queue_plan. Where they can't be as they were, the
+ * trace is read once for what it does with them. recorded_gpu may be NULL. */
+enum lap_status replay_queues_plan(struct replay *r, struct replay_device *dev,
+                                   const struct replay_recorded_gpu *recorded_gpu,
+                                   const VkDeviceCreateInfo *recorded) LAP_MUST_CHECK;
+/* Puts what was planned into the create info for this device; it lies in the arena. */
+enum lap_status replay_queues_ask(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *recorded,
+                                  VkDeviceCreateInfo *out) LAP_MUST_CHECK;
+/* Gets the queues of the device that was made with it, and a pool for the replay's own copies. */
+enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev,
+                                   const VkDeviceCreateInfo *info) LAP_MUST_CHECK;
+
+/* For generated code, where families have other numbers here. The family here for a recorded one; values that name no
+ * family (IGNORED, EXTERNAL, FOREIGN) stay. */
+uint32_t replay_map_family(struct replay_device *dev, uint32_t family);
+/* Maps a list of families in place and leaves out what is double; the new count. */
+uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count);
+/* Whether a barrier is the acquiring half of an ownership transfer whose two families are one here. Both halves become
+ * barriers on one family: the releasing one does what there is to be done to the layout. */
+bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination);
+
+#endif
