@@ -3,7 +3,7 @@
 
 Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
 call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
-file must never reach a driver.
+file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Body:
     def element(self, f: Field) -> str | None:
         """An expression for one element; None when a function fills it."""
         if f.element == "scalar":
-            return f"({f.type}){GET[f.wire]}"
+            return f"({f.type}){'lap_get_address(dec)' if f.is_address else GET[f.wire]}"
         if f.element == "handle":
             return f"gen_{f.type}({'lap_get_u64(dec)' if f.created else f'lap_get_handle(dec, GEN_HANDLE_{f.type})'})"
         return None
@@ -88,6 +88,8 @@ class _Body:
             text("if (lap_get_u8(dec)) {")
         if f.shape == "bytes":
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_bytes_exact(dec, (uint64_t)({count}));")
+            if f.words:
+                text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_words(dec, {f.words}, {value}, (uint64_t)({count}));")
         elif f.shape == "strings":
             text(f"const char **rows = lap_dec_array(dec, {count}, sizeof(char *), 1, sizeof(char *));")
             text(f"for (size_t i = 0; rows && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
@@ -106,7 +108,7 @@ class _Body:
             text(f"{value} = (const {f.type} *const *)rows;")
         elif f.element == "scalar" and f.wire == "u32" and count != "1":
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u32_array(dec, (uint64_t)({count}));")
-        elif f.element == "scalar" and f.wire == "u64" and count != "1":
+        elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
         else:
             text(f"{f.type} *items = lap_dec_array(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")

@@ -42,6 +42,7 @@ class Field:
     created: bool = False  # a handle that the call returns
     destroyed: bool = False
     selector: str = ""  # of unions by value: C with {member}
+    words: str = ""  # of bytes that may hold device addresses: enum lap_words
 
     @property
     def name(self) -> str:
@@ -62,6 +63,11 @@ class Field:
     def strided(self) -> bool:
         """Elements lie as far apart as another member says. Decoded ones lie side by side."""
         return bool(self.member.stride)
+
+    @property
+    def is_address(self) -> bool:
+        """Where something lies in the device's memory, on the recorded machine."""
+        return self.type == "VkDeviceAddress"
 
     @property
     def length(self) -> str:
@@ -165,6 +171,9 @@ class _Classifier:
         override = self.overrides.members.get((owner, member.name), {})
         f = self._shape(owner, member, siblings, override, is_param)
         f.condition = override.get("when", "")
+        f.words = override.get("words", "")
+        if f.words and f.shape != "bytes":
+            raise OverrideError(f"{owner}.{member.name} is no run of bytes, so no addresses are looked for in it")
         f.output = is_param and member.pointer > 0 and not member.const and f.element != "opaque" and f.shape != "skip"
         f.created = f.output and f.element == "handle"
         return f

@@ -138,7 +138,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
 
     _load_dispositions(data, check, registry, result)
     for entry in data.get("member", []):
-        owner, name = entry["of"], entry["name"]
+        owner, name = registry.resolve(entry["of"]), entry["name"]
         check.reason(entry, name)
         members = registry.structs[owner].members if owner in registry.structs else (
             registry.commands[owner].params if owner in registry.commands else [])

@@ -74,7 +74,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     r->options = *options;
     r->log = log;
     lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
-    r->source = (struct lap_dec_source){source_blob, source_handle, source_struct_id, r};
+    r->source =
+        (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
     status = lap_reader_open(options->file, NULL, &r->reader);
     if (status != LAP_OK)
         return status;

@@ -118,7 +118,7 @@ enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct r
 
     memset(out, 0, sizeof *out);
     if (status == LAP_OK) {
-        scan.source = (struct lap_dec_source){scan_blob, NULL, scan_struct, &scan};
+        scan.source = (struct lap_dec_source){.blob = scan_blob, .struct_id = scan_struct, .user = &scan};
         scan.block_count = lap_reader_summary(scan.reader)->blobs + 1;
         scan.blocks = calloc(scan.block_count, sizeof *scan.blocks);
         if (!scan.blocks)

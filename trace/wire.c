@@ -353,6 +353,25 @@ const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes)
     return dec->status == LAP_OK ? data : NULL;
 }
 
+uint64_t lap_get_address(struct lap_dec *dec)
+{
+    uint64_t recorded = lap_get_u64(dec);
+    if (recorded == 0 || dec->status != LAP_OK || !dec->source || !dec->source->address)
+        return recorded;
+    return dec->source->address(dec->source->user, recorded);
+}
+
+const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *data, uint64_t bytes)
+{
+    const void *words;
+    if (!data || dec->status != LAP_OK || !dec->source || !dec->source->words)
+        return data;
+    words = dec->source->words(dec->source->user, what, dec->arena, data, (size_t)bytes);
+    if (!words)
+        lap_dec_fail(dec, "out of memory or past the limit for one packet");
+    return words;
+}
+
 /* The text of a string that the body has, not terminated; NULL (*out_length 0) for a NULL pointer and on failure. */
 static const char *get_text(struct lap_dec *dec, size_t *out_length)
 {

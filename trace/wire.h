@@ -125,6 +125,9 @@ void lap_enc_u64_array(struct lap_enc *enc, const uint64_t *values, uint64_t cou
 
 struct lap_dec;
 
+/* Bytes of a command that may hold device addresses, by what they are for. */
+enum lap_words { LAP_WORDS_PUSHED, LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
+
 /* What a decoder asks its owner for. */
 struct lap_dec_source {
     /* The bytes of a blob; valid until the owner moves on to the next packet. */
@@ -134,6 +137,10 @@ struct lap_dec_source {
     /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
     uint32_t (*struct_id)(void *user, uint64_t number);
     void *user;
+    /* Both NULL: device addresses stay as they were recorded. What a recorded address is here; and bytes with the
+     * addresses in them replaced: `data` itself when there are none, else a copy in the arena (NULL: out of memory). */
+    uint64_t (*address)(void *user, uint64_t recorded);
+    const void *(*words)(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes);
 };
 
 struct lap_dec {
@@ -178,6 +185,9 @@ double lap_get_double(struct lap_dec *dec);
 /* A handle's live value (or its index when the source maps nothing). */
 uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type);
 
+/* A device address as the source translates it. */
+uint64_t lap_get_address(struct lap_dec *dec);
+
 /* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
  * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). Zeroed. NULL on
  * failure and for count 0. */
@@ -188,6 +198,8 @@ void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
 const void *lap_dec_bytes(struct lap_dec *dec, size_t *out_bytes);
 /* The same where the size is known from another member: fails unless sizes agree. */
 const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes);
+/* Bytes that were decoded so, with the device addresses in them as the source translates them; NULL stays NULL. */
+const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *data, uint64_t bytes);
 const char *lap_dec_string(struct lap_dec *dec);                           /* NULL, or NUL-terminated in the arena */
 void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */
 const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count);
