@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gen_replay.h"
+#include "replayer/address.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
@@ -23,11 +24,14 @@ VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *inf
     replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
     info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     info->usage |= ADDED_USAGE;
+    if (!dev->has_addresses)
+        info->usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
 #ifdef VK_KHR_maintenance5
     VkBufferUsageFlags2CreateInfoKHR *usage2 = (VkBufferUsageFlags2CreateInfoKHR *)(uintptr_t)replay_chain_find(
         info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
     if (usage2) /* it takes the place of VkBufferCreateInfo::usage */
-        usage2->usage |= ADDED_USAGE;
+        usage2->usage = (usage2->usage | ADDED_USAGE) &
+                        ~(dev->has_addresses ? 0 : (VkBufferUsageFlags2KHR)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
 #endif
     return dev->vk.CreateBuffer(dev->live, info, NULL, out_buffer);
 }
@@ -60,6 +64,7 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
         return LAP_OK;
     dev->vk.DestroyBuffer(dev->live, args->buffer, NULL);
     if (record) {
+        replay_address_forget(dev, record);
         replay_place_free(dev, &record->place);
         replay_sparse_destroy(dev, &record->sparse);
     }

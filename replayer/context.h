@@ -26,9 +26,10 @@
 struct replay_planner; /* memory.h: where objects lie */
 struct replay_swapchain;
 struct replay_check;
-struct replay_aliases; /* alias.h: which objects share memory */
-struct replay_report;  /* report.h: what a replay would do */
-struct replay_submits; /* submit.h: what waits for a later signal */
+struct replay_aliases;   /* alias.h: which objects share memory */
+struct replay_addresses; /* address.h: device addresses */
+struct replay_report;    /* report.h: what a replay would do */
+struct replay_submits;   /* submit.h: what waits for a later signal */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -82,7 +83,10 @@ struct replay_device {
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
     VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */
     bool idle_pending;
-    bool has_swapchain; /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    struct replay_addresses *addresses; /* address.c; NULL until the program asks for an address */
+    bool has_addresses;                 /* a feature is enabled with which buffers have them */
+    bool has_address_memory;            /* and it wants memory that is allocated for them */
+    bool has_swapchain;                 /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     struct replay_device *next;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/address.h"
 #include "replayer/gpu.h"
 #include "replayer/match.h"
 #include "replayer/memory.h"
@@ -57,6 +58,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     if (result < 0)
         return replay_result(r, result);
     dev->has_swapchain = names_swapchain(&info);
+    replay_address_begin(dev, &info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);
@@ -135,6 +137,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
         (void)dev->vk.DeviceWaitIdle(dev->live);
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
+    replay_address_finish(r, dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)
         dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);

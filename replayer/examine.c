@@ -124,6 +124,9 @@ static enum lap_status look_at_call(struct examine *e, void *args)
         status = look_at_image(e, dev, args);
     else if (e->r->command == GEN_vkCreateSwapchainKHR)
         status = look_at_swapchain(e, dev, args);
+    else if (e->r->command == GEN_vkGetBufferDeviceAddress)
+        replay_report_add(e->r->report, REPLAY_AREA_COMMAND, REPLAY_MAPPED, gen_command_names[e->r->command],
+                          "buffers have other addresses here: recorded ones in memory and in commands are translated");
     return status == LAP_OK ? replay_limits_look(e->limits, e->r, dev, args) : status;
 }
 

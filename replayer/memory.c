@@ -121,9 +121,15 @@ static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDevic
                                  .pNext = chain,
                                  .allocationSize = bytes,
                                  .memoryTypeIndex = type};
-    VkResult result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
+    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                       .pNext = chain,
+                                       .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    VkResult result;
     void *host = NULL;
 
+    if (dev->has_address_memory) /* any object may come to lie there */
+        info.pNext = &flags;
+    result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
     *out_host = NULL;
     if (result < 0)
         return lap_fail(result == VK_ERROR_DEVICE_LOST ? LAP_ERROR_REPLAY : LAP_ERROR_MEMORY,

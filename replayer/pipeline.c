@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gen_replay.h"
+#include "replayer/address.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 
@@ -64,8 +65,11 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         return LAP_OK;
     if (!live)
         return replay_no_scratch(r);
-    for (uint32_t i = 0; i < args->createInfoCount; i++)
+    for (uint32_t i = 0; i < args->createInfoCount; i++) {
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
+        for (uint32_t j = 0; dev->addresses && infos[i].pStages && j < infos[i].stageCount; j++)
+            replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
+    }
     result = dev->vk.CreateGraphicsPipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
     return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);
 }
@@ -81,8 +85,11 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
         return LAP_OK;
     if (!live)
         return replay_no_scratch(r);
-    for (uint32_t i = 0; i < args->createInfoCount; i++)
+    for (uint32_t i = 0; i < args->createInfoCount; i++) {
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
+        if (dev->addresses)
+            replay_address_constants(r, dev, infos[i].stage.pSpecializationInfo);
+    }
     result = dev->vk.CreateComputePipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
     return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);
 }

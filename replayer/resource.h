@@ -8,12 +8,14 @@
 
 #include "replayer/memory.h"
 
-struct replay_sparse; /* sparse.c */
+struct replay_sparse;           /* sparse.c */
+struct replay_buffer_addresses; /* address.c */
 
 struct replay_buffer {
     VkDeviceSize bytes; /* as created */
     struct replay_place place;
-    struct replay_sparse *sparse; /* NULL unless vkQueueBindSparse gives it memory */
+    struct replay_sparse *sparse;              /* NULL unless vkQueueBindSparse gives it memory */
+    struct replay_buffer_addresses *addresses; /* its address, and those in it; NULL: neither is known */
 };
 
 #define REPLAY_MAX_PLANES 3
@@ -46,6 +48,11 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
                                        const VkImageCreateInfo *info) LAP_MUST_CHECK;
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
 bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
+
+/* Writes what the host wrote, wherever the buffer lies (update.c). */
+enum lap_status replay_buffer_write(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                    const struct replay_buffer *record, VkDeviceSize offset, const void *data,
+                                    size_t bytes) LAP_MUST_CHECK;
 
 /* Bytes that lie at the same place of consecutive rows of a linear image. */
 struct replay_rows_wanted {

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "gen_replay.h"
+#include "replayer/address.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 
@@ -17,11 +18,22 @@ static bool inside(VkDeviceSize whole, VkDeviceSize offset, VkDeviceSize bytes)
     return offset <= whole && bytes <= whole - offset;
 }
 
+enum lap_status replay_buffer_write(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                    const struct replay_buffer *record, VkDeviceSize offset, const void *data,
+                                    size_t bytes)
+{
+    if (replay_sparse_has_pages(record))
+        return replay_sparse_write(r, dev, record, offset, data, bytes);
+    if (record->place.host)
+        return replay_place_write(r, dev, &record->place, offset, data, bytes);
+    return replay_stage_buffer(r, dev, buffer, offset, data, bytes);
+}
+
 enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_device *dev,
                                            struct gen_args_lapilliUpdateBuffer *args)
 {
     uint64_t index;
-    const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+    struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
 
     if (!record)
         return replay_fail(r, "an update of a buffer that is not alive");
@@ -30,13 +42,11 @@ enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_devic
     if (!args->pData || !inside(record->bytes, args->offset, args->dataSize))
         return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes",
                            args->dataSize, (uint64_t)args->offset, index, (uint64_t)record->bytes);
-    if (replay_sparse_has_pages(record))
-        return replay_sparse_write(r, dev, record, args->offset, args->pData, args->dataSize);
-    if (!record->place.memory)
+    if (!replay_sparse_has_pages(record) && !record->place.memory)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
-    if (record->place.host)
-        return replay_place_write(r, dev, &record->place, args->offset, args->pData, args->dataSize);
-    return replay_stage_buffer(r, dev, args->buffer, args->offset, args->pData, args->dataSize);
+    if (dev->addresses)
+        return replay_address_update(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
+    return replay_buffer_write(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
 }
 
 /* Aspects that a format can have, as far as vkGetImageSubresourceLayout takes them one at a time. */

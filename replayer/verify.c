@@ -8,6 +8,7 @@
 
 #include "codegen/support/pixels.h"
 #include "gen_replay.h"
+#include "replayer/address.h"
 #include "replayer/dump.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
@@ -201,6 +202,30 @@ static enum lap_status read_buffer(struct replay *r, struct replay_device *dev, 
     return status == LAP_OK ? LAP_OK : replay_place(r, status);
 }
 
+/* A copy of the bytes with recorded addresses in place of this device's, also of those that stand across an end. */
+static enum lap_status read_recorded(struct replay *r, struct replay_device *dev,
+                                     const struct gen_args_lapilliCheckBuffer *args, const struct replay_buffer *record,
+                                     const void **out_data)
+{
+    VkDeviceSize begin = args->offset / 4 * 4, end = args->offset + args->size;
+    const void *data = NULL;
+    unsigned char *copy;
+    enum lap_status status;
+
+    begin -= begin < 4 ? 0 : 4;
+    end = record->bytes - end < 8 ? record->bytes : end + 8;
+    status = read_buffer(r, dev, args->buffer, record, begin, end - begin, &data);
+    if (status != LAP_OK)
+        return status;
+    copy = replay_scratch(r, end - begin, 1);
+    if (!copy)
+        return replay_no_scratch(r);
+    memcpy(copy, data, (size_t)(end - begin));
+    replay_address_restore(dev, copy, (size_t)(end - begin));
+    *out_data = copy + (args->offset - begin);
+    return LAP_OK;
+}
+
 enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliCheckBuffer *args)
 {
@@ -223,6 +248,13 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     r->check->summary.checks++;
     lap_pixels_hash(data, (size_t)args->size, &low, &high);
     same = low == args->hashLow && high == args->hashHigh;
+    if (!same && dev->addresses) {
+        status = read_recorded(r, dev, args, record, &data);
+        if (status != LAP_OK)
+            return status;
+        lap_pixels_hash(data, (size_t)args->size, &low, &high);
+        same = low == args->hashLow && high == args->hashHigh;
+    }
     status = replay_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
     if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);

@@ -101,6 +101,7 @@ static void put_uses(cJSON *object, const struct lap_uses *uses)
             cJSON_AddItemToArray(extensions, cJSON_CreateString(gen_extensions[i].name));
     for (size_t i = 0; i < uses->feature_count; i++)
         cJSON_AddItemToArray(features, cJSON_CreateString(uses->features[i]));
+    put_number(both, "addresses", uses->addresses);
 }
 
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
@@ -194,7 +195,7 @@ static void show_names(const char *label, const cJSON *names)
     printf("%s\n", *separator ? "" : "none");
 }
 
-static void show(const struct lap_reader_summary *summary, size_t threads, const cJSON *json)
+static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
     static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
@@ -233,7 +234,7 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
         show_bytes(summary->recovered_bytes);
         printf(", from the tail file beside the trace\n");
     }
-    printf("%-14s%zu\n", "threads", threads);
+    printf("%-14s%zu\n", "threads", lap_map_count(&pass->threads));
     printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);
     printf("%-14s%" PRIu64 " in %" PRIu64 " command buffers, of which %" PRIu64 " are stored\n", "commands",
            summary->counters[LAP_COUNTER_COMMANDS], summary->counters[LAP_COUNTER_BLOCKS_RECORDED],
@@ -253,6 +254,8 @@ static void show(const struct lap_reader_summary *summary, size_t threads, const
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
         printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",
                summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    if (pass->uses.addresses)
+        printf("%-14sasked for %" PRIu64 " times; a replay translates them\n", "addresses", pass->uses.addresses);
     show_names("extensions", cJSON_GetObjectItemCaseSensitive(uses, "extensions"));
     show_names("features", cJSON_GetObjectItemCaseSensitive(uses, "features"));
 }
@@ -276,7 +279,7 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
     if (as_json)
         puts(text);
     else
-        show(summary, lap_map_count(&pass.threads), json);
+        show(summary, &pass, json);
     code = LAP_TOOL_OK;
     if (pass.status < 0) {
         fprintf(stderr, PROGRAM ": %s: %s\n", path, lap_error_message());

@@ -109,6 +109,7 @@ static void add_call(struct lap_uses *uses, uint32_t command, const void *args)
         .begin_struct = begin_struct, .end_struct = end_struct, .value = visit, .user = &look};
 
     uses->commands[command] = true;
+    uses->addresses += command == GEN_vkGetBufferDeviceAddress;
     lap_walk_command(command, args, false, &visitor);
 }
 

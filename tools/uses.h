@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/map.h"
 #include "base/status.h"
@@ -23,6 +24,7 @@ struct lap_uses {
     bool *enabled, *used;     /* [index into gen_extensions] */
     const char **features;    /* sorted, without repetition; names from the tables */
     size_t feature_count, feature_capacity;
+    uint64_t addresses;    /* how often the program asked for the address of a buffer */
     struct lap_map blocks; /* those looked through */
     bool failed;           /* out of memory */
 };

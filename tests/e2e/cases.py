@@ -239,7 +239,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import backing, bench, contract, imports, incoherent, matrix, memory, needs, process
+    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, process
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -250,6 +250,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"needs/{name}", run) for name, run in needs.cases().items()]
     result += [Case(f"backing/{name}", run) for name, run in backing.cases(context).items()]
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
+    result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
     result += bench.cases(context)
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]

@@ -13,7 +13,7 @@ from e2e.cases import INCOHERENT, LAYER, VALIDATION, Context, check, check_no_va
 # Name, arguments, and whether coherent memory is taken away so that everything goes through flushes and invalidates.
 RUNS = [("incoherent", [], False), ("incoherent", [], True), ("suballoc", [], True), ("compute", [], True), ("threads", [], True),
         ("headless", [], True), ("linear", [], True), ("descriptors", [], True), ("formats", [], True), ("modern", [], True),
-        ("memory", [], True), ("rebind", [], True)]
+        ("memory", [], True), ("rebind", [], True), ("address", [], True)]
 
 
 def command(context: Context, name: str, arguments: list[str]) -> list[str]:

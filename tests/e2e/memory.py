@@ -12,7 +12,7 @@ from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Context, Done, Skip, che
 WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
 PROGRAMS = [("memory", []), ("memory", ["--many"]), ("rebind", []), ("rebind", ["--image"]), ("stores", []),
-            ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", [])]
+            ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", []), ("address", [])]
 # Linear images in all shapes, and those that are bound over old contents.
 LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", []), ("rebind", ["--image"])]
 

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/address.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/support/dictionary.h"
+#include "gen_replay.h"
+#include "replayer/address_word.h"
+#include "replayer/player.h"
+#include "replayer/sparse.h"
+
+#define PAGE_BYTES 4096u
+
+struct replay_addresses {
+    struct replay *r;
+    struct replay_device *dev;
+    struct replay_address_space space;
+    struct replay_word_space words;
+    struct replay_address_counts counts;
+};
+
+struct replay_buffer_addresses {
+    VkBuffer buffer;
+    const struct replay_buffer *record;
+    struct replay_address_range *range; /* NULL: the program did not ask */
+    struct replay_words words;
+    unsigned char **pages; /* of memory that the host can't see: what was written there. NULL pages are zeroes */
+};
+
+/* ---- the memory of a buffer ---- */
+
+static uint64_t page_count(const struct replay_buffer_addresses *buffer)
+{
+    return (buffer->words.bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+/* Between the kept copy and `out` or `data`, whichever is not NULL. */
+static enum lap_status copy_kept(struct replay_buffer_addresses *buffer, uint64_t offset, unsigned char *out,
+                                 const unsigned char *data, size_t bytes)
+{
+    if (!buffer->pages)
+        buffer->pages = calloc(page_count(buffer), sizeof *buffer->pages);
+    if (!buffer->pages)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a copy of a buffer");
+    for (size_t done = 0; done < bytes;) {
+        unsigned char **page = &buffer->pages[(offset + done) / PAGE_BYTES];
+        size_t at = (offset + done) % PAGE_BYTES;
+        size_t piece = PAGE_BYTES - at < bytes - done ? PAGE_BYTES - at : bytes - done;
+        if (data && !*page && !(*page = calloc(1, PAGE_BYTES)))
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory for a copy of a buffer");
+        if (data)
+            memcpy(*page + at, data + done, piece);
+        else if (*page)
+            memcpy(out + done, *page + at, piece);
+        else
+            memset(out + done, 0, piece);
+        done += piece;
+    }
+    return LAP_OK;
+}
+
+static enum lap_status read_words(void *user, void *memory, uint64_t offset, void *out, size_t bytes)
+{
+    const struct replay_addresses *addresses = user;
+    struct replay_buffer_addresses *buffer = memory;
+    const struct replay_buffer *record = buffer->record;
+    const void *data = NULL;
+    enum lap_status status;
+
+    if (replay_sparse_has_pages(record)) {
+        status = replay_sparse_read(addresses->r, addresses->dev, record, offset, bytes, &data);
+    } else if (record->place.host) {
+        status = replay_place_invalidate(addresses->r, addresses->dev, &record->place, offset, bytes);
+        data = record->place.host + offset;
+    } else {
+        return copy_kept(buffer, offset, out, NULL, bytes);
+    }
+    if (status == LAP_OK)
+        memcpy(out, data, bytes);
+    return status;
+}
+
+static enum lap_status write_words(void *user, void *memory, uint64_t offset, const void *data, size_t bytes)
+{
+    const struct replay_addresses *addresses = user;
+    struct replay_buffer_addresses *buffer = memory;
+    enum lap_status status =
+        replay_buffer_write(addresses->r, addresses->dev, buffer->buffer, buffer->record, offset, data, bytes);
+
+    if (status != LAP_OK || replay_sparse_has_pages(buffer->record) || buffer->record->place.host)
+        return status;
+    return copy_kept(buffer, offset, NULL, data, bytes);
+}
+
+/* ---- what decoders ask ---- */
+
+/* Whose call the current packet is: of several devices each has addresses of its own. */
+static struct replay_device *current_device(struct replay *r)
+{
+    const struct gen_replay_entry *entry;
+    const struct replay_object *object;
+    struct lap_dec dec;
+
+    if (!r->devices || !r->devices->next)
+        return r->devices;
+    entry = &gen_replay_table[lap_dictionary_command(r->dictionary, r->packet.command)];
+    if (entry->owner_type == GEN_HANDLE_NONE || entry->flags & GEN_REPLAY_INSTANCE)
+        return NULL;
+    lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+    object = replay_object_get(r, (enum gen_handle_type)entry->owner_type, lap_get_u64(&dec));
+    return object ? object->owner : NULL;
+}
+
+static uint64_t translate_address(void *user, uint64_t recorded)
+{
+    struct replay_device *dev = current_device(user);
+    uint64_t live = recorded;
+
+    if (dev && dev->addresses)
+        dev->addresses->counts.arguments += replay_address_to_live(&dev->addresses->space, recorded, &live);
+    return live;
+}
+
+static bool has_words(const struct replay_address_space *space, const unsigned char *data, size_t bytes)
+{
+    for (size_t at = 0; bytes >= 8 && at <= bytes - 8; at += 4) {
+        uint64_t word;
+        memcpy(&word, data + at, sizeof word);
+        if (replay_address_to_live(space, word, &word))
+            return true;
+    }
+    return false;
+}
+
+static const void *translate_words(void *user, enum lap_words what, struct lap_arena *arena, const void *data,
+                                   size_t bytes)
+{
+    struct replay_device *dev = current_device(user);
+    struct replay_addresses *addresses = dev ? dev->addresses : NULL;
+    uint64_t count;
+    void *copy;
+
+    if (!addresses || !has_words(&addresses->space, data, bytes))
+        return data;
+    copy = lap_arena_zalloc(arena, bytes, 1, 16); /* the bytes may be a blob that is shared */
+    if (!copy)
+        return NULL;
+    memcpy(copy, data, bytes);
+    count = replay_address_replace_recorded(&addresses->space, copy, bytes);
+    if (what == LAP_WORDS_PUSHED)
+        addresses->counts.pushed += count;
+    else if (what == LAP_WORDS_UPDATED)
+        addresses->counts.inlined += count;
+    else
+        addresses->counts.uniform += count;
+    return copy;
+}
+
+/* ---- addresses of buffers ---- */
+
+void replay_address_begin(struct replay_device *dev, const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceVulkan12Features *core =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const VkPhysicalDeviceBufferDeviceAddressFeatures *khr =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+    const VkPhysicalDeviceBufferDeviceAddressFeaturesEXT *ext =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+
+    dev->has_address_memory = (core && core->bufferDeviceAddress) || (khr && khr->bufferDeviceAddress);
+    dev->has_addresses = dev->has_address_memory || (ext && ext->bufferDeviceAddress);
+}
+
+static enum lap_status begin_translating(struct replay *r, struct replay_device *dev)
+{
+    struct replay_addresses *addresses = calloc(1, sizeof *addresses);
+
+    if (!addresses)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses"));
+    addresses->r = r;
+    addresses->dev = dev;
+    addresses->words.addresses = &addresses->space;
+    addresses->words.access = (struct replay_words_access){read_words, write_words, addresses};
+    dev->addresses = addresses;
+    r->source.address = translate_address;
+    r->source.words = translate_words;
+    return LAP_OK;
+}
+
+static enum lap_status need_record(struct replay *r, VkBuffer buffer, struct replay_buffer *record)
+{
+    if (record->addresses)
+        return LAP_OK;
+    record->addresses = calloc(1, sizeof *record->addresses);
+    if (!record->addresses)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for the addresses in a buffer"));
+    record->addresses->buffer = buffer;
+    record->addresses->record = record;
+    record->addresses->words.bytes = record->bytes;
+    record->addresses->words.memory = record->addresses;
+    return LAP_OK;
+}
+
+/* The program asked before, or asks for something that a forced replay can't have. */
+static bool is_settled(const struct replay_buffer *record, VkDeviceAddress recorded)
+{
+    return !recorded ||
+           (record->addresses && record->addresses->range && record->addresses->range->recorded.begin == recorded);
+}
+
+enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_device *dev,
+                                              struct gen_args_vkGetBufferDeviceAddress *args)
+{
+    uint64_t index;
+    struct replay_buffer *record = replay_buffer_of(r, args->pInfo->buffer, &index);
+    struct replay_addresses *addresses;
+    enum lap_status status;
+    VkDeviceAddress live;
+
+    if (!record)
+        return replay_fail(r, "the address of a buffer that is not alive");
+    if (!dev->has_addresses || is_settled(record, args->result))
+        return LAP_OK;
+    if (!dev->vk.GetBufferDeviceAddress)
+        return replay_missing(r, GEN_vkGetBufferDeviceAddress);
+    live = dev->vk.GetBufferDeviceAddress(dev->live, args->pInfo);
+    if (!live)
+        return replay_refuse(r, "VkBuffer:%" PRIu64 " has no address here", index);
+    status = dev->addresses ? LAP_OK : begin_translating(r, dev);
+    if (status == LAP_OK)
+        status = need_record(r, args->pInfo->buffer, record);
+    if (status != LAP_OK)
+        return status;
+    addresses = dev->addresses;
+    if (record->addresses->range) {
+        replay_address_end(&addresses->space, record->addresses->range);
+        record->addresses->range = NULL;
+    }
+    status = replay_address_add(&addresses->space, REPLAY_ADDRESS_BUFFER, index, args->result, live, record->bytes,
+                                &record->addresses->range);
+    if (status == LAP_OK) {
+        addresses->counts.buffers++;
+        status = replay_words_renew(&addresses->words, record->addresses->range);
+    }
+    return status < 0 ? replay_place(r, status) : status;
+}
+
+void replay_address_forget(struct replay_device *dev, struct replay_buffer *record)
+{
+    struct replay_buffer_addresses *buffer = record->addresses;
+
+    if (!buffer)
+        return;
+    if (buffer->range)
+        replay_address_end(&dev->addresses->space, buffer->range);
+    replay_words_finish(&dev->addresses->words, &buffer->words);
+    for (uint64_t i = 0; buffer->pages && i < page_count(buffer); i++)
+        free(buffer->pages[i]);
+    free(buffer->pages);
+    free(buffer);
+    record->addresses = NULL;
+}
+
+/* ---- addresses in memory and in constants ---- */
+
+enum lap_status replay_address_update(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                      struct replay_buffer *record, VkDeviceSize offset, const void *data, size_t bytes)
+{
+    enum lap_status status = need_record(r, buffer, record);
+
+    if (status == LAP_OK)
+        status = replay_words_update(&dev->addresses->words, &record->addresses->words, offset, data, bytes);
+    return status < 0 ? replay_place(r, status) : status;
+}
+
+void replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info)
+{
+    struct replay_addresses *addresses = dev->addresses;
+    unsigned char *copy = NULL;
+
+    for (uint32_t i = 0; info && info->pMapEntries && info->pData && i < info->mapEntryCount; i++) {
+        const VkSpecializationMapEntry *entry = &info->pMapEntries[i];
+        uint64_t word;
+        if (entry->size != sizeof word || entry->offset > info->dataSize ||
+            info->dataSize - entry->offset < sizeof word)
+            continue;
+        memcpy(&word, (const char *)info->pData + entry->offset, sizeof word);
+        if (!replay_address_to_live(&addresses->space, word, &word))
+            continue;
+        if (!copy) {
+            copy = replay_scratch(r, info->dataSize, 1);
+            if (!copy)
+                return;
+            memcpy(copy, info->pData, info->dataSize);
+        }
+        memcpy(copy + entry->offset, &word, sizeof word);
+        addresses->counts.constants++;
+    }
+    if (copy)
+        ((VkSpecializationInfo *)(uintptr_t)info)->pData = copy; /* the decoder's own memory */
+}
+
+void replay_address_restore(struct replay_device *dev, void *data, size_t bytes)
+{
+    dev->addresses->counts.checked += replay_address_replace_live(&dev->addresses->space, data, bytes);
+}
+
+/* ---- what was done ---- */
+
+struct replay_address_counts replay_address_counts(const struct replay_device *dev)
+{
+    struct replay_address_counts counts = {0};
+
+    if (!dev->addresses)
+        return counts;
+    counts = dev->addresses->counts;
+    counts.updated = dev->addresses->words.updated;
+    counts.renewed = dev->addresses->words.renewed;
+    return counts;
+}
+
+void replay_address_finish(struct replay *r, struct replay_device *dev)
+{
+    struct replay_address_counts counts = replay_address_counts(dev);
+
+    if (!dev->addresses)
+        return;
+    lap_log(r->log, LAP_LOG_INFO,
+            "addresses of %" PRIu64 " buffers; translated: %" PRIu64 " in memory, %" PRIu64 " there again, %" PRIu64
+            " in push constants, %" PRIu64 " in vkCmdUpdateBuffer, %" PRIu64 " in inline uniform blocks, %" PRIu64
+            " in specialization constants, %" PRIu64 " in arguments, %" PRIu64 " back for --verify",
+            counts.buffers, counts.updated, counts.renewed, counts.pushed, counts.inlined, counts.uniform,
+            counts.constants, counts.arguments, counts.checked);
+    replay_word_space_finish(&dev->addresses->words);
+    replay_address_space_finish(&dev->addresses->space);
+    free(dev->addresses);
+    dev->addresses = NULL;
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Device addresses: what is said of them, and traces that go from one driver to another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Callable
+
+from e2e.cases import OTHER_DRIVERS, Context, Skip, check, check_verified
+
+
+def record(context: Context) -> None:
+    context.capture([str(context.build / "tests/apps/address")])
+
+
+def translated(err: str) -> dict[str, int]:
+    """The counts of the sentence at the end of a replay, by what stands behind them."""
+    found = re.search(r"addresses of (\d+) buffers; translated: (.*)", err)
+    check(found is not None, f"nothing is said of addresses:\n{err}")
+    return {what: int(count) for count, what in re.findall(r"(\d+) ([^,]+)", found.group(2))} | {"buffers": int(found.group(1))}
+
+
+def is_said(context: Context) -> None:
+    """`info` and `check` name them, a replay counts them, and a trace without any has none of that."""
+    record(context)
+    check(context.info()["uses"]["addresses"] > 0, "info knows of no addresses")
+    report = context.run([context.program("lapilli"), "check", "out.lapilli"]).out
+    check("vkGetBufferDeviceAddress: buffers have other addresses here" in report, report)
+    done = context.replay()
+    check_verified(done)
+    counts = translated(done.err)
+    for what in ("buffers", "in memory", "there again", "in push constants", "in vkCmdUpdateBuffer", "in inline uniform blocks",
+                 "back for --verify"):
+        check(counts.get(what, 0) > 0, f"none {what}: {counts}")
+    context.capture([str(context.build / "tests/apps/compute")], "without.lapilli")
+    check(context.info("without.lapilli")["uses"]["addresses"] == 0, "info sees addresses where there are none")
+    check("addresses of" not in context.replay("without.lapilli").err, "a replay talks of addresses where there are none")
+
+
+def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if not OTHER_DRIVERS[name].exists():
+            raise Skip(f"{name} is not there")
+        other = replace(context, driver=OTHER_DRIVERS[name])
+        record(other if back else context)
+        check_verified((context if back else other).replay())
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    result = {"is-said": is_said}
+    for name in OTHER_DRIVERS:
+        result[f"to-{name}"] = to_other_driver(name, False)
+        result[f"from-{name}"] = to_other_driver(name, True)
+    return result
