@@ -72,12 +72,13 @@ struct job {
     VkFramebuffer framebuffer;
     bool has_inline;
     uint32_t order[NODES]; /* of the list */
-    uint32_t given_again;
+    VkPipeline constant;   /* NULL: none */
+    uint32_t expected_mapped, given_again;
 };
 
 static PFN_vkGetBufferDeviceAddress get_address = vkGetBufferDeviceAddress;
 
-static bool use_khr, use_constants;
+static bool use_khr, use_constants, use_two;
 
 /* ---- buffers ---- */
 
@@ -310,6 +311,26 @@ static void create_draw(const struct app *app, struct job *job)
     vkDestroyShaderModule(app->device, pipeline.fragment, NULL);
 }
 
+/* Its pipeline is made for one address. */
+static VkPipeline constant_pipeline(const struct app *app, const struct job *job)
+{
+    const uint64_t source = job->nodes.address;
+    const VkSpecializationMapEntry entry = {7, 0, sizeof source};
+    const VkSpecializationInfo constants = {1, &entry, sizeof source, &source};
+    VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+    VkPipeline pipeline;
+
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = app_shader(app, address_constant_comp, sizeof(address_constant_comp));
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &constants;
+    info.layout = job->layouts[0];
+    CHECK_VK(vkCreateComputePipelines(app->device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
+    vkDestroyShaderModule(app->device, info.stage.module, NULL);
+    return pipeline;
+}
+
 static void create(const struct app *app, struct job *job)
 {
     create_place(app, &job->nodes, NODES * sizeof(struct node), 0, APP_UPLOAD);
@@ -328,6 +349,8 @@ static void create(const struct app *app, struct job *job)
         job->order[i] = i;
     create_sets(app, job);
     create_draw(app, job);
+    if (use_constants)
+        job->constant = constant_pipeline(app, job);
 }
 
 /* ---- a frame ---- */
@@ -347,26 +370,6 @@ static void wait_for_stores(VkCommandBuffer commands)
     app_memory_barrier(commands, stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, stages,
                        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
                            VK_ACCESS_TRANSFER_WRITE_BIT);
-}
-
-/* Its pipeline is made for one address. */
-static VkPipeline constant_pipeline(const struct app *app, const struct job *job)
-{
-    const uint64_t source = job->nodes.address;
-    const VkSpecializationMapEntry entry = {7, 0, sizeof source};
-    const VkSpecializationInfo constants = {1, &entry, sizeof source, &source};
-    VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-    VkPipeline pipeline;
-
-    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = app_shader(app, address_constant_comp, sizeof(address_constant_comp));
-    info.stage.pName = "main";
-    info.stage.pSpecializationInfo = &constants;
-    info.layout = job->layouts[0];
-    CHECK_VK(vkCreateComputePipelines(app->device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
-    vkDestroyShaderModule(app->device, info.stage.module, NULL);
-    return pipeline;
 }
 
 static void compute(const struct app *app, struct job *job, uint32_t frame, VkPipeline constant)
@@ -505,30 +508,21 @@ static void change_stored(const struct app *app, struct job *job)
     write_bytes(app, &job->mapped, 4, &address, sizeof address);
 }
 
-static void run_frames(const struct app *app, struct job *job)
+static void run_frame(const struct app *app, struct job *job, uint32_t frame)
 {
-    VkPipeline constant = use_constants ? constant_pipeline(app, job) : VK_NULL_HANDLE;
-    uint32_t expected_mapped = 0;
-
-    if (!job->has_inline)
-        printf("left out: inline uniform blocks\n");
-    for (uint32_t frame = 0; frame < app->frames; frame++) {
-        if (frame % 2) {
-            change_stored(app, job);
-            expected_mapped = list_sum(job->order, true, 1); /* of the frame before */
-        }
-        for (uint32_t i = 0; i < GUESTS; i++)
-            renew_guest(app, job, i, frame);
-        write_list(app, job, frame);
-        write_table(app, job, frame);
-        if (job->has_inline)
-            write_block(app, job);
-        compute(app, job, frame, constant);
-        check(app, job, frame, constant, expected_mapped);
-        draw(app, job, frame);
+    if (frame % 2) {
+        change_stored(app, job);
+        job->expected_mapped = list_sum(job->order, true, 1); /* of the frame before */
     }
-    printf("an address was given again %u times\n", job->given_again);
-    vkDestroyPipeline(app->device, constant, NULL);
+    for (uint32_t i = 0; i < GUESTS; i++)
+        renew_guest(app, job, i, frame);
+    write_list(app, job, frame);
+    write_table(app, job, frame);
+    if (job->has_inline)
+        write_block(app, job);
+    compute(app, job, frame, job->constant);
+    check(app, job, frame, job->constant, job->expected_mapped);
+    draw(app, job, frame);
 }
 
 static void destroy(const struct app *app, struct job *job)
@@ -544,6 +538,7 @@ static void destroy(const struct app *app, struct job *job)
     }
     app_buffer_destroy(app, &job->copy);
     app_buffer_destroy(app, &job->pixels);
+    vkDestroyPipeline(app->device, job->constant, NULL);
     for (uint32_t i = 0; i < 2; i++) {
         vkDestroyPipeline(app->device, job->pipelines[i], NULL);
         vkDestroyPipelineLayout(app->device, job->layouts[i], NULL);
@@ -583,6 +578,7 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {
         {"--khr", "use VK_KHR_buffer_device_address and its names", &use_khr, NULL},
         {"--constants", "also in specialization constants", &use_constants, NULL},
+        {"--two", "on two devices in turn", &use_two, NULL},
         {0},
     };
     static const struct app_program program = {
@@ -592,8 +588,8 @@ int main(int argc, char **argv)
         .options = options,
     };
     static const char *const extension = VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME;
-    struct app app;
-    struct job job = {0};
+    static struct job jobs[2];
+    struct app apps[2], *app = &apps[0];
     VkPhysicalDeviceInlineUniformBlockFeatures blocks = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_FEATURES};
     VkPhysicalDeviceBufferDeviceAddressFeatures address = {
@@ -602,9 +598,9 @@ int main(int argc, char **argv)
     VkPhysicalDeviceFeatures features = {0};
     struct app_device_request request = {.features = &features};
 
-    app_init(&app, argc, argv, &program);
-    ask_features(&app, &address, &blocks);
-    job.has_inline = blocks.inlineUniformBlock;
+    app_init(app, argc, argv, &program);
+    ask_features(app, &address, &blocks);
+    jobs[0].has_inline = jobs[1].has_inline = blocks.inlineUniformBlock;
     blocks.descriptorBindingInlineUniformBlockUpdateAfterBind = VK_FALSE;
     features.shaderInt64 = use_constants;
     core.bufferDeviceAddress = VK_TRUE;
@@ -615,11 +611,22 @@ int main(int argc, char **argv)
         request.extensions = &extension;
         request.extension_count = 1;
     }
-    app_device_create(&app, &request);
+    apps[1] = apps[0];
+    for (uint32_t i = 0; i < (use_two ? 2 : 1); i++)
+        app_device_create(&apps[i], &request);
     if (use_khr)
-        get_address = (PFN_vkGetBufferDeviceAddress)app_device_function(&app, "vkGetBufferDeviceAddressKHR");
-    create(&app, &job);
-    run_frames(&app, &job);
-    destroy(&app, &job);
-    return app_finish(&app);
+        get_address = (PFN_vkGetBufferDeviceAddress)app_device_function(app, "vkGetBufferDeviceAddressKHR");
+    if (!jobs[0].has_inline)
+        printf("left out: inline uniform blocks\n");
+    for (uint32_t i = 0; i < (use_two ? 2 : 1); i++)
+        create(&apps[i], &jobs[i]);
+    for (uint32_t frame = 0; frame < app->frames; frame++)
+        for (uint32_t i = 0; i < (use_two ? 2 : 1); i++)
+            run_frame(&apps[i], &jobs[i], frame);
+    printf("an address was given again %u times\n", jobs[0].given_again + jobs[1].given_again);
+    for (uint32_t i = 0; i < (use_two ? 2 : 1); i++)
+        destroy(&apps[i], &jobs[i]);
+    if (use_two)
+        app_device_destroy(&apps[1]);
+    return app_finish(app);
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Device addresses in a replay: buffers, what the host writes into them, checks, constants. The device is a real one,
+ * its addresses are not: they follow from the buffers. */
+#include "replayer/address.h"
+
+#include "codegen/support/pixels.h"
+#include "replayer/verify.h"
+#include "tests/unit/replay_device.h"
+
+#define HOST     (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+#define RECORDED 0x7f1200000000u
+#define LIVE     0x560000000000u
+#define BYTES    0x3000u
+
+static uint64_t asked;
+static VkDeviceAddress next_address;
+
+static VkDeviceAddress VKAPI_CALL give_address(VkDevice device, const VkBufferDeviceAddressInfo *info)
+{
+    asked++;
+    return next_address;
+}
+
+static bool begin(struct unit_replay *u)
+{
+    static const struct replay_options options = {.verify = true};
+
+    if (!unit_replay_init(u, &options))
+        return false;
+    asked = 0;
+    u->dev.has_addresses = true; /* but memory is allocated as the unit's device allows it */
+    u->dev.vk.GetBufferDeviceAddress = give_address;
+    CHECK_EQ_INT(replay_check_create(&u->r), LAP_OK);
+    return true;
+}
+
+static void end(struct unit_replay *u)
+{
+    replay_destroy_left(&u->r, &u->dev);
+    replay_address_finish(&u->r, &u->dev);
+    CHECK(!u->dev.addresses);
+    replay_check_destroy(&u->r);
+    unit_replay_finish(u);
+}
+
+static VkBuffer create_buffer(struct unit_replay *u, uint64_t index)
+{
+    VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = BYTES, .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
+    VkBuffer buffer = gen_VkBuffer(index);
+    struct gen_args_vkCreateBuffer create = {.device = u->dev.live, .pCreateInfo = &info, .pBuffer = &buffer};
+    struct gen_args_lapilliBindBuffer bind = {.size = BYTES, .propertyFlags = HOST};
+
+    CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
+    bind.buffer = buffer = gen_VkBuffer(replay_object_get(&u->r, GEN_HANDLE_VkBuffer, index)->live);
+    CHECK_EQ_INT(replay_lapilliBindBuffer(&u->r, &u->dev, &bind), LAP_OK);
+    return buffer;
+}
+
+static void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
+{
+    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
+    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
+}
+
+static enum lap_status ask(struct unit_replay *u, VkBuffer buffer, uint64_t recorded, uint64_t live)
+{
+    VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer};
+    struct gen_args_vkGetBufferDeviceAddress args = {.device = u->dev.live, .pInfo = &info, .result = recorded};
+    next_address = live;
+    return replay_GetBufferDeviceAddress(&u->r, &u->dev, &args);
+}
+
+static void update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes, const void *data)
+{
+    struct gen_args_lapilliUpdateBuffer args = {.buffer = buffer, .offset = offset, .dataSize = bytes, .pData = data};
+    CHECK_EQ_INT(replay_lapilliUpdateBuffer(&u->r, &u->dev, &args), LAP_OK);
+}
+
+/* How many checks have differed after one that expects `data` there. */
+static uint64_t differences(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, const void *data, size_t bytes)
+{
+    struct gen_args_lapilliCheckBuffer args = {.buffer = buffer, .offset = offset, .size = bytes};
+    lap_pixels_hash(data, bytes, &args.hashLow, &args.hashHigh);
+    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u->r, &u->dev, &args), LAP_OK);
+    return replay_check_summary(&u->r).different;
+}
+
+static uint64_t word_at(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset)
+{
+    uint64_t word;
+    memcpy(&word, replay_buffer_of(&u->r, buffer, NULL)->place.host + offset, sizeof word);
+    return word;
+}
+
+UNIT_TEST(nothing_is_translated_before_an_address_is_known)
+{
+    uint64_t address = RECORDED + 16;
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    update(&u, buffer, 8, 8, &address);
+    CHECK_EQ_U64(word_at(&u, buffer, 8), address);
+    CHECK(!u.dev.addresses && !u.r.source.address && !u.r.source.words);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).buffers, 0);
+    u.dev.has_addresses = false; /* a replay by force, where there are none */
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
+    CHECK(!u.dev.addresses);
+    CHECK_EQ_U64(asked, 0);
+    end(&u);
+}
+
+UNIT_TEST(updates_and_checks_go_both_ways)
+{
+    uint64_t words[4] = {RECORDED + 16, 5, RECORDED + BYTES, RECORDED + BYTES + 1};
+    struct unit_replay u;
+    VkBuffer buffer, other;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    other = create_buffer(&u, 2);
+    CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
+    CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK); /* asked again */
+    CHECK_EQ_U64(asked, 1);
+    update(&u, buffer, 40, sizeof words, words);
+    CHECK_EQ_U64(word_at(&u, buffer, 40), LIVE + 16);
+    CHECK_EQ_U64(word_at(&u, buffer, 48), 5);
+    CHECK_EQ_U64(word_at(&u, buffer, 56), LIVE + BYTES);
+    CHECK_EQ_U64(word_at(&u, buffer, 64), RECORDED + BYTES + 1);
+    CHECK_EQ_U64(differences(&u, buffer, 40, words, sizeof words), 0);
+    /* Of a word that stands across an end of what is checked the part counts. */
+    CHECK_EQ_U64(differences(&u, buffer, 43, (const char *)words + 3, 19), 0);
+    CHECK_EQ_U64(differences(&u, buffer, 48, &words[1], 10), 0);
+    u.log.fd = -1;
+    words[0]++;
+    CHECK_EQ_U64(differences(&u, buffer, 40, words, sizeof words), 1);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).updated, 2);
+    CHECK(replay_address_counts(&u.dev).checked > 0);
+    end(&u);
+}
+
+UNIT_TEST(memory_that_the_host_can_not_see_is_translated_too)
+{
+    uint64_t address = RECORDED + 0x100, expected[2];
+    struct replay_buffer *record;
+    struct replay_place place;
+    struct unit_replay u;
+    VkBuffer buffer, other;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    other = create_buffer(&u, 2);
+    CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
+    record = replay_buffer_of(&u.r, buffer, NULL);
+    place = record->place;
+    record->place.host = NULL;
+    /* Across two pages of the copy that is kept, and then a byte of it. */
+    update(&u, buffer, 4093, 8, (const char[8]){1, 2, 3});
+    update(&u, buffer, 4092, 8, &address);
+    update(&u, buffer, 4093, 1, "\x02");
+    address = RECORDED + 0x200;
+    expected[0] = address;
+    expected[1] = 0;
+    CHECK_EQ_U64(differences(&u, buffer, 4092, expected, sizeof expected), 0);
+    /* Given again. */
+    destroy_buffer(&u, other);
+    other = create_buffer(&u, 3);
+    CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE + 0x10000), LAP_OK);
+    CHECK_EQ_U64(differences(&u, buffer, 4092, expected, sizeof expected), 0);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).renewed, 1);
+    record->place = place;
+    u.dev.vk.DeviceWaitIdle(u.dev.live);
+    CHECK_EQ_U64(word_at(&u, buffer, 4092), LIVE + 0x10200);
+    end(&u);
+}
+
+UNIT_TEST(constants_of_eight_bytes_are_translated)
+{
+    struct {
+        uint32_t four;
+        uint64_t eight, other;
+    } __attribute__((packed)) data = {7, RECORDED + 4, RECORDED - 1}, before = data;
+    const VkSpecializationMapEntry entries[] = {{1, 0, 4}, {2, 4, 8}, {3, 12, 8}, {4, 16, 8}, {5, UINT32_MAX, 8}};
+    VkSpecializationInfo info = {5, entries, sizeof data, &data};
+    struct unit_replay u;
+    VkBuffer buffer;
+    uint64_t word;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
+    replay_address_constants(&u.r, &u.dev, NULL);
+    replay_address_constants(&u.r, &u.dev, &info);
+    CHECK(info.pData != &data && memcmp(&data, &before, sizeof data) == 0);
+    memcpy(&word, (const char *)info.pData + 4, sizeof word);
+    CHECK_EQ_U64(word, LIVE + 4);
+    CHECK(memcmp(info.pData, &data, 4) == 0 && memcmp((const char *)info.pData + 12, &data.other, 8) == 0);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).constants, 1);
+    end(&u);
+}
+
+UNIT_TEST(a_device_that_gives_no_address_is_refused)
+{
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, 0), LAP_ERROR_UNSUPPORTED);
+    CHECK_EQ_INT(ask(&u, buffer, UINT64_MAX - 4, LIVE), LAP_ERROR_FORMAT);
+    u.dev.vk.GetBufferDeviceAddress = NULL;
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_ERROR_UNSUPPORTED);
+    end(&u);
+}
+
+UNIT_MAIN();
