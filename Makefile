@@ -56,6 +56,12 @@ GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_needs gen_rep
 GEN_STAMP := $(GEN)/stamp
 GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml $(REGISTRY)
 
+# The protocol of Wayland windows, as C.
+WAYLAND_PROTOCOLS ?= /usr/share/wayland-protocols
+XDG_SHELL_XML := $(WAYLAND_PROTOCOLS)/stable/xdg-shell/xdg-shell.xml
+XDG_SHELL := $(if $(findstring VK_USE_PLATFORM_WAYLAND_KHR,$(PLATFORMS)),$(BUILD)/obj/gen/xdg_shell.o)
+WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
+
 # ---- objects
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
@@ -64,12 +70,12 @@ READER := $(call object,$(wildcard trace/reader*.c trace/rewrite*.c) trace/cache
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
-REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o
+REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
 TRACE_LIBS := $(LAYER_LIBS) -lzstd
-REPLAY_LIBS := $(TRACE_LIBS) -lxcb -ldl
+REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
 UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
 
@@ -89,6 +95,18 @@ $(GEN_STAMP): $(GEN_INPUTS)
 $(GEN_SOURCES): $(GEN_STAMP) ;
 # What includes a generated header is older than it as soon as the generator has run.
 $(GEN)/%.h: $(GEN_STAMP) ;
+
+$(GEN)/xdg_shell.c: $(XDG_SHELL_XML)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)wayland-scanner private-code $< $@
+
+$(GEN)/xdg_shell.h: $(XDG_SHELL_XML)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)wayland-scanner client-header $< $@
+
+$(BUILD)/obj/replayer/window_wayland.o: | $(if $(XDG_SHELL),$(GEN)/xdg_shell.h)
 
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
 	@mkdir -p $(@D)

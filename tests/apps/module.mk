@@ -20,14 +20,14 @@ $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 endef
 $(foreach s,$(APP_SHADER_SOURCES),$(eval $(call APP_SHADER_RULE,$(s))))
 
-$(APP_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS)
+$(APP_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS) $(GEN)/xdg_shell.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON) $(SANITIZER_KEEP)
+$(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON) $(BUILD)/obj/gen/xdg_shell.o $(SANITIZER_KEEP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $^ -lvulkan -lxcb
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lvulkan -lxcb -lX11 -lwayland-client
 
 -include $(APP_OBJECTS:.o=.d) $(APP_COMMON:.o=.d)

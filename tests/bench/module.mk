@@ -26,14 +26,14 @@ $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 endef
 $(foreach s,$(BENCH_SHADER_SOURCES),$(eval $(call BENCH_SHADER_RULE,$(s))))
 
-$(BENCH_OBJECTS) $(BENCH_COMMON): $(BUILD)/obj/%.o: %.c | $(BENCH_SHADERS)
+$(BENCH_OBJECTS) $(BENCH_COMMON): $(BUILD)/obj/%.o: %.c | $(BENCH_SHADERS) $(GEN)/xdg_shell.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BENCH_PROGRAMS): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_COMMON) $(BENCH_APP_COMMON)
+$(BENCH_PROGRAMS): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_COMMON) $(BENCH_APP_COMMON) $(BUILD)/obj/gen/xdg_shell.o
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -lvulkan -lxcb -llz4
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lvulkan -lxcb -lX11 -lwayland-client -llz4
 
 -include $(BENCH_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

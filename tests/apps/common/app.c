@@ -3,6 +3,15 @@
 
 #include <stdarg.h>
 
+static const struct {
+    const char *name, *extension;
+} window_kinds[] = {
+    [APP_XCB] = {"xcb", "VK_KHR_xcb_surface"},
+    [APP_XLIB] = {"xlib", "VK_KHR_xlib_surface"},
+    [APP_WAYLAND] = {"wayland", "VK_KHR_wayland_surface"},
+    [APP_HEADLESS] = {"headless", "VK_EXT_headless_surface"},
+};
+
 void app_fail(const char *file, int line, const char *format, ...)
 {
     va_list arguments;
@@ -33,6 +42,7 @@ static void usage(const struct app_program *program)
     if (program->can_present) {
         printf("  %-16s render into a window%s\n", "--present", program->presents_by_default ? " (default)" : "");
         printf("  %-16s render into images%s\n", "--offscreen", program->presents_by_default ? "" : " (default)");
+        printf("  %-16s what windows are made of: xcb (default), xlib, wayland, headless\n", "--window KIND");
     }
     printf("  %-16s physical device (0)\n", "--gpu N");
     printf("  %-16s do not look at results: for drivers that compute nothing\n", "--no-check");
@@ -50,6 +60,15 @@ static uint32_t parse_number(const char *text, const char *option)
         exit(2);
     }
     return (uint32_t)value;
+}
+
+static enum app_window_kind parse_window(const char *text)
+{
+    for (uint32_t i = 0; text && i < COUNT_OF(window_kinds); i++)
+        if (!strcmp(window_kinds[i].name, text))
+            return (enum app_window_kind)i;
+    fprintf(stderr, "--window needs xcb, xlib, wayland or headless\n");
+    exit(2);
 }
 
 static bool parse_own(const struct app_option *option, char **argv, int *index)
@@ -84,6 +103,9 @@ static void parse(struct app *app, int argc, char **argv)
             app->present = true;
         } else if (app->program->can_present && !strcmp(argv[i], "--offscreen")) {
             app->present = false;
+        } else if (app->program->can_present && !strcmp(argv[i], "--window")) {
+            i++;
+            app->window_kind = parse_window(i < argc ? argv[i] : NULL);
         } else if (!parse_own(app->program->options, argv, &i)) {
             fprintf(stderr, "%s: no such option: %s\n", app->program->name, argv[i]);
             exit(2);
@@ -108,10 +130,11 @@ static void create_instance(struct app *app)
     CHECK(available);
     CHECK_VK(vkEnumerateInstanceExtensionProperties(NULL, &available_count, available));
     if (app->present) {
-        if (!list_has(available, available_count, "VK_KHR_xcb_surface"))
-            app_skip(app, "no VK_KHR_xcb_surface");
+        const char *extension = window_kinds[app->window_kind].extension;
+        if (!list_has(available, available_count, extension))
+            app_skip(app, extension);
         names[name_count++] = "VK_KHR_surface";
-        names[name_count++] = "VK_KHR_xcb_surface";
+        names[name_count++] = extension;
     }
     for (const char *const *name = app->program->instance_extensions; name && *name; name++) {
         CHECK(name_count < COUNT_OF(names));

@@ -36,10 +36,14 @@ struct app_program {
     const bool *vulkan_1_0; /* NULL or an option's flag: the instance is made for Vulkan 1.0 */
 };
 
+/* What windows are made of. */
+enum app_window_kind { APP_XCB, APP_XLIB, APP_WAYLAND, APP_HEADLESS };
+
 struct app {
     const struct app_program *program;
     const char *path; /* argv[0] */
     bool present, no_check;
+    enum app_window_kind window_kind;
     uint32_t frames, gpu, width, height;
     uint32_t api_version; /* the lower of the instance's and the device's */
     VkInstance instance;

@@ -9,17 +9,15 @@
 
 #include "app.h"
 
-#include <xcb/xcb.h>
-
-#include <vulkan/vulkan_xcb.h>
-
 #define APP_MAX_IMAGES 16
 #define APP_IN_FLIGHT  2
 
+struct app_native; /* native.c: what a window system knows of a window */
+
 struct app_window {
-    xcb_connection_t *connection;
-    xcb_window_t window;
+    struct app_native *native;
     VkSurfaceKHR surface;
+    uint32_t width, height; /* asked for last */
 };
 
 struct app_swapchain {
@@ -61,16 +59,37 @@ struct app_target {
 };
 
 void app_window_open(const struct app *app, struct app_window *window, uint32_t width, uint32_t height);
-/* Asks for another size, hides (minimises) or shows; returns when the server has done it. */
+/* Asks for another size, hides (minimises) or shows; returns when the server has done it. Some window systems leave
+ * these to the program or to nobody: then nothing happens. */
 void app_window_resize(struct app_window *window, uint32_t width, uint32_t height);
 void app_window_show(struct app_window *window, bool show);
+/* Takes what the window system says, as programs do now and then; drivers may not, while they are only asked. */
+void app_window_listen(struct app_window *window);
 void app_window_close(const struct app *app, struct app_window *window);
 
-/* Replaces swapchain->swapchain where there is one. Returns false if the window has no area now: nothing is changed. */
+/* Replaces swapchain->swapchain where there is one. width and height are for windows that have no size before they have
+ * an image. Returns false if the window has no area now: nothing is changed. */
 bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
                           VkPresentModeKHR mode, uint32_t width, uint32_t height);
+/* The same with what a program may want beside. There are no views of images that get their memory when they are
+ * acquired. */
+struct app_swapchain_request {
+    VkSwapchainCreateFlagsKHR flags;
+    const void *next; /* chain for VkSwapchainCreateInfoKHR */
+    bool exact;       /* width and height, whatever the window has */
+};
+bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
+                               VkPresentModeKHR mode, uint32_t width, uint32_t height,
+                               const struct app_swapchain_request *request);
 /* The device must be idle. */
 void app_swapchain_destroy(const struct app *app, struct app_swapchain *swapchain);
+
+/* native.c. What the machine lacks ends the program with APP_SKIP. */
+struct app_native *app_native_open(const struct app *app, uint32_t width, uint32_t height, VkSurfaceKHR *out_surface);
+void app_native_resize(struct app_native *native, uint32_t width, uint32_t height);
+void app_native_show(struct app_native *native, bool show);
+void app_native_listen(struct app_native *native);
+void app_native_close(struct app_native *native);
 
 void app_target_create(struct app *app, struct app_target *target,
                        void (*check)(const struct app *app, const struct app_pixels *pixels));

@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "target.h"
 
-#include <time.h>
-
-/* Waits until the server has answered everything before, then drops what it told us meanwhile. */
-static void settle(struct app_window *window)
-{
-    xcb_get_input_focus_reply_t *reply =
-        xcb_get_input_focus_reply(window->connection, xcb_get_input_focus(window->connection), NULL);
-    free(reply);
-    for (xcb_generic_event_t *event; (event = xcb_poll_for_event(window->connection));)
-        free(event);
-}
-
-/* A server that has only just been started may not listen yet. */
-static xcb_connection_t *connect_display(const struct app *app)
-{
-    const struct timespec pause = {0, 100000000};
-    if (!getenv("DISPLAY"))
-        app_skip(app, "no DISPLAY");
-    for (uint32_t i = 0; i < 20; i++) {
-        xcb_connection_t *connection = xcb_connect(NULL, NULL);
-        if (!xcb_connection_has_error(connection)) /* never NULL */
-            return connection;
-        xcb_disconnect(connection);
-        nanosleep(&pause, NULL);
-    }
-    app_skip(app, "the X display does not answer");
-}
-
 void app_window_open(const struct app *app, struct app_window *window, uint32_t width, uint32_t height)
 {
-    *window = (struct app_window){0};
-    window->connection = connect_display(app);
-    xcb_screen_t *screen = xcb_setup_roots_iterator(xcb_get_setup(window->connection)).data;
-    window->window = xcb_generate_id(window->connection);
-    /* No window manager may give it another size: pictures are compared from run to run. */
-    const uint32_t values[] = {screen->black_pixel, 1};
-    xcb_create_window(window->connection, XCB_COPY_FROM_PARENT, window->window, screen->root, 0, 0, (uint16_t)width,
-                      (uint16_t)height, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual,
-                      XCB_CW_BACK_PIXEL | XCB_CW_OVERRIDE_REDIRECT, values);
-    app_window_show(window, true);
-
-    VkXcbSurfaceCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR};
-    create.connection = window->connection;
-    create.window = window->window;
-    CHECK_VK(vkCreateXcbSurfaceKHR(app->instance, &create, NULL, &window->surface));
+    *window = (struct app_window){.width = width, .height = height};
+    window->native = app_native_open(app, width, height, &window->surface);
     VkBool32 supported = VK_FALSE;
     CHECK_VK(vkGetPhysicalDeviceSurfaceSupportKHR(app->physical, app->queue_family, window->surface, &supported));
     if (!supported)
@@ -54,26 +13,25 @@ void app_window_open(const struct app *app, struct app_window *window, uint32_t 
 
 void app_window_resize(struct app_window *window, uint32_t width, uint32_t height)
 {
-    const uint32_t values[] = {width, height};
-    xcb_configure_window(window->connection, window->window, XCB_CONFIG_WINDOW_WIDTH | XCB_CONFIG_WINDOW_HEIGHT,
-                         values);
-    settle(window);
+    window->width = width;
+    window->height = height;
+    app_native_resize(window->native, width, height);
 }
 
 void app_window_show(struct app_window *window, bool show)
 {
-    if (show)
-        xcb_map_window(window->connection, window->window);
-    else
-        xcb_unmap_window(window->connection, window->window);
-    settle(window);
+    app_native_show(window->native, show);
+}
+
+void app_window_listen(struct app_window *window)
+{
+    app_native_listen(window->native);
 }
 
 void app_window_close(const struct app *app, struct app_window *window)
 {
     vkDestroySurfaceKHR(app->instance, window->surface, NULL);
-    xcb_destroy_window(window->connection, window->window);
-    xcb_disconnect(window->connection);
+    app_native_close(window->native);
     *window = (struct app_window){0};
 }
 
@@ -110,10 +68,20 @@ static void drop_images(const struct app *app, struct app_swapchain *swapchain)
 bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
                           VkPresentModeKHR mode, uint32_t width, uint32_t height)
 {
+    const struct app_swapchain_request request = {0};
+    return app_swapchain_create_with(app, swapchain, surface, mode, width, height, &request);
+}
+
+bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
+                               VkPresentModeKHR mode, uint32_t width, uint32_t height,
+                               const struct app_swapchain_request *request)
+{
     VkSurfaceCapabilitiesKHR caps;
     CHECK_VK(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(app->physical, surface, &caps));
     VkExtent2D extent = caps.currentExtent;
-    if (extent.width == UINT32_MAX) {
+    if (request->exact) {
+        extent = (VkExtent2D){width, height};
+    } else if (extent.width == UINT32_MAX) {
         extent.width = clamp(width, caps.minImageExtent.width, caps.maxImageExtent.width);
         extent.height = clamp(height, caps.minImageExtent.height, caps.maxImageExtent.height);
     }
@@ -123,6 +91,8 @@ bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain
     struct app_swapchain old = *swapchain;
 
     VkSwapchainCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR};
+    create.pNext = request->next;
+    create.flags = request->flags;
     create.surface = surface;
     create.minImageCount = caps.minImageCount + 1;
     if (caps.maxImageCount && create.minImageCount > caps.maxImageCount)
@@ -157,7 +127,8 @@ bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain
         view.viewType = VK_IMAGE_VIEW_TYPE_2D;
         view.format = format.format;
         view.subresourceRange = (VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-        CHECK_VK(vkCreateImageView(app->device, &view, NULL, &swapchain->views[i]));
+        if (!(request->flags & VK_SWAPCHAIN_CREATE_DEFERRED_MEMORY_ALLOCATION_BIT_EXT))
+            CHECK_VK(vkCreateImageView(app->device, &view, NULL, &swapchain->views[i]));
         VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
         CHECK_VK(vkCreateSemaphore(app->device, &semaphore, NULL, &swapchain->drawn[i]));
     }
