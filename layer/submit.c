@@ -383,16 +383,33 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
 
 /* ---- presents ---- */
 
-/* Where the driver says that the swapchain is out of date or lost the waits happen all the same. */
+static void present_waits(struct gathering *g, const VkPresentInfoKHR *info, VkQueue queue)
+{
+    batch_begin(g);
+    g->submission = layer_submission_begin(g->dev, queue);
+    for (uint32_t i = 0; g->submission && i < info->waitSemaphoreCount; i++)
+        batch_wait(g, info->pWaitSemaphores[i], 0);
+}
+
+/* Where the driver says that the swapchain is out of date or lost the waits happen all the same. A fence of the present
+ * (VK_EXT_swapchain_maintenance1) tells of these waits and of nothing else that the queue does, nor of other presents:
+ * it stands on a queue of its own, named by itself. */
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info)
 {
+    const VkSwapchainPresentFenceInfoEXT *fences =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT);
     struct gathering g = {.dev = dev, .queue = queue};
     pthread_mutex_lock(&dev->submit_mutex);
     if (dev->submissions && info->waitSemaphoreCount) {
-        batch_begin(&g);
-        g.submission = layer_submission_begin(dev, queue);
-        for (uint32_t i = 0; g.submission && i < info->waitSemaphoreCount; i++)
-            batch_wait(&g, info->pWaitSemaphores[i], 0);
+        present_waits(&g, info, queue);
+        for (uint32_t i = 0; fences && fences->pFences && i < fences->swapchainCount; i++) {
+            const struct layer_fence *record = LAYER_GET(dev, VkFence, fences->pFences[i]);
+            if (!record)
+                continue;
+            present_waits(&g, info, (VkQueue)(uintptr_t)record);
+            if (g.submission)
+                g.submission->fence = record->object.index;
+        }
         layer_submission_end(dev);
     }
     pthread_mutex_unlock(&dev->submit_mutex);

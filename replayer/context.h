@@ -26,10 +26,11 @@
 struct replay_planner; /* memory.h: where objects lie */
 struct replay_swapchain;
 struct replay_check;
-struct replay_aliases;   /* alias.h: which objects share memory */
-struct replay_addresses; /* address.h: device addresses */
-struct replay_report;    /* report.h: what a replay would do */
-struct replay_submits;   /* submit.h: what waits for a later signal */
+struct replay_aliases;       /* alias.h: which objects share memory */
+struct replay_addresses;     /* address.h: device addresses */
+struct replay_report;        /* report.h: what a replay would do */
+struct replay_submits;       /* submit.h: what waits for a later signal */
+struct replay_window_system; /* window_system.h */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -38,7 +39,8 @@ struct replay_options {
     bool verify, force, quiet;
     bool json; /* the report of --check is a JSON object */
     enum replay_present present;
-    const char *gpu; /* an index, a part of a name, a UUID, or NULL */
+    const struct replay_window_system *window_system; /* NULL: whichever answers */
+    const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
     struct lap_frames screenshots;
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
@@ -53,8 +55,8 @@ struct replay_instance {
     VkPhysicalDevice gpu; /* the chosen one; all recorded physical devices map to it */
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
-    uint32_t api_version; /* what the instance was created for */
-    bool has_xcb;
+    uint32_t api_version;    /* what the instance was created for */
+    uint32_t window_systems; /* window_system.h: bit N: the extension of the Nth is enabled */
     struct replay_instance *next;
 };
 
@@ -148,6 +150,7 @@ struct replay {
     struct replay_check *check;     /* verify.h; NULL without --verify */
     struct replay_report *report;   /* NULL: this is a replay. Else nothing is played: see examine.h */
     uint64_t frames;                /* presented so far */
+    bool said_hidden;               /* once: nothing is shown */
     bool gave_up_waiting;           /* said once: a recorded wait can't be satisfied here */
     uint64_t skipped_structs;       /* pNext structures that this build does not know */
 };

@@ -12,6 +12,7 @@
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/swapchain.h"
+#include "replayer/window.h"
 
 struct examine {
     struct replay *r;
@@ -19,6 +20,7 @@ struct examine {
     struct replay_limits *limits;
     bool *blocks; /* [blob]: looked at; command buffers that are the same share one */
     uint64_t block_count;
+    uint32_t present_modes; /* bit N: asked for the mode N */
 };
 
 /* The replay would end here: that is a finding, and what comes after is looked at all the same. */
@@ -105,12 +107,19 @@ static enum lap_status look_at_swapchain(struct examine *e, struct replay_device
                                          const struct gen_args_vkCreateSwapchainKHR *args)
 {
     const char *name;
+    enum lap_status status;
+    uint32_t mode;
 
     if (!args->pCreateInfo || !args->pSwapchain || !*args->pSwapchain)
         return LAP_OK;
     name = replay_enum_name("VkFormat", args->pCreateInfo->imageFormat);
-    return refuse(e, REPLAY_AREA_FORMAT, name ? name : "unknown",
-                  replay_swapchain_supported(e->r, dev, args->pCreateInfo));
+    status = refuse(e, REPLAY_AREA_FORMAT, name ? name : "unknown",
+                    replay_swapchain_supported(e->r, dev, args->pCreateInfo));
+    mode = 1u << (args->pCreateInfo->presentMode & 31);
+    if (status != LAP_OK || e->present_modes & mode)
+        return status;
+    e->present_modes |= mode;
+    return refuse(e, REPLAY_AREA_PRESENTATION, "window", replay_window_examine(e->r, dev, args->pCreateInfo));
 }
 
 static enum lap_status look_at_call(struct examine *e, void *args)

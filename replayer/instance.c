@@ -8,6 +8,7 @@
 #include "replayer/match.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
+#include "replayer/window_system.h"
 
 #define MAX_EXTENSIONS 64u
 
@@ -96,12 +97,11 @@ static void choose_extensions(struct replay *r, const struct loader *loader, con
                           "the loader here does not have it; the instance is made without it");
     }
     surfaces = surfaces && loader_has(loader, VK_KHR_SURFACE_EXTENSION_NAME);
-    if (surfaces && (r->options.present == REPLAY_PRESENT_WINDOW || r->options.present == REPLAY_PRESENT_AUTO)) {
-        instance->has_xcb = want_if_there(list, loader, "VK_KHR_xcb_surface");
-        want_if_there(list, loader, "VK_KHR_wayland_surface");
-    }
-    if (surfaces && r->options.present != REPLAY_PRESENT_OFF)
-        want_if_there(list, loader, VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME);
+    if (!surfaces || r->options.present == REPLAY_PRESENT_HEADLESS || r->options.present == REPLAY_PRESENT_OFF)
+        return;
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
+        if (want_if_there(list, loader, replay_window_systems[i]->extension))
+            instance->window_systems |= 1u << i;
 }
 
 /* The chain and the layers of the recorded instance are not taken over: callbacks, and checks that are the user's

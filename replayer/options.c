@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "replayer/window_system.h"
+
 enum id {
     OPTION_VERIFY,
     OPTION_MISMATCH_DIR,
@@ -12,6 +14,7 @@ enum id {
     OPTION_SCREENSHOT,
     OPTION_SCREENSHOT_DIR,
     OPTION_PRESENT,
+    OPTION_WINDOW_SYSTEM,
     OPTION_GPU,
     OPTION_LIST_GPUS,
     OPTION_CHECK,
@@ -37,6 +40,9 @@ static const struct {
                                "where screenshots go; made if it is not there (default: the current folder)"},
     [OPTION_PRESENT] = {"--present", "HOW",
                         "window, headless (draw, show nothing) or off; default: a window if there is a display"},
+    [OPTION_WINDOW_SYSTEM] =
+        {"--window-system", "NAME",
+         "show a window, on wayland, xcb or a headless-surface of the driver; default: what answers"},
     [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID"},
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
     [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
@@ -69,6 +75,7 @@ void replay_options_check_help(void)
          "  --json            one JSON object\n"
          "  --gpu GPU         the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
          "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
+         "  --window-system NAME  as in a replay\n"
          "  --last-frame N    only what is needed up to this frame\n"
          "  --force           as a replay with --force: what is lacking is left out\n"
          "  --help            this text\n\n"
@@ -90,6 +97,16 @@ static enum lap_status parse_present(const char *text, struct replay_options *ou
             return LAP_OK;
         }
     return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
+}
+
+static enum lap_status parse_window_system(const char *text, struct replay_options *out)
+{
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
+        if (strcmp(replay_window_systems[i]->name, text) == 0) {
+            out->window_system = replay_window_systems[i];
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb or headless-surface, not \"%s\"", text);
 }
 
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
@@ -114,6 +131,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_PRESENT:
         return parse_present(value, out);
+    case OPTION_WINDOW_SYSTEM:
+        return parse_window_system(value, out);
     case OPTION_GPU:
         out->gpu = value;
         break;
@@ -191,6 +210,10 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
             out->file = argv[i];
         }
     }
+    if (out->window_system && out->present == REPLAY_PRESENT_AUTO)
+        out->present = REPLAY_PRESENT_WINDOW;
+    if (out->window_system && out->present != REPLAY_PRESENT_WINDOW)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--window-system is for --present window");
     if (out->json && *out_action == REPLAY_ACTION_PLAY)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
     if (out->dump_dir && !out->verify)

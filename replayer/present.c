@@ -7,6 +7,7 @@
 
 #include "gen_replay.h"
 #include "replayer/player.h"
+#include "replayer/resource.h"
 #include "replayer/screenshot.h"
 #include "replayer/submit.h"
 #include "replayer/swapchain.h"
@@ -66,7 +67,6 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
     bool screenshot = lap_frames_have(&r->options.screenshots, r->frames);
     enum lap_status status = LAP_OK;
-    VkExtent2D extent;
 
     if (!swapchain)
         return replay_fail(r, "a swapchain that is not alive");
@@ -75,9 +75,12 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
     if (screenshot || replay_check_wants_present(r, swapchain->index, image_index))
         status = take_pixels(r, present, swapchain, number, image_index, screenshot);
     if (status == LAP_OK && swapchain->window) {
-        extent = (VkExtent2D){swapchain->info.extent.width, swapchain->info.extent.height};
-        status = replay_window_show(r, swapchain->window, swapchain->images[image_index].live, extent,
-                                    present->wait_count, present->waits);
+        struct replay_picture picture = {.image = swapchain->images[image_index].live,
+                                         .extent = {swapchain->info.extent.width, swapchain->info.extent.height},
+                                         .mode = swapchain->mode,
+                                         .wait_count = present->wait_count,
+                                         .waits = present->waits};
+        status = replay_window_show(r, swapchain->window, &picture);
         present->wait_count = 0;
     }
     /* The image is free when the window's copy of it is made, and that is done on the main queue. */
@@ -101,6 +104,38 @@ static enum lap_status wait_only(struct replay *r, struct replay_device *dev, co
     return replay_result(r, dev->vk.QueueSubmit(present->queue->live, 1, &submit, VK_NULL_HANDLE));
 }
 
+/* VK_EXT_swapchain_maintenance1: a swapchain's present mode may change with a present, and stays. */
+static void change_modes(struct replay *r, const VkPresentInfoKHR *info)
+{
+    const VkSwapchainPresentModeInfoEXT *modes =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_MODE_INFO_EXT);
+
+    for (uint32_t i = 0; modes && modes->pPresentModes && i < modes->swapchainCount && i < info->swapchainCount; i++) {
+        struct replay_swapchain *swapchain = replay_swapchain_of(r, info->pSwapchains[i]);
+        if (swapchain)
+            swapchain->mode = modes->pPresentModes[i];
+    }
+}
+
+/* And a fence tells when the presentation engine is done with an image and the semaphores: when whoever waited for them
+ * here has done so, that is, behind it on its queue. */
+static enum lap_status signal_fences(struct replay *r, struct replay_device *dev, const VkPresentInfoKHR *info,
+                                     const struct present *present)
+{
+    const VkSwapchainPresentFenceInfoEXT *fences =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT);
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0;
+         fences && fences->pFences && i < fences->swapchainCount && i < info->swapchainCount && status == LAP_OK; i++) {
+        const struct replay_swapchain *swapchain = replay_swapchain_of(r, info->pSwapchains[i]);
+        const struct replay_queue *queue = swapchain && swapchain->window ? dev->main_queue : present->queue;
+        if (fences->pFences[i])
+            status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fences->pFences[i]));
+    }
+    return status;
+}
+
 enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *dev,
                                        struct gen_args_vkQueuePresentKHR *args)
 {
@@ -116,10 +151,13 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         return replay_absent(r, "pWaitSemaphores");
     status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
     r->frames++;
+    change_modes(r, info);
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)
         status = present_one(r, &present, info->pSwapchains[i], i, info->pImageIndices[i]);
     if (status == LAP_OK && present.wait_count)
         status = wait_only(r, dev, &present);
+    if (status == LAP_OK)
+        status = signal_fences(r, dev, info, &present);
     replay_check_end_present(r);
     return status;
 }

@@ -228,6 +228,19 @@ static bool has_unknown_feature(const struct gen_extension_info *extension, cons
     return false;
 }
 
+/* Extensions that say how and when images are presented, which a replay does in its own way whatever the driver has:
+ * they are not switched on. */
+static bool is_of_presents(const char *name)
+{
+    static const char *const names[] = {"VK_EXT_hdr_metadata",           "VK_EXT_image_compression_control_swapchain",
+                                        "VK_EXT_swapchain_maintenance1", "VK_GGP_frame_token",
+                                        "VK_KHR_incremental_present",    "VK_KHR_swapchain_maintenance1"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* Extensions that a replay can always do without: debuggers; windows and memory, which it has in its own way. */
 static bool is_dispensable(const char *name)
 {
@@ -252,6 +265,8 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
     const struct gen_extension_info *extension = extension_of(name);
     const struct replay_evidence *evidence;
 
+    if (is_of_presents(name))
+        return LAP_OK;
     if (gpu_has(m, name)) {
         m->enabled[m->enabled_count++] = name;
         return LAP_OK;

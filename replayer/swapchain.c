@@ -117,10 +117,10 @@ static enum lap_status attach_window(struct replay *r, struct replay_swapchain *
     enum lap_status status = LAP_OK;
 
     if (present == REPLAY_PRESENT_HEADLESS || present == REPLAY_PRESENT_OFF || !surface ||
-        (present == REPLAY_PRESENT_AUTO && !replay_window_possible(swapchain->dev)))
+        (present == REPLAY_PRESENT_AUTO && !replay_window_possible(r, swapchain->dev)))
         return LAP_OK;
     if (!surface->record)
-        status = replay_window_create(r, surface->owner, extent, (struct replay_window **)&surface->record);
+        status = replay_window_create(r, swapchain->dev, extent, (struct replay_window **)&surface->record);
     if (status == LAP_OK)
         status = replay_window_attach(r, surface->record, swapchain->dev, extent);
     if (status == LAP_OK) {
@@ -129,7 +129,9 @@ static enum lap_status attach_window(struct replay *r, struct replay_swapchain *
     }
     if (present == REPLAY_PRESENT_WINDOW)
         return replay_place(r, status);
-    lap_log(r->log, LAP_LOG_WARNING, "nothing is shown: %s", lap_error_message());
+    if (!r->said_hidden)
+        lap_log(r->log, LAP_LOG_WARNING, "nothing is shown: %s", lap_error_message());
+    r->said_hidden = true;
     return LAP_OK;
 }
 
@@ -164,6 +166,7 @@ enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device
     swapchain->dev = dev;
     swapchain->index = gen_u64_VkSwapchainKHR(*args->pSwapchain);
     swapchain->surface = gen_u64_VkSurfaceKHR(args->pCreateInfo->surface);
+    swapchain->mode = args->pCreateInfo->presentMode;
     status = describe_images(r, swapchain, args->pCreateInfo);
     if (status == LAP_OK)
         status = check_images(r, swapchain);

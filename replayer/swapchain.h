@@ -33,6 +33,7 @@ struct replay_swapchain {
     size_t image_object_count, image_object_capacity;
     struct replay_swapchain_image images[REPLAY_MAX_SWAPCHAIN_IMAGES];
     struct replay_window *window; /* NULL: nothing is shown */
+    VkPresentModeKHR mode;        /* that the program wants */
 };
 
 struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain);

@@ -7,40 +7,36 @@
 #include <string.h>
 
 #include "codegen/support/barrier.h"
+#include "replayer/player.h"
+#include "replayer/report.h"
+#include "replayer/window_internal.h"
 
-#define SLOTS      2u /* copies under way at most */
-#define MAX_IMAGES 16u
-#define MAX_WAITS  32u
+/* How long a window that is not shown for some reason may keep the replay waiting, once. */
+#define PATIENCE_MS 250u
 
-/* One copy under way. */
-struct slot {
-    VkCommandBuffer commands;
-    VkFence done;
-    VkSemaphore acquired;
-};
+const struct replay_window_system *const replay_window_systems[REPLAY_WINDOW_SYSTEM_COUNT] = {
+    &replay_window_wayland, &replay_window_xcb, &replay_window_headless};
 
-struct replay_window {
-    struct replay_instance *instance;
-    struct replay_xcb *xcb;
-    VkSurfaceKHR surface;
-    uint32_t users; /* swapchains that are attached */
-    /* What is on the device; there while users > 0. */
-    struct replay_device *dev;
-    VkCommandPool pool;
-    struct slot slots[SLOTS];
-    uint32_t next_slot;
-    VkSwapchainKHR swapchain; /* null: the window is too small, or it has to be made anew */
-    VkExtent2D extent;        /* of the swapchain */
-    uint32_t image_count;
-    VkImage images[MAX_IMAGES];
-    VkSemaphore copied[MAX_IMAGES];
-    bool stale;
-};
+/* ---- which system ---- */
 
-bool replay_window_possible(const struct replay_device *dev)
+static bool is_wanted(const struct replay *r, const struct replay_instance *instance, uint32_t number)
 {
-    return dev->has_swapchain && dev->instance->has_xcb && dev->main_queue &&
-           (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT) && replay_xcb_answers();
+    const struct replay_window_system *system = replay_window_systems[number], *named = r->options.window_system;
+
+    return (instance->window_systems >> number & 1) && (named ? named == system : !system->on_request);
+}
+
+static bool can_copy(const struct replay_device *dev)
+{
+    return dev->has_swapchain && dev->main_queue && (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT);
+}
+
+bool replay_window_possible(const struct replay *r, const struct replay_device *dev)
+{
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT && can_copy(dev); i++)
+        if (is_wanted(r, dev->instance, i) && replay_window_systems[i]->answers())
+            return true;
+    return false;
 }
 
 /* ---- the window ---- */
@@ -51,27 +47,70 @@ static void write_title(const struct replay *r, char *out, size_t bytes)
     snprintf(out, bytes, "Lapilli: %s, frame %" PRIu64, slash ? slash + 1 : file, r->frames);
 }
 
-enum lap_status replay_window_create(struct replay *r, struct replay_instance *instance, VkExtent2D extent,
-                                     struct replay_window **out_window)
+static bool can_present(const struct replay_window *w, const struct replay_device *dev)
 {
-    struct replay_window *window = calloc(1, sizeof *window);
+    VkBool32 supported = VK_FALSE;
+
+    return can_copy(dev) &&
+           w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->main_queue->family, w->surface,
+                                                              &supported) >= 0 &&
+           supported;
+}
+
+static enum lap_status open_on(struct replay *r, const struct replay_window_system *system,
+                               const struct replay_device *dev, VkExtent2D extent, bool visible,
+                               struct replay_window **out_window)
+{
+    struct replay_window *w = calloc(1, sizeof *w);
     enum lap_status status;
+    VkResult result = VK_SUCCESS;
     char title[256];
 
-    *out_window = NULL;
-    if (!window)
+    if (!w)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    window->instance = instance;
+    w->instance = dev->instance;
+    w->system = system;
     write_title(r, title, sizeof title);
-    status = replay_xcb_open(title, extent, &window->xcb);
+    status = system->open(title, extent, visible, &w->native);
     if (status == LAP_OK)
-        status = replay_xcb_surface(window->xcb, instance, &window->surface);
+        result = system->create_surface(w->native, w->instance, &w->surface);
+    if (result < 0)
+        status = lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver has no surface for %s: %s", system->name,
+                          replay_result_name(result));
+    if (status == LAP_OK && !can_present(w, dev))
+        status = lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window (%s)", system->name);
     if (status != LAP_OK) {
-        replay_window_destroy(&window);
+        replay_window_destroy(&w);
         return status;
     }
-    *out_window = window;
+    *out_window = w;
     return LAP_OK;
+}
+
+static enum lap_status open_window(struct replay *r, const struct replay_device *dev, VkExtent2D extent, bool visible,
+                                   struct replay_window **out_window)
+{
+    enum lap_status status = LAP_ERROR_UNSUPPORTED;
+    bool tried = false;
+
+    *out_window = NULL;
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++) {
+        if (!is_wanted(r, dev->instance, i))
+            continue;
+        tried = true;
+        status = open_on(r, replay_window_systems[i], dev, extent, visible, out_window);
+        if (status == LAP_OK || status == LAP_ERROR_MEMORY)
+            return status;
+    }
+    if (!tried && r->options.window_system)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver has no %s", r->options.window_system->extension);
+    return tried ? status : lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver has no windows of any kind known here");
+}
+
+enum lap_status replay_window_create(struct replay *r, struct replay_device *dev, VkExtent2D extent,
+                                     struct replay_window **out_window)
+{
+    return open_window(r, dev, extent, true, out_window);
 }
 
 void replay_window_destroy(struct replay_window **window)
@@ -82,111 +121,13 @@ void replay_window_destroy(struct replay_window **window)
         return;
     if (w->surface)
         w->instance->vk.DestroySurfaceKHR(w->instance->live, w->surface, NULL);
-    replay_xcb_close(&w->xcb);
+    if (w->native)
+        w->system->close(&w->native);
     free(w);
     *window = NULL;
 }
 
 /* ---- what it has on the device ---- */
-
-static enum lap_status refused(VkResult result, const char *call)
-{
-    if (result >= 0)
-        return LAP_OK;
-    return lap_fail(LAP_ERROR_REPLAY, "showing an image: %s gives %s", call, replay_result_name(result));
-}
-
-static void drop_swapchain(struct replay_window *w, VkSwapchainKHR swapchain)
-{
-    for (uint32_t i = 0; i < w->image_count; i++) {
-        if (w->copied[i])
-            w->dev->vk.DestroySemaphore(w->dev->live, w->copied[i], NULL);
-        w->copied[i] = VK_NULL_HANDLE;
-    }
-    w->image_count = 0;
-    if (swapchain)
-        w->dev->vk.DestroySwapchainKHR(w->dev->live, swapchain, NULL);
-}
-
-/* An 8-bit format, with the encoding of presented values as they are: the copy must not convert them. */
-static VkSurfaceFormatKHR choose_format(const VkSurfaceFormatKHR *formats, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM || formats[i].format == VK_FORMAT_R8G8B8A8_UNORM)
-            return formats[i];
-    return formats[0];
-}
-
-static enum lap_status make_swapchain(struct replay_window *w, const VkSurfaceCapabilitiesKHR *caps, VkExtent2D extent)
-{
-    struct replay_device *dev = w->dev;
-    const struct gen_instance_dispatch *ivk = &w->instance->vk;
-    VkSwapchainCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR, .surface = w->surface};
-    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
-    VkSwapchainKHR old = w->swapchain;
-    VkSurfaceFormatKHR formats[64], format;
-    uint32_t count = 64;
-    VkResult result = ivk->GetPhysicalDeviceSurfaceFormatsKHR(dev->gpu, w->surface, &count, formats);
-
-    if (result < 0 || count == 0)
-        return refused(result < 0 ? result : VK_ERROR_FORMAT_NOT_SUPPORTED, "vkGetPhysicalDeviceSurfaceFormatsKHR");
-    format = choose_format(formats, count);
-    info.minImageCount = caps->minImageCount + 1;
-    if (caps->maxImageCount && info.minImageCount > caps->maxImageCount)
-        info.minImageCount = caps->maxImageCount;
-    info.imageFormat = format.format;
-    info.imageColorSpace = format.colorSpace;
-    info.imageExtent = extent;
-    info.imageArrayLayers = 1;
-    info.imageUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    info.preTransform = caps->currentTransform;
-    info.compositeAlpha =
-        caps->supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
-            ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
-            : (VkCompositeAlphaFlagBitsKHR)(caps->supportedCompositeAlpha & -caps->supportedCompositeAlpha);
-    info.presentMode = VK_PRESENT_MODE_FIFO_KHR;
-    info.clipped = VK_TRUE;
-    info.oldSwapchain = old;
-    w->swapchain = VK_NULL_HANDLE;
-    result = dev->vk.CreateSwapchainKHR(dev->live, &info, NULL, &w->swapchain);
-    drop_swapchain(w, old);
-    if (result < 0)
-        return refused(result, "vkCreateSwapchainKHR");
-    w->extent = extent;
-    count = MAX_IMAGES;
-    result = dev->vk.GetSwapchainImagesKHR(dev->live, w->swapchain, &count, w->images);
-    if (result != VK_SUCCESS)
-        return refused(result < 0 ? result : VK_ERROR_TOO_MANY_OBJECTS, "vkGetSwapchainImagesKHR");
-    w->image_count = count;
-    for (uint32_t i = 0; i < count && result >= 0; i++)
-        result = dev->vk.CreateSemaphore(dev->live, &semaphore, NULL, &w->copied[i]);
-    return refused(result, "vkCreateSemaphore");
-}
-
-/* Makes the swapchain fit the window. Afterwards it is null where the window has no area. */
-static enum lap_status fit(struct replay_window *w, VkExtent2D wanted)
-{
-    struct replay_device *dev = w->dev;
-    VkSurfaceCapabilitiesKHR caps;
-    VkExtent2D extent;
-    VkResult result = w->instance->vk.GetPhysicalDeviceSurfaceCapabilitiesKHR(dev->gpu, w->surface, &caps);
-
-    if (result < 0)
-        return refused(result, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
-    if (!(caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT))
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "the window's images can't be copied to");
-    extent = caps.currentExtent.width == UINT32_MAX ? wanted : caps.currentExtent;
-    if (w->swapchain && !w->stale && extent.width == w->extent.width && extent.height == w->extent.height)
-        return LAP_OK;
-    dev->vk.QueueWaitIdle(dev->main_queue->live);
-    w->stale = false;
-    if (extent.width == 0 || extent.height == 0 || caps.maxImageExtent.width == 0 || caps.maxImageExtent.height == 0) {
-        drop_swapchain(w, w->swapchain);
-        w->swapchain = VK_NULL_HANDLE;
-        return LAP_OK;
-    }
-    return make_swapchain(w, &caps, extent);
-}
 
 static enum lap_status make_slots(struct replay_window *w)
 {
@@ -198,7 +139,7 @@ static enum lap_status make_slots(struct replay_window *w)
     VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
     VkResult result = dev->vk.CreateCommandPool(dev->live, &pool, NULL, &w->pool);
 
-    for (uint32_t i = 0; i < SLOTS && result >= 0; i++) {
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS && result >= 0; i++) {
         VkCommandBufferAllocateInfo commands = {
             .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = w->pool, .commandBufferCount = 1};
         result = dev->vk.AllocateCommandBuffers(dev->live, &commands, &w->slots[i].commands);
@@ -207,7 +148,7 @@ static enum lap_status make_slots(struct replay_window *w)
         if (result >= 0)
             result = dev->vk.CreateSemaphore(dev->live, &semaphore, NULL, &w->slots[i].acquired);
     }
-    return refused(result, "preparing copies");
+    return replay_window_result(result, "preparing copies");
 }
 
 static void leave_device(struct replay_window *w)
@@ -217,14 +158,13 @@ static void leave_device(struct replay_window *w)
     if (!dev)
         return;
     dev->vk.QueueWaitIdle(dev->main_queue->live);
-    drop_swapchain(w, w->swapchain);
-    w->swapchain = VK_NULL_HANDLE;
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    replay_window_drop_swapchain(w);
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS; i++) {
         if (w->slots[i].done)
             dev->vk.DestroyFence(dev->live, w->slots[i].done, NULL);
         if (w->slots[i].acquired)
             dev->vk.DestroySemaphore(dev->live, w->slots[i].acquired, NULL);
-        w->slots[i] = (struct slot){0};
+        w->slots[i] = (struct replay_window_slot){0};
     }
     if (w->pool)
         dev->vk.DestroyCommandPool(dev->live, w->pool, NULL);
@@ -235,17 +175,13 @@ static void leave_device(struct replay_window *w)
 enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, struct replay_device *dev,
                                      VkExtent2D extent)
 {
-    VkBool32 supported = VK_FALSE;
     enum lap_status status;
 
     if (w->users > 0 && w->dev != dev)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "two devices present to one window");
     if (w->users == 0) {
-        if (!dev->has_swapchain || !dev->main_queue || !(dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT) ||
-            w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->main_queue->family, w->surface,
-                                                               &supported) < 0 ||
-            !supported)
-            return lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window");
+        if (!can_present(w, dev))
+            return lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window (%s)", w->system->name);
         w->dev = dev;
         status = make_slots(w);
         if (status != LAP_OK) {
@@ -254,7 +190,7 @@ enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, 
         }
     }
     w->users++;
-    replay_xcb_resize(w->xcb, extent);
+    w->system->resize(w->native, extent);
     return LAP_OK;
 }
 
@@ -302,54 +238,82 @@ static VkResult record_copy(const struct replay_window *w, VkCommandBuffer comma
     return w->dev->vk.EndCommandBuffer(commands);
 }
 
-/* commands NULL: nothing is copied, the semaphores are waited for all the same. */
-static enum lap_status submit(struct replay_window *w, const struct slot *slot, uint32_t wait_count,
-                              const VkSemaphore *waits, VkCommandBuffer commands, VkSemaphore signal)
+/* slot NULL: nothing is copied, the semaphores are waited for all the same. */
+static enum lap_status submit(struct replay *r, struct replay_window *w, const struct replay_window_slot *slot,
+                              const struct replay_picture *picture, VkSemaphore signal)
 {
-    VkSemaphore semaphores[MAX_WAITS + 1];
-    VkPipelineStageFlags stages[MAX_WAITS + 1];
+    uint32_t count = picture->wait_count + (slot != NULL);
+    VkSemaphore *semaphores = replay_scratch(r, count, sizeof *semaphores);
+    VkPipelineStageFlags *stages = replay_scratch(r, count, sizeof *stages);
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                          .pWaitSemaphores = semaphores,
                          .pWaitDstStageMask = stages,
-                         .waitSemaphoreCount = wait_count};
+                         .waitSemaphoreCount = count};
 
-    if (wait_count)
-        memcpy(semaphores, waits, wait_count * sizeof *waits);
-    if (commands) {
-        semaphores[info.waitSemaphoreCount++] = slot->acquired;
+    if (!semaphores || !stages)
+        return replay_no_scratch(r);
+    if (picture->wait_count)
+        memcpy(semaphores, picture->waits, picture->wait_count * sizeof *semaphores);
+    if (slot) {
+        semaphores[picture->wait_count] = slot->acquired;
         info.commandBufferCount = info.signalSemaphoreCount = 1;
-        info.pCommandBuffers = &commands;
+        info.pCommandBuffers = &slot->commands;
         info.pSignalSemaphores = &signal;
     }
-    for (uint32_t i = 0; i < info.waitSemaphoreCount; i++)
+    for (uint32_t i = 0; i < count; i++)
         stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    return refused(w->dev->vk.QueueSubmit(w->dev->main_queue->live, 1, &info, commands ? slot->done : VK_NULL_HANDLE),
-                   "vkQueueSubmit");
+    return replay_window_result(
+        w->dev->vk.QueueSubmit(w->dev->main_queue->live, 1, &info, slot ? slot->done : VK_NULL_HANDLE),
+        "vkQueueSubmit");
+}
+
+/* The window is hidden, or whoever draws it is busy. */
+static void take_note(struct replay *r, struct replay_window *w)
+{
+    w->stuck = true;
+    if (!w->said_stuck)
+        lap_log(r->log, LAP_LOG_INFO, "frame %" PRIu64 ": the window takes no image; until it does, nothing is shown",
+                r->frames);
+    w->said_stuck = true;
 }
 
 /* The next image of the window; *out_image UINT32_MAX when there is none now. */
-static enum lap_status next_image(struct replay_window *w, struct slot *slot, VkExtent2D extent, uint32_t *out_image)
+static enum lap_status next_image(struct replay *r, struct replay_window *w, struct replay_window_slot *slot,
+                                  VkExtent2D extent, VkPresentModeKHR mode, uint32_t *out_image)
 {
+    const uint32_t patience_ms = w->stuck ? 0 : PATIENCE_MS;
+    VkResult result;
+
     *out_image = UINT32_MAX;
     for (int attempt = 0; attempt < 3; attempt++) {
-        enum lap_status status = fit(w, extent);
-        VkResult result;
+        enum lap_status status = replay_window_fit(r, w, extent, mode);
         if (status != LAP_OK || !w->swapchain)
             return status;
-        result = w->dev->vk.AcquireNextImageKHR(w->dev->live, w->swapchain, UINT64_MAX, slot->acquired, VK_NULL_HANDLE,
-                                                out_image);
-        if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR)
+        if (w->system->is_ready && w->mode != VK_PRESENT_MODE_IMMEDIATE_KHR && w->mode != VK_PRESENT_MODE_MAILBOX_KHR &&
+            !w->system->is_ready(w->native, patience_ms)) {
+            take_note(r, w);
             return LAP_OK;
+        }
+        result = w->dev->vk.AcquireNextImageKHR(w->dev->live, w->swapchain, patience_ms * UINT64_C(1000000),
+                                                slot->acquired, VK_NULL_HANDLE, out_image);
+        if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR) {
+            w->stuck = false;
+            return LAP_OK;
+        }
         *out_image = UINT32_MAX;
+        if (result == VK_TIMEOUT || result == VK_NOT_READY) {
+            take_note(r, w);
+            return LAP_OK;
+        }
         if (result != VK_ERROR_OUT_OF_DATE_KHR)
-            return refused(result, "vkAcquireNextImageKHR");
+            return replay_window_result(result, "vkAcquireNextImageKHR");
         w->stale = true;
     }
     return LAP_OK; /* the window is changing faster than we can follow: not this frame */
 }
 
-static enum lap_status copy_and_present(struct replay_window *w, struct slot *slot, uint32_t image_index, VkImage image,
-                                        VkExtent2D extent, uint32_t wait_count, const VkSemaphore *waits)
+static enum lap_status copy_and_present(struct replay *r, struct replay_window *w, struct replay_window_slot *slot,
+                                        uint32_t image_index, const struct replay_picture *picture)
 {
     struct replay_device *dev = w->dev;
     VkPresentInfoKHR present = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
@@ -358,44 +322,91 @@ static enum lap_status copy_and_present(struct replay_window *w, struct slot *sl
                                 .swapchainCount = 1,
                                 .pSwapchains = &w->swapchain,
                                 .pImageIndices = &image_index};
-    enum lap_status status =
-        refused(record_copy(w, slot->commands, image, extent, w->images[image_index]), "recording a copy");
+    char title[256];
+    enum lap_status status = replay_window_result(
+        record_copy(w, slot->commands, picture->image, picture->extent, w->images[image_index]), "recording a copy");
     VkResult result;
 
     if (status == LAP_OK)
-        status = refused(dev->vk.ResetFences(dev->live, 1, &slot->done), "vkResetFences");
+        status = replay_window_result(dev->vk.ResetFences(dev->live, 1, &slot->done), "vkResetFences");
     if (status == LAP_OK)
-        status = submit(w, slot, wait_count, waits, slot->commands, w->copied[image_index]);
+        status = submit(r, w, slot, picture, w->copied[image_index]);
     if (status != LAP_OK)
         return status;
+    write_title(r, title, sizeof title);
+    w->system->set_title(w->native, title);
+    if (w->system->set_pending)
+        w->system->set_pending(w->native, true);
     result = dev->vk.QueuePresentKHR(dev->main_queue->live, &present);
+    if (result < 0 && w->system->set_pending)
+        w->system->set_pending(w->native, false);
     w->stale = result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR;
-    return result == VK_ERROR_OUT_OF_DATE_KHR ? LAP_OK : refused(result, "vkQueuePresentKHR");
+    return result == VK_ERROR_OUT_OF_DATE_KHR ? LAP_OK : replay_window_result(result, "vkQueuePresentKHR");
 }
 
-enum lap_status replay_window_show(struct replay *r, struct replay_window *w, VkImage image, VkExtent2D extent,
-                                   uint32_t wait_count, const VkSemaphore *waits)
+enum lap_status replay_window_show(struct replay *r, struct replay_window *w, const struct replay_picture *picture)
 {
-    struct slot *slot = &w->slots[w->next_slot];
+    struct replay_window_slot *slot = &w->slots[w->next_slot];
     VkExtent2D window_extent;
     uint32_t image_index;
     enum lap_status status;
-    char title[256];
 
-    if (wait_count > MAX_WAITS)
-        return replay_fail(r, "a present waits for %u semaphores", wait_count);
-    if (!replay_xcb_poll(w->xcb, &window_extent))
+    switch (w->system->poll(w->native, &window_extent)) {
+    case REPLAY_WINDOW_OPEN:
+        break;
+    case REPLAY_WINDOW_CLOSED:
         return LAP_END;
-    write_title(r, title, sizeof title);
-    replay_xcb_title(w->xcb, title);
-    status = refused(w->dev->vk.WaitForFences(w->dev->live, 1, &slot->done, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-    if (status == LAP_OK)
-        status = next_image(w, slot, window_extent, &image_index);
-    if (status == LAP_OK && image_index != UINT32_MAX) {
-        status = copy_and_present(w, slot, image_index, image, extent, wait_count, waits);
-        w->next_slot = (w->next_slot + 1) % SLOTS;
-    } else if (status == LAP_OK && wait_count) {
-        status = submit(w, slot, wait_count, waits, VK_NULL_HANDLE, VK_NULL_HANDLE);
+    case REPLAY_WINDOW_LOST:
+        return replay_fail(r, "the window is lost: its display (%s) does not answer any more", w->system->name);
     }
-    return status == LAP_OK ? LAP_OK : replay_fail(r, "%s", lap_error_message());
+    status = replay_window_result(w->dev->vk.WaitForFences(w->dev->live, 1, &slot->done, VK_TRUE, UINT64_MAX),
+                                  "vkWaitForFences");
+    if (status == LAP_OK)
+        status = next_image(r, w, slot, window_extent, picture->mode, &image_index);
+    if (status == LAP_OK && image_index != UINT32_MAX) {
+        status = copy_and_present(r, w, slot, image_index, picture);
+        w->next_slot = (w->next_slot + 1) % REPLAY_WINDOW_SLOTS;
+    } else if (status == LAP_OK && picture->wait_count) {
+        status = submit(r, w, NULL, picture, VK_NULL_HANDLE);
+    }
+    if (status == LAP_OK)
+        return LAP_OK;
+    /* The display may have gone meanwhile: that says more than what the driver makes of it. */
+    if (w->system->poll(w->native, &window_extent) == REPLAY_WINDOW_LOST)
+        return replay_fail(r, "the window is lost: its display (%s) does not answer any more", w->system->name);
+    return replay_fail(r, "%s", lap_error_message());
+}
+
+/* ---- the report ---- */
+
+enum lap_status replay_window_examine(struct replay *r, struct replay_device *dev, const VkSwapchainCreateInfoKHR *info)
+{
+    const char *name = replay_enum_name("VkPresentModeKHR", info->presentMode);
+    enum replay_present present = r->options.present;
+    struct replay_window *window;
+    enum lap_status status;
+    VkPresentModeKHR mode;
+
+    if (present == REPLAY_PRESENT_HEADLESS || present == REPLAY_PRESENT_OFF)
+        return LAP_OK;
+    if (present == REPLAY_PRESENT_AUTO && !replay_window_possible(r, dev)) {
+        replay_report_add(r->report, REPLAY_AREA_PRESENTATION, REPLAY_DROPPED, "window",
+                          "no display answers for this GPU; frames are drawn and not shown");
+        return LAP_OK;
+    }
+    status = open_window(r, dev, info->imageExtent, false, &window);
+    if (status != LAP_OK && status != LAP_ERROR_MEMORY && present == REPLAY_PRESENT_AUTO) {
+        replay_report_add(r->report, REPLAY_AREA_PRESENTATION, REPLAY_DROPPED, "window",
+                          "%s; frames are drawn and not shown", lap_error_message());
+        return LAP_OK;
+    }
+    if (status != LAP_OK)
+        return status;
+    mode = replay_window_choose_mode(window, dev->gpu, info->presentMode);
+    if (mode != info->presentMode)
+        replay_report_add(r->report, REPLAY_AREA_PRESENTATION, REPLAY_MAPPED, name ? name : "unknown",
+                          "a window here (%s) does not have it; frames are shown with VK_PRESENT_MODE_FIFO_KHR",
+                          window->system->name);
+    replay_window_destroy(&window);
+    return LAP_OK;
 }

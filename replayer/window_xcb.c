@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/window.h"
+#include "replayer/window_system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define KEYSYM_ESCAPE 0xff1bu
 
-struct replay_xcb {
+struct replay_native {
     xcb_connection_t *connection;
     xcb_window_t window;
     xcb_atom_t protocols, delete_window;
@@ -17,17 +17,17 @@ struct replay_xcb {
     bool closed;
 };
 
-bool replay_xcb_answers(void)
+static bool answers(void)
 {
     xcb_connection_t *connection;
-    bool answers;
+    bool good;
 
     if (!getenv("DISPLAY"))
         return false;
     connection = xcb_connect(NULL, NULL);
-    answers = connection && !xcb_connection_has_error(connection);
+    good = connection && !xcb_connection_has_error(connection);
     xcb_disconnect(connection);
-    return answers;
+    return good;
 }
 
 static xcb_atom_t find_atom(xcb_connection_t *connection, const char *name)
@@ -57,10 +57,28 @@ static xcb_keycode_t find_escape(xcb_connection_t *connection)
     return escape;
 }
 
-enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct replay_xcb **out_xcb)
+static void set_title(struct replay_native *xcb, const char *title)
+{
+    xcb_change_property(xcb->connection, XCB_PROP_MODE_REPLACE, xcb->window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8,
+                        (uint32_t)strlen(title), title);
+    xcb_flush(xcb->connection);
+}
+
+static void close_window(struct replay_native **xcb)
+{
+    if (!*xcb)
+        return;
+    if ((*xcb)->window)
+        xcb_destroy_window((*xcb)->connection, (*xcb)->window);
+    xcb_disconnect((*xcb)->connection);
+    free(*xcb);
+    *xcb = NULL;
+}
+
+static enum lap_status open_window(const char *title, VkExtent2D extent, bool visible, struct replay_native **out_xcb)
 {
     const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY | XCB_EVENT_MASK_KEY_PRESS;
-    struct replay_xcb *xcb = calloc(1, sizeof *xcb);
+    struct replay_native *xcb = calloc(1, sizeof *xcb);
     xcb_screen_t *screen;
 
     *out_xcb = NULL;
@@ -68,8 +86,8 @@ enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct rep
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     xcb->connection = xcb_connect(NULL, NULL);
     if (!xcb->connection || xcb_connection_has_error(xcb->connection)) {
-        replay_xcb_close(&xcb);
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "no display answers (DISPLAY is %s)",
+        close_window(&xcb);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "no X display answers (DISPLAY is %s)",
                         getenv("DISPLAY") ? getenv("DISPLAY") : "not set");
     }
     screen = xcb_setup_roots_iterator(xcb_get_setup(xcb->connection)).data;
@@ -83,54 +101,32 @@ enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct rep
     xcb->escape = find_escape(xcb->connection);
     xcb_change_property(xcb->connection, XCB_PROP_MODE_REPLACE, xcb->window, xcb->protocols, XCB_ATOM_ATOM, 32, 1,
                         &xcb->delete_window);
-    replay_xcb_title(xcb, title);
-    xcb_map_window(xcb->connection, xcb->window);
+    set_title(xcb, title);
+    if (visible)
+        xcb_map_window(xcb->connection, xcb->window);
     xcb_flush(xcb->connection);
     *out_xcb = xcb;
     return LAP_OK;
 }
 
-void replay_xcb_close(struct replay_xcb **xcb)
-{
-    if (!*xcb)
-        return;
-    if ((*xcb)->window)
-        xcb_destroy_window((*xcb)->connection, (*xcb)->window);
-    xcb_disconnect((*xcb)->connection);
-    free(*xcb);
-    *xcb = NULL;
-}
-
-enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct replay_instance *instance,
-                                   VkSurfaceKHR *out_surface)
+static VkResult create_surface(const struct replay_native *xcb, const struct replay_instance *instance,
+                               VkSurfaceKHR *out_surface)
 {
     VkXcbSurfaceCreateInfoKHR info = {
         .sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR, .connection = xcb->connection, .window = xcb->window};
-    VkResult result;
 
-    if (!instance->has_xcb || !instance->vk.CreateXcbSurfaceKHR)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver can't draw into X windows");
-    result = instance->vk.CreateXcbSurfaceKHR(instance->live, &info, NULL, out_surface);
-    if (result < 0)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateXcbSurfaceKHR gives %s", replay_result_name(result));
-    return LAP_OK;
+    return instance->vk.CreateXcbSurfaceKHR ? instance->vk.CreateXcbSurfaceKHR(instance->live, &info, NULL, out_surface)
+                                            : VK_ERROR_EXTENSION_NOT_PRESENT;
 }
 
-void replay_xcb_title(struct replay_xcb *xcb, const char *title)
-{
-    xcb_change_property(xcb->connection, XCB_PROP_MODE_REPLACE, xcb->window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8,
-                        (uint32_t)strlen(title), title);
-    xcb_flush(xcb->connection);
-}
-
-void replay_xcb_resize(struct replay_xcb *xcb, VkExtent2D extent)
+static void resize(struct replay_native *xcb, VkExtent2D extent)
 {
     const uint32_t values[] = {extent.width, extent.height};
     xcb_configure_window(xcb->connection, xcb->window, XCB_CONFIG_WINDOW_WIDTH | XCB_CONFIG_WINDOW_HEIGHT, values);
     xcb_flush(xcb->connection);
 }
 
-static void take_event(struct replay_xcb *xcb, const xcb_generic_event_t *event)
+static void take_event(struct replay_native *xcb, const xcb_generic_event_t *event)
 {
     switch (event->response_type & 0x7f) {
     case XCB_CONFIGURE_NOTIFY: {
@@ -154,7 +150,7 @@ static void take_event(struct replay_xcb *xcb, const xcb_generic_event_t *event)
     }
 }
 
-bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
+static enum replay_window_state poll_events(struct replay_native *xcb, VkExtent2D *out_extent)
 {
     xcb_generic_event_t *event;
 
@@ -163,35 +159,29 @@ bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
         free(event);
     }
     *out_extent = xcb->extent;
-    return !xcb->closed && !xcb_connection_has_error(xcb->connection);
+    if (xcb->closed)
+        return REPLAY_WINDOW_CLOSED;
+    return xcb_connection_has_error(xcb->connection) ? REPLAY_WINDOW_LOST : REPLAY_WINDOW_OPEN;
 }
+
+const struct replay_window_system replay_window_xcb = {.name = "xcb",
+                                                       .extension = VK_KHR_XCB_SURFACE_EXTENSION_NAME,
+                                                       .answers = answers,
+                                                       .open = open_window,
+                                                       .close = close_window,
+                                                       .create_surface = create_surface,
+                                                       .set_title = set_title,
+                                                       .resize = resize,
+                                                       .poll = poll_events};
 
 #else /* a build without XCB */
 
-struct replay_xcb {
-    char unused;
-};
+static bool answers(void)
+{
+    return false;
+}
 
-bool replay_xcb_answers(void)
-{
-    return false;
-}
-enum lap_status replay_xcb_open(const char *title, VkExtent2D extent, struct replay_xcb **out_xcb)
-{
-    *out_xcb = NULL;
-    return lap_fail(LAP_ERROR_UNSUPPORTED, "this build has no windows");
-}
-void replay_xcb_close(struct replay_xcb **xcb) {}
-enum lap_status replay_xcb_surface(const struct replay_xcb *xcb, const struct replay_instance *instance,
-                                   VkSurfaceKHR *out_surface)
-{
-    return lap_fail(LAP_ERROR_UNSUPPORTED, "this build has no windows");
-}
-void replay_xcb_title(struct replay_xcb *xcb, const char *title) {}
-void replay_xcb_resize(struct replay_xcb *xcb, VkExtent2D extent) {}
-bool replay_xcb_poll(struct replay_xcb *xcb, VkExtent2D *out_extent)
-{
-    return false;
-}
+const struct replay_window_system replay_window_xcb = {
+    .name = "xcb", .extension = "VK_KHR_xcb_surface", .answers = answers};
 
 #endif

@@ -68,6 +68,8 @@ class Context:
         driver = str(self.driver or os.environ.get("VK_DRIVER_FILES", ""))
         if driver:
             environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = driver
+        # Windows are opened on the display that the tests run under.
+        environment.pop("WAYLAND_DISPLAY", None)
         # The validation layer remembers there which shaders it has seen; every case is to be told everything.
         environment["XDG_CACHE_HOME"] = str(self.folder)
         environment.update(env or {})
@@ -239,13 +241,14 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, process
+    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, present, process
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
     result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]
+    result += [Case(f"present/{name}", run) for name, run in present.cases(context).items()]
     result += [Case(f"memory/{name}", run) for name, run in memory.cases().items()]
     result += [Case(f"needs/{name}", run) for name, run in needs.cases().items()]
     result += [Case(f"backing/{name}", run) for name, run in backing.cases(context).items()]

@@ -112,7 +112,7 @@ def windows(context: Context) -> None:
     context.capture(program.command)
     for images in (2, 5):
         environment = context.layer_env(SHAPE, LAPILLI_SHAPE=f"images={images}")
-        done = context.run([context.program("lapilli-replay"), "--verify", "--present", "window", "out.lapilli"], environment)
+        done = context.run([context.program("lapilli-replay"), "--verify", "--window-system", "xcb", "out.lapilli"], environment)
         check_verified(done)
 
 

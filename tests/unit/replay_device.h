@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"
+#include "replayer/window_system.h"
 #include "tests/unit/device.h"
 #include "tests/unit/unit.h"
 
@@ -39,7 +40,9 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
     u->instance.gpu = u->gpu.gpu;
     u->instance.properties = u->gpu.properties;
     u->instance.memory = u->gpu.memory;
-    u->instance.has_xcb = u->gpu.has_xcb;
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT && u->gpu.has_xcb; i++)
+        if (replay_window_systems[i] == &replay_window_xcb)
+            u->instance.window_systems = 1u << i;
     u->instance.api_version = VK_API_VERSION_1_1;
     u->queue = (struct replay_queue){.live = u->gpu.queue, .family = u->gpu.family, .flags = u->gpu.queue_flags};
     u->dev.live = u->gpu.device;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/options.h"
+#include "replayer/window_system.h"
 #include "tests/unit/unit.h"
 
 static struct replay_options options;
@@ -34,6 +35,11 @@ UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)
     CHECK(options.verify);
     CHECK_EQ_INT(parse("--present=off", "f", NULL), LAP_OK);
     CHECK_EQ_INT(options.present, REPLAY_PRESENT_OFF);
+    CHECK_EQ_INT(parse("--window-system", "xcb", "f"), LAP_OK);
+    CHECK(options.window_system == &replay_window_xcb);
+    CHECK_EQ_INT(options.present, REPLAY_PRESENT_WINDOW);
+    CHECK_EQ_INT(parse("--window-system=xcb", "--present=off", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--window-system=mir", "f", NULL), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--last-frame", "12", "f"), LAP_OK);
     CHECK_EQ_U64(options.last_frame, 12);
     CHECK_EQ_INT(parse("--", "--verify", NULL), LAP_OK);

@@ -11,6 +11,7 @@
 #include "replayer/resource.h"
 #include "replayer/verify.h"
 #include "replayer/window.h"
+#include "replayer/window_system.h"
 #include "tests/unit/replay_device.h"
 
 #define WIDTH   32u
@@ -366,17 +367,54 @@ UNIT_TEST(wrong_packets_about_swapchains_are_errors)
     scene_finish(&s);
 }
 
+/* VK_EXT_swapchain_maintenance1, whatever the driver has. */
+UNIT_TEST(presents_signal_their_fences_and_change_modes)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_OFF};
+    VkFenceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkPresentModeKHR mode = VK_PRESENT_MODE_MAILBOX_KHR;
+    VkSwapchainPresentModeInfoEXT modes = {
+        .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_MODE_INFO_EXT, .swapchainCount = 1, .pPresentModes = &mode};
+    VkSwapchainPresentFenceInfoEXT fences = {
+        .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT, .pNext = &modes, .swapchainCount = 1};
+    struct scene s;
+    VkFence fence;
+
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    CHECK_EQ_INT(s.u.dev.vk.CreateFence(s.u.dev.live, &create, NULL, &fence), VK_SUCCESS);
+    fences.pFences = &fence;
+    {
+        uint32_t image = 0;
+        VkPresentInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                                 .pNext = &fences,
+                                 .waitSemaphoreCount = 1,
+                                 .pWaitSemaphores = &s.drawn,
+                                 .swapchainCount = 1,
+                                 .pSwapchains = &s.swapchain,
+                                 .pImageIndices = &image};
+        struct gen_args_vkQueuePresentKHR args = {.queue = s.u.gpu.queue, .pPresentInfo = &info};
+        draw(&s, 0, 10);
+        CHECK_EQ_INT(s.u.dev.vk.GetFenceStatus(s.u.dev.live, fence), VK_NOT_READY);
+        CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_OK);
+    }
+    CHECK_EQ_INT(s.u.dev.vk.WaitForFences(s.u.dev.live, 1, &fence, VK_TRUE, 5000000000u), VK_SUCCESS);
+    CHECK_EQ_INT(replay_swapchain_of(&s.u.r, s.swapchain)->mode, mode);
+    s.u.dev.vk.DestroyFence(s.u.dev.live, fence, NULL);
+    scene_finish(&s);
+}
+
 UNIT_TEST(images_are_shown_in_a_window)
 {
     struct replay_options options = {.present = REPLAY_PRESENT_WINDOW, .file = "some/trace.lapilli", .verify = true};
     struct gen_args_vkDestroySwapchainKHR destroy;
     struct scene s;
 
-    if (!replay_xcb_answers())
+    if (!replay_window_xcb.answers())
         SKIP("no display");
     if (!scene_init(&s, &options))
         SKIP("no Vulkan driver with swapchains");
-    CHECK(replay_window_possible(&s.u.dev));
+    CHECK(replay_window_possible(&s.u.r, &s.u.dev));
     for (uint32_t frame = 1; frame <= 8; frame++) {
         draw(&s, frame % 3, (uint8_t)(frame * 10));
         if (frame % 2)
@@ -402,6 +440,153 @@ UNIT_TEST(images_are_shown_in_a_window)
     CHECK_EQ_U64(replay_check_summary(&s.u.r).checks, 4);
     CHECK_EQ_U64(replay_check_summary(&s.u.r).different, 0);
     scene_finish(&s);
+}
+
+/* What a driver may answer about a window, one after the other. */
+static PFN_vkAcquireNextImageKHR real_acquire;
+static PFN_vkQueuePresentKHR real_present;
+static PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR real_caps;
+static VkResult acquire_result, present_result;
+static bool no_area;
+static uint32_t acquired, presented;
+
+static VKAPI_ATTR VkResult VKAPI_CALL odd_acquire(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
+                                                  VkSemaphore semaphore, VkFence fence, uint32_t *image)
+{
+    if (acquire_result != VK_SUCCESS && acquire_result != VK_SUBOPTIMAL_KHR)
+        return acquire_result;
+    acquired++;
+    return real_acquire(device, swapchain, timeout, semaphore, fence, image) < 0 ? VK_ERROR_UNKNOWN : acquire_result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL odd_present(VkQueue queue, const VkPresentInfoKHR *info)
+{
+    VkResult result = real_present(queue, info);
+    presented++;
+    return result < 0 ? result : present_result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL odd_caps(VkPhysicalDevice gpu, VkSurfaceKHR surface,
+                                               VkSurfaceCapabilitiesKHR *caps)
+{
+    VkResult result = real_caps(gpu, surface, caps);
+    if (no_area)
+        caps->currentExtent = caps->maxImageExtent = (VkExtent2D){0, 0};
+    return result;
+}
+
+UNIT_TEST(what_a_window_answers_never_stops_the_replay)
+{
+    static const struct {
+        VkResult acquire, present;
+        bool no_area, shown;
+    } answers[] = {
+        {VK_SUCCESS, VK_SUCCESS, false, true},
+        {VK_SUBOPTIMAL_KHR, VK_SUBOPTIMAL_KHR, false, true},
+        {VK_SUCCESS, VK_ERROR_OUT_OF_DATE_KHR, false, true},
+        {VK_TIMEOUT, VK_SUCCESS, false, false},
+        {VK_NOT_READY, VK_SUCCESS, false, false},
+        {VK_ERROR_OUT_OF_DATE_KHR, VK_SUCCESS, false, false},
+        {VK_SUCCESS, VK_SUCCESS, true, false},
+        {VK_SUCCESS, VK_SUCCESS, false, true},
+    };
+    struct replay_options options = {.present = REPLAY_PRESENT_WINDOW, .file = "odd", .verify = true};
+    struct scene s;
+
+    if (!replay_window_xcb.answers())
+        SKIP("no display");
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    real_acquire = s.u.dev.vk.AcquireNextImageKHR;
+    real_present = s.u.dev.vk.QueuePresentKHR;
+    real_caps = s.u.instance.vk.GetPhysicalDeviceSurfaceCapabilitiesKHR;
+    s.u.dev.vk.AcquireNextImageKHR = odd_acquire;
+    s.u.dev.vk.QueuePresentKHR = odd_present;
+    s.u.instance.vk.GetPhysicalDeviceSurfaceCapabilitiesKHR = odd_caps;
+    for (uint32_t i = 0; i < 2 * sizeof answers / sizeof answers[0]; i++) {
+        uint32_t at = i / 2;
+        acquire_result = answers[at].acquire;
+        present_result = answers[at].present;
+        no_area = answers[at].no_area;
+        acquired = presented = 0;
+        draw(&s, i % 3, (uint8_t)(i * 10));
+        expect(&s, i % 3, (uint8_t)(i * 10), WIDTH);
+        CHECK_EQ_INT(present(&s, i % 3), LAP_OK);
+        CHECK_EQ_INT(acquired, answers[at].shown);
+        CHECK_EQ_INT(presented, answers[at].shown);
+    }
+    no_area = false;
+    present_result = VK_SUCCESS;
+    acquire_result = VK_ERROR_SURFACE_LOST_KHR;
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "VK_ERROR_SURFACE_LOST_KHR") != NULL);
+    CHECK_EQ_U64(replay_check_summary(&s.u.r).different, 0);
+    scene_finish(&s);
+}
+
+/* The window with this title, or 0. */
+static xcb_window_t find_window(xcb_connection_t *connection, const char *title)
+{
+    xcb_window_t root = xcb_setup_roots_iterator(xcb_get_setup(connection)).data->root, found = 0;
+    xcb_query_tree_reply_t *tree = xcb_query_tree_reply(connection, xcb_query_tree(connection, root), NULL);
+
+    for (int i = 0; tree && i < xcb_query_tree_children_length(tree) && !found; i++) {
+        xcb_window_t window = xcb_query_tree_children(tree)[i];
+        xcb_get_property_reply_t *name = xcb_get_property_reply(
+            connection, xcb_get_property(connection, 0, window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 0, 64), NULL);
+        if (name && (size_t)xcb_get_property_value_length(name) == strlen(title) &&
+            memcmp(xcb_get_property_value(name), title, strlen(title)) == 0)
+            found = window;
+        free(name);
+    }
+    free(tree);
+    return found;
+}
+
+static void settle(xcb_connection_t *connection)
+{
+    free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), NULL));
+}
+
+/* The user of the replay resizes and hides the window, and then somebody destroys it. */
+UNIT_TEST(a_window_may_change_under_the_replay)
+{
+    static const uint32_t sizes[][2] = {{300, 200}, {1, 1}, {33, 17}, {640, 480}};
+    struct replay_options options = {.present = REPLAY_PRESENT_WINDOW, .file = "changes-test_replay_swapchain"};
+    xcb_connection_t *connection;
+    xcb_window_t window;
+    struct scene s;
+
+    if (!replay_window_xcb.answers())
+        SKIP("no display");
+    if (!scene_init(&s, &options))
+        SKIP("no Vulkan driver with swapchains");
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    connection = xcb_connect(NULL, NULL);
+    window = find_window(connection, "Lapilli: changes-test_replay_swapchain, frame 1");
+    for (uint32_t i = 0; i < 16 && window; i++) {
+        if (i % 4 == 0)
+            xcb_configure_window(connection, window, XCB_CONFIG_WINDOW_WIDTH | XCB_CONFIG_WINDOW_HEIGHT, sizes[i / 4]);
+        else if (i % 4 == 1)
+            xcb_unmap_window(connection, window);
+        else if (i % 4 == 3)
+            xcb_map_window(connection, window);
+        settle(connection);
+        draw(&s, i % 3, (uint8_t)(i * 10));
+        CHECK_EQ_INT(present(&s, i % 3), LAP_OK);
+    }
+    if (window) {
+        xcb_destroy_window(connection, window);
+        settle(connection);
+        draw(&s, 1, 10);
+        CHECK_EQ_INT(present(&s, 1), LAP_END);
+    }
+    xcb_disconnect(connection);
+    scene_finish(&s);
+    if (!window)
+        SKIP("a window manager keeps the window in one of its own");
 }
 
 /* A device with two queues, of which the second is the real one by another name. */
@@ -450,7 +635,7 @@ static void acquire_after_present(enum replay_present how, bool shown)
 
 UNIT_TEST(a_shown_image_is_free_after_the_copy)
 {
-    if (!replay_xcb_answers())
+    if (!replay_window_xcb.answers())
         SKIP("no display");
     acquire_after_present(REPLAY_PRESENT_AUTO, true);
 }
@@ -466,7 +651,7 @@ UNIT_TEST(a_surface_may_end_before_its_swapchains)
     struct replay_options options = {.present = REPLAY_PRESENT_AUTO};
     struct scene s;
 
-    if (!replay_xcb_answers())
+    if (!replay_window_xcb.answers())
         SKIP("no display");
     if (!scene_init(&s, &options))
         SKIP("no Vulkan driver with swapchains");
@@ -488,11 +673,9 @@ UNIT_TEST(a_surface_may_end_before_its_swapchains)
 static bool ask_to_close(const char *title)
 {
     xcb_connection_t *connection = xcb_connect(NULL, NULL);
-    xcb_window_t root = xcb_setup_roots_iterator(xcb_get_setup(connection)).data->root;
-    xcb_query_tree_reply_t *tree = xcb_query_tree_reply(connection, xcb_query_tree(connection, root), NULL);
-    xcb_client_message_event_t event = {.response_type = XCB_CLIENT_MESSAGE, .format = 32};
+    xcb_client_message_event_t event = {
+        .response_type = XCB_CLIENT_MESSAGE, .format = 32, .window = find_window(connection, title)};
     xcb_atom_t atoms[2] = {0};
-    bool found = false;
 
     for (int i = 0; i < 2; i++) {
         static const char *const names[] = {"WM_PROTOCOLS", "WM_DELETE_WINDOW"};
@@ -504,21 +687,11 @@ static bool ask_to_close(const char *title)
     }
     event.type = atoms[0];
     event.data.data32[0] = atoms[1];
-    for (int i = 0; tree && i < xcb_query_tree_children_length(tree); i++) {
-        event.window = xcb_query_tree_children(tree)[i];
-        xcb_get_property_reply_t *name = xcb_get_property_reply(
-            connection, xcb_get_property(connection, 0, event.window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 0, 64), NULL);
-        if (name && (size_t)xcb_get_property_value_length(name) == strlen(title) &&
-            memcmp(xcb_get_property_value(name), title, strlen(title)) == 0) {
-            xcb_send_event(connection, 0, event.window, XCB_EVENT_MASK_NO_EVENT, (const char *)&event);
-            found = true;
-        }
-        free(name);
-    }
-    free(tree);
-    free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), NULL)); /* it has arrived */
+    if (event.window)
+        xcb_send_event(connection, 0, event.window, XCB_EVENT_MASK_NO_EVENT, (const char *)&event);
+    settle(connection); /* it has arrived */
     xcb_disconnect(connection);
-    return found;
+    return event.window;
 }
 
 UNIT_TEST(closing_the_window_ends_the_replay)
@@ -527,7 +700,7 @@ UNIT_TEST(closing_the_window_ends_the_replay)
     struct scene s;
     bool found;
 
-    if (!replay_xcb_answers())
+    if (!replay_window_xcb.answers())
         SKIP("no display");
     if (!scene_init(&s, &options))
         SKIP("no Vulkan driver with swapchains");

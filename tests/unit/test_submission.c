@@ -566,6 +566,43 @@ UNIT_TEST(an_idle_queue_tells_of_what_its_presents_waited_for)
     end();
 }
 
+/* VK_EXT_swapchain_maintenance1: of what the present waited for, but not of what else was submitted before it, nor of
+ * another present that may take longer. */
+UNIT_TEST(a_fence_of_a_present_tells_of_what_the_present_waited_for)
+{
+    VkSemaphore semaphore_list[2] = {SEMAPHORE(1), SEMAPHORE(0)};
+    VkFence fence_list[2] = {FENCE(1), FENCE(2)};
+    VkSwapchainPresentFenceInfoEXT present_fences[2];
+    VkPresentInfoKHR infos[2];
+    begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        present_fences[i] =
+            (VkSwapchainPresentFenceInfoEXT){.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT,
+                                             .swapchainCount = 1,
+                                             .pFences = &fence_list[i]};
+        infos[i] = (VkPresentInfoKHR){
+            .pNext = &present_fences[i], .waitSemaphoreCount = 1, .pWaitSemaphores = &semaphore_list[i]};
+    }
+    semaphores[1].signals = semaphores[0].signals = 3;
+    CHECK(layer_submission_signal(submit_busy(QUEUE(0), 0), point(semaphores[1].object.index, 3, false)));
+    CHECK(layer_submission_signal(submit_busy(QUEUE(2), 32), point(semaphores[0].object.index, 3, false)));
+    submit_busy(QUEUE(1), 64);
+    layer_submit_present(dev, QUEUE(1), &infos[1]);
+    layer_submit_present(dev, QUEUE(1), &infos[0]);
+    CHECK_EQ_U64(outstanding(), 7);
+    layer_learn_fence(dev, FENCE(1));
+    CHECK_EQ_U64(outstanding(), 5); /* the work that signalled, and what stood for the fence */
+    CHECK_EQ_U64(sent_after_store(0), 1);
+    CHECK_EQ_U64(sent_after_store(32), 0);
+    CHECK_EQ_U64(sent_after_store(64), 0);
+    layer_learn_fence(dev, FENCE(2));
+    CHECK_EQ_U64(outstanding(), 3); /* that of queue 1, and its presents */
+    CHECK_EQ_U64(sent_after_store(33), 1);
+    layer_learn_queue(dev, QUEUE(1));
+    CHECK_EQ_U64(outstanding(), 0);
+    end();
+}
+
 static void submit_timeline(VkQueue queue, bool signal, uint64_t value)
 {
     VkSemaphore semaphore = SEMAPHORE(2);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* window_internal: what window.c and window_swapchain.c share. */
+#ifndef LAP_REPLAYER_WINDOW_INTERNAL_H
+#define LAP_REPLAYER_WINDOW_INTERNAL_H
+
+#include "replayer/window.h"
+#include "replayer/window_system.h"
+
+#define REPLAY_WINDOW_SLOTS      2u /* copies under way at most */
+#define REPLAY_WINDOW_MAX_IMAGES 64u
+
+/* One copy under way. */
+struct replay_window_slot {
+    VkCommandBuffer commands;
+    VkFence done;
+    VkSemaphore acquired;
+};
+
+struct replay_window {
+    struct replay_instance *instance;
+    const struct replay_window_system *system;
+    struct replay_native *native;
+    VkSurfaceKHR surface;
+    uint32_t users; /* swapchains that are attached */
+    /* What is on the device; there while users > 0. */
+    struct replay_device *dev;
+    VkCommandPool pool;
+    struct replay_window_slot slots[REPLAY_WINDOW_SLOTS];
+    uint32_t next_slot;
+    VkSwapchainKHR swapchain; /* null: the window has no area, or it has to be made anew */
+    VkExtent2D extent;        /* of the swapchain */
+    VkExtent2D fitted;        /* the window's, where the surface leaves its size to us; else 0 */
+    VkPresentModeKHR wanted;  /* what it was made for */
+    VkPresentModeKHR mode;    /* what it has */
+    uint32_t image_count;
+    VkImage images[REPLAY_WINDOW_MAX_IMAGES];
+    VkSemaphore copied[REPLAY_WINDOW_MAX_IMAGES];
+    bool stale;
+    bool stuck;         /* it took no image the last time: nobody waits for it until it does */
+    bool said_stuck;    /* once */
+    uint32_t said_mode; /* once: bit N for a present mode below 32 that the surface lacks */
+};
+
+/* LAP_OK for results >= 0. */
+enum lap_status replay_window_result(VkResult result, const char *call) LAP_MUST_CHECK;
+
+/* The present mode that comes nearest to `wanted`: itself, or FIFO, which every surface has. */
+VkPresentModeKHR replay_window_choose_mode(const struct replay_window *w, VkPhysicalDevice gpu,
+                                           VkPresentModeKHR wanted);
+/* Makes the swapchain fit the window and the wanted mode. Afterwards it is null where there can't be one now. */
+enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkExtent2D wanted,
+                                  VkPresentModeKHR mode) LAP_MUST_CHECK;
+/* The device's queue is idle. */
+void replay_window_drop_swapchain(struct replay_window *w);
+
+#endif

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Windows of every kind: what was recorded on one window system is replayed on all others, and on none.
+
+X11 is the display that the tests run under, Wayland a headless Weston of the case's own. Headless surfaces
+(VK_EXT_headless_surface) are tested where the driver has them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Callable, Iterator
+
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+    validation_layer
+
+CASES: dict[str, Callable[[Context], None]] = {}
+
+KINDS = ("xcb", "xlib", "wayland", "headless")  # of programs
+TARGETS = {"xcb": ["--window-system", "xcb"], "wayland": ["--window-system", "wayland"],
+           "headless-surface": ["--window-system", "headless-surface"], "headless": ["--present", "headless"], "off": ["--present", "off"]}
+
+
+def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
+    CASES[run.__name__.replace("_", "-")] = run
+    return run
+
+
+def wait_for(what: Callable[[], bool], process: subprocess.Popen, sentence: str) -> None:
+    for _ in range(1200):
+        if what():
+            return
+        if process.poll() is not None:
+            raise Failure(f"{sentence}: the process ended with {process.returncode}")
+        time.sleep(0.05)
+    raise Failure(f"{sentence}: not within a minute")
+
+
+@contextmanager
+def weston(context: Context) -> Iterator[tuple[dict[str, str], subprocess.Popen]]:
+    """A compositor; its environment for clients, and its process."""
+    if not shutil.which("weston"):
+        raise Skip("weston is not installed")
+    folder = context.folder / "run"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
+    with (context.folder / "weston.log").open("w") as log:
+        process = subprocess.Popen(["weston", "--backend=headless-backend.so", "--socket=wl", "--idle-time=0", "--no-config"],
+                                   cwd=context.folder, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for((folder / "wl").is_socket, process, "weston does not start")
+        yield {"XDG_RUNTIME_DIR": str(folder), "WAYLAND_DISPLAY": "wl"}, process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+
+
+def app(context: Context, name: str) -> str:
+    return str(context.build / "tests/apps" / name)
+
+
+def extensions(context: Context, trace: str) -> set[str]:
+    create = next(line for line in context.print_lines(trace) if line["name"] == "vkCreateInstance")
+    return set(create["args"]["pCreateInfo"]["ppEnabledExtensionNames"])
+
+
+def images(context: Context, trace: str) -> list[int]:
+    """Which images the program got, in order."""
+    return [line["args"]["pImageIndex"] for line in context.print_lines(trace) if line["name"].startswith("vkAcquireNextImage")]
+
+
+def targets(context: Context, trace: str, environment: dict[str, str]) -> list[str]:
+    """Those that the driver has; what the replayer says of others is checked."""
+    result = list(TARGETS)
+    done = context.run([context.program("lapilli-replay"), "--last-frame", "1", *TARGETS["headless-surface"], trace], environment, expect=None)
+    if done.status != 0:
+        check(done.status == 5 and "no VK_EXT_headless_surface" in done.err, done.text)
+        result.remove("headless-surface")
+    return result
+
+
+def replay_everywhere(context: Context, trace: str, environment: dict[str, str]) -> None:
+    counts = set()
+    for target in targets(context, trace, environment):
+        done = context.run([context.program("lapilli-replay"), "--verify", *TARGETS[target], trace], environment, expect=None)
+        check(done.status == 0, f"{trace} on {target}: exit status {done.status}\n{done.text[-2000:]}")
+        counts.add(check_verified(done))
+    check(len(counts) == 1, f"{trace}: not as many checks everywhere: {counts}")
+
+
+def across(name: str, driver: str | None) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        display()
+        if driver:
+            if not OTHER_DRIVERS[driver].exists():
+                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
+            context = replace(context, driver=OTHER_DRIVERS[driver])
+        recorded, skips = [], []
+        with weston(context) as (environment, _):
+            for kind in KINDS:
+                command, trace = [app(context, name), "--window", kind], f"{kind}.lapilli"
+                done = context.run(command, environment, expect=None)
+                if done.status == 77:
+                    skips.append(done.text.strip())
+                    continue
+                check(done.status == 0, f"{kind}: the program itself: {done.text[-2000:]}")
+                context.capture(command, trace, env=environment)
+                check(f"VK_{'EXT' if kind == 'headless' else 'KHR'}_{kind}_surface" in extensions(context, trace), f"{kind}: {extensions(context, trace)}")
+                check(bool(images(context, trace)), f"{kind}: nothing was acquired")
+                replay_everywhere(context, trace, environment)
+                recorded.append(kind)
+        if not recorded:
+            raise Skip("; ".join(skips))
+    return run
+
+
+@case
+def vkcube_on_all(context: Context) -> None:
+    display()
+    recorded = []
+    with weston(context) as (environment, _):
+        for name in ("vkcube", "vkcube-wayland"):
+            if not shutil.which(name):
+                continue
+            context.capture([*context.installed(name), "--c", "40"], f"{name}.lapilli", env=environment)
+            check(context.info(f"{name}.lapilli")["frames"] == 40, f"{name}: not 40 frames")
+            replay_everywhere(context, f"{name}.lapilli", environment)
+            recorded.append(name)
+    if not recorded:
+        raise Skip("vkcube is not installed")
+
+
+@case
+def what_answers_is_taken(context: Context) -> None:
+    """A Wayland compositor before an X display, and nothing where neither is; a display that is named must answer."""
+    display()
+    context.capture([app(context, "triangle")])
+    command = [context.program("lapilli-replay"), "--verify", "out.lapilli"]
+    check_command = [context.program("lapilli"), "check", "--json", "out.lapilli"]
+
+    def shown(environment: dict[str, str], *arguments: str) -> list[str]:
+        report = json.loads(context.run([*check_command, *arguments], environment, expect=None).out)
+        return [finding["text"] for finding in report["findings"] if finding["area"] == "presentation"]
+
+    with weston(context) as (environment, process):
+        done = context.run(command, {**environment, "WAYLAND_DEBUG": "1"})
+        check_verified(done)
+        check("xdg_toplevel" in done.err, "no Wayland window was opened")
+        check(shown(environment) == [], f"{shown(environment)}")
+        done = context.run(command, {"WAYLAND_DEBUG": "1"})
+        check_verified(done)
+        check("xdg_toplevel" not in done.err, "a Wayland window was opened")
+        # A compositor that does not answer: the X display does.
+        process.kill()
+        process.wait()
+        check_verified(context.run(command, environment))
+        done = context.run([*command, "--window-system", "wayland"], environment, expect=5)
+        check("no Wayland compositor answers (WAYLAND_DISPLAY is wl)" in done.err, done.err)
+    nothing = {"DISPLAY": ":no-such-display"}
+    check_verified(context.run(command, nothing))
+    check(any("no display answers" in text for text in shown(nothing)), f"{shown(nothing)}")
+    done = context.run([*command, "--present", "window"], nothing, expect=5)
+    check("no X display answers (DISPLAY is :no-such-display)" in done.err, done.err)
+    check(any("no X display answers" in text for text in shown(nothing, "--present", "window")), f"{shown(nothing, '--present', 'window')}")
+    done = context.run([*command, "--window-system", "mir"], expect=2)
+    check("--window-system wants" in done.err, done.err)
+    context.run([*command, "--window-system", "xcb", "--present", "headless"], expect=2)
+
+
+def replay_under_way(context: Context, environment: dict[str, str]) -> subprocess.Popen:
+    """A long replay in a Wayland window that has shown its first frames."""
+    context.capture([app(context, "triangle"), "--frames", "600"])
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    driver = str(context.driver or os.environ.get("VK_DRIVER_FILES", ""))
+    if driver:
+        known["VK_DRIVER_FILES"] = known["VK_ICD_FILENAMES"] = driver
+    process = subprocess.Popen([context.program("lapilli-replay"), "--verify", "--window-system", "wayland", "--screenshot", "10",
+                                "out.lapilli"], cwd=context.folder, env={**known, **environment}, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    wait_for((context.folder / "frame_10.png").exists, process, "the replay does not come to its tenth frame")
+    return process
+
+
+@case
+def a_compositor_that_goes_away(context: Context) -> None:
+    """The replay ends with a sentence, not by a signal."""
+    display()
+    with weston(context) as (environment, compositor):
+        process = replay_under_way(context, environment)
+        compositor.kill()
+        out, err = process.communicate(timeout=120)
+    check(process.returncode == 1, f"exit status {process.returncode}\n{out}{err}")
+    check("the window is lost: its display (wayland) does not answer any more" in err, err)
+    check(out.splitlines()[-1].startswith("verify: "), out)
+
+
+@case
+def a_compositor_that_stands_still(context: Context) -> None:
+    """As one that does not draw the window: nothing more is shown, all is played and compared."""
+    display()
+    with weston(context) as (environment, compositor):
+        process = replay_under_way(context, environment)
+        compositor.send_signal(signal.SIGSTOP)
+        out, err = process.communicate(timeout=120)
+    check(process.returncode == 0, f"exit status {process.returncode}\n{out}{err}")
+    check(out == context.replay().out, f"not as without a window: {out}")
+    check("the window takes no image" in err, err)
+
+
+@case
+def present_modes_and_extensions_of_another_driver(context: Context) -> None:
+    """What says how images are presented is no reason to refuse a trace, and the report names the modes that differ."""
+    display()
+    if not OTHER_DRIVERS["swiftshader"].exists():
+        raise Skip("there is no second driver")
+    other = replace(context, driver=OTHER_DRIVERS["swiftshader"])
+    context.capture([app(context, "wsi")], "wsi.lapilli")
+    recorded = {line["args"]["pCreateInfo"]["presentMode"] for line in context.print_lines("wsi.lapilli") if line["name"] == "vkCreateSwapchainKHR"}
+    check(len(recorded) > 1, f"{recorded}")
+    done = other.run([other.program("lapilli-replay"), "--verify", "--window-system", "xcb", "wsi.lapilli"])
+    check_verified(done)
+    report = json.loads(other.run([other.program("lapilli"), "check", "--json", "--window-system", "xcb", "wsi.lapilli"]).out)
+    mapped = {finding["name"] for finding in report["findings"] if finding["area"] == "presentation" and finding["outcome"] == "mapped"}
+    check(bool(mapped) and mapped < recorded, f"{mapped} of {recorded}")
+    check(all(f"the window has no {mode}" in done.err for mode in mapped), done.err)
+    if shutil.which("vkcube") and not context.driver_dir:
+        context.capture(["vkcube", "--c", "10", "--incremental_present"], "regions.lapilli")
+        check("VK_KHR_incremental_present" in json.dumps(context.print_lines("regions.lapilli")[:40]), "vkcube has no VK_KHR_incremental_present")
+        other.run([other.program("lapilli-replay"), "--present", "window", "regions.lapilli"])
+
+
+@case
+def windows_are_valid(context: Context) -> None:
+    """What the replayer's own swapchains do, under the validation layer."""
+    display()
+    validation_layer(context)
+    with weston(context) as (environment, _):
+        context.capture([app(context, "wsi"), "--window", "wayland"], "wsi.lapilli", env=environment)
+        for target in ("xcb", "wayland"):
+            done = context.run([context.program("lapilli-replay"), *TARGETS[target], "wsi.lapilli"], {**environment, **context.layer_env(VALIDATION)})
+            check_no_validation_message(done, f"of the replay on {target}")
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    result = dict(CASES)
+    for name in ("wsi", "maintenance"):
+        result[f"{name}-across"] = across(name, None)
+        if not context.driver_dir:
+            result[f"swiftshader/{name}-across"] = across(name, "swiftshader")
+    return result
