@@ -157,4 +157,17 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     for number, first, length in starts:
         c(f'{{{number}, "{names[number]}", {first}, {length}}},')
     c("};")
+    h("/* 0 for formats of blocks and planes, and those that this build does not know. */")
+    h("uint32_t gen_texel_bytes(VkFormat format);")
+    values = dict(registry.enums["VkFormat"].values)
+    c("uint32_t gen_texel_bytes(VkFormat format)")
+    c("{")
+    c("switch ((int64_t)format) {")
+    for name, size in sorted(registry.texel_bytes.items()):
+        value = values.get(registry.resolve(name))
+        if value is not None:
+            c(f"case {value}: return {size};")
+    c("default: return 0;")
+    c("}")
+    c("}")
     return {"gen_needs.h": finish_header(h), "gen_needs.c": c.render()}

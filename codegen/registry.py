@@ -148,6 +148,7 @@ class Registry:
     constants: dict[str, int]
     capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these will do
     spirv_extensions: dict[str, list[Enable]] = field(default_factory=dict)
+    texel_bytes: dict[str, int] = field(default_factory=dict)  # of formats in which a texel is a block of its own
 
     @property
     def queue_bits(self) -> dict[str, int]:
@@ -458,3 +459,6 @@ def _read_shader_needs(root: ET.Element, registry: Registry) -> None:
                         ("spirvextensions/spirvextension", registry.spirv_extensions)):
         for element in root.iterfind(path):
             table[element.get("name")] = [read(e) for e in element.findall("enable")]
+    for element in root.iterfind("formats/format"):
+        if element.get("texelsPerBlock") == "1":
+            registry.texel_bytes[element.get("name")] = int(element.get("blockSize"))

@@ -36,6 +36,23 @@ static bool names_swapchain(const VkDeviceCreateInfo *info)
     return false;
 }
 
+/* Queue families, extensions and features: all that is lacking is said in one sentence. */
+static enum lap_status match(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *recorded,
+                             VkDeviceCreateInfo *out)
+{
+    enum lap_status queues = replay_queues_plan(r, dev, recorded_gpu(r), recorded), status;
+    char lacking[512];
+
+    if (queues != LAP_OK && queues != LAP_ERROR_UNSUPPORTED)
+        return queues;
+    snprintf(lacking, sizeof lacking, "%s", queues == LAP_OK ? "" : lap_error_message());
+    status = replay_match_device(r, dev->instance, recorded, out);
+    if (queues == LAP_OK || (status != LAP_OK && status != LAP_ERROR_UNSUPPORTED))
+        return status;
+    return status == LAP_OK ? lap_fail(queues, "%s", lacking)
+                            : lap_fail(queues, "%s; %s", lacking, lap_error_message());
+}
+
 static enum lap_status create(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *recorded)
 {
     struct replay_instance *instance = dev->instance;
@@ -45,9 +62,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     enum lap_status status;
     VkResult result;
 
-    status = replay_queues_plan(r, dev, recorded_gpu(r), recorded);
-    if (status == LAP_OK)
-        status = replay_match_device(r, instance, recorded, &info);
+    status = match(r, dev, recorded, &info);
     if (status == LAP_OK)
         status = replay_queues_ask(r, dev, recorded, &info);
     if (status != LAP_OK)
@@ -97,6 +112,8 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
         status = replay_object_add(r, GEN_HANDLE_VkDevice, dev->index, gen_u64_VkDevice(dev->live), dev, NULL);
     if (status != LAP_OK)
         replay_device_destroy(r, dev);
+    else if (!r->report && !dev->next)
+        replay_warn_of_offsets(r, instance, recorded);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/limits.h"
 #include "replayer/match.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
@@ -136,7 +137,11 @@ static enum lap_status look_at_call(struct examine *e, void *args)
     else if (e->r->command == GEN_vkGetBufferDeviceAddress)
         replay_report_add(e->r->report, REPLAY_AREA_COMMAND, REPLAY_MAPPED, gen_command_names[e->r->command],
                           "buffers have other addresses here: recorded ones in memory and in commands are translated");
-    return status == LAP_OK ? replay_limits_look(e->limits, e->r, dev, args) : status;
+    if (status != LAP_OK)
+        return status;
+    return replay_limits_look(e->limits, dev->instance, e->r->report,
+                              &(struct replay_limits_place){e->r->command, e->r->packet.frame, e->r->packet.ticket},
+                              args);
 }
 
 static enum lap_status look_at_block(struct examine *e, uint64_t id)

@@ -16,16 +16,4 @@
  * failure; errors are those of a trace that can't be read, and LAP_ERROR_MEMORY. */
 enum lap_status replay_examine(struct replay *r) LAP_MUST_CHECK;
 
-/* ---- limits.c ---- */
-
-/* What is known of layouts: descriptors with dynamic offsets are of two kinds, with alignments of their own. */
-struct replay_limits;
-
-/* NULL without memory. */
-struct replay_limits *replay_limits_create(void);
-void replay_limits_destroy(struct replay_limits *limits); /* also for NULL */
-/* Looks at the current command (r->command); handles in args are trace indices. */
-enum lap_status replay_limits_look(struct replay_limits *limits, struct replay *r, const struct replay_device *dev,
-                                   const void *args) LAP_MUST_CHECK;
-
 #endif

@@ -1,38 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Recorded numbers that this device does not allow: a replay hands them to the driver as they are, because shaders and
- * data of the trace were made for them.
- */
+#include "replayer/limits_internal.h"
+
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/map.h"
-#include "replayer/examine.h"
+#include "replayer/player.h"
 
-/* Vulkan 1.4 made push descriptors core, and the registry's main name of the command changed with it. */
-#ifdef VK_VERSION_1_4
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSet
-#define PUSH_ARGS    struct gen_args_vkCmdPushDescriptorSet
-#else
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSetKHR
-#define PUSH_ARGS    struct gen_args_vkCmdPushDescriptorSetKHR
-#endif
+#define IN_SHADERS "it is in the code of shaders, of which only capabilities and sizes of workgroups are looked at"
+#define OF_RESULTS "it says how exact results are; no call depends on it"
+#define OF_IMAGES  "images are looked at one by one, with what the driver says of each"
 
-/* More dynamic descriptors than any device has in one layout; a trace that says so is not followed. */
-#define MAX_DYNAMIC 1024u
-
-/* Of a set layout, or of all sets of a pipeline layout in their order. */
-struct layout {
-    bool known;
-    uint32_t set_count; /* of a pipeline layout */
-    uint32_t *ends;     /* [set]: how many dynamic descriptors there are up to its end */
-    uint32_t count;
-    bool *storage; /* [dynamic descriptor]: of a storage buffer; otherwise of a uniform buffer */
-};
-
-struct replay_limits {
-    struct lap_map sets, pipelines; /* struct layout by index; they may be used after they are destroyed */
+const struct replay_limit_reason replay_limit_reasons[] = {
+    {"maxMemoryAllocationCount", "a replay makes its own allocations"},
+    {"bufferImageGranularity", "a replay places its objects itself"},
+    {"minMemoryMapAlignment", "a replay maps its own memory"},
+    {"nonCoherentAtomSize", "a replay flushes its own memory"},
+    {"maxVertexOutputComponents", IN_SHADERS},
+    {"maxTessellationGenerationLevel", IN_SHADERS},
+    {"maxTessellationControlPerVertexInputComponents", IN_SHADERS},
+    {"maxTessellationControlPerVertexOutputComponents", IN_SHADERS},
+    {"maxTessellationControlPerPatchOutputComponents", IN_SHADERS},
+    {"maxTessellationControlTotalOutputComponents", IN_SHADERS},
+    {"maxTessellationEvaluationInputComponents", IN_SHADERS},
+    {"maxTessellationEvaluationOutputComponents", IN_SHADERS},
+    {"maxGeometryShaderInvocations", IN_SHADERS},
+    {"maxGeometryInputComponents", IN_SHADERS},
+    {"maxGeometryOutputComponents", IN_SHADERS},
+    {"maxGeometryOutputVertices", IN_SHADERS},
+    {"maxGeometryTotalOutputComponents", IN_SHADERS},
+    {"maxFragmentInputComponents", IN_SHADERS},
+    {"maxFragmentCombinedOutputResources", "what fragment shaders use of a layout is not looked at"},
+    {"maxComputeSharedMemorySize", IN_SHADERS},
+    {"maxClipDistances", IN_SHADERS},
+    {"maxCullDistances", IN_SHADERS},
+    {"maxCombinedClipAndCullDistances", IN_SHADERS},
+    {"minTexelOffset", IN_SHADERS},
+    {"maxTexelOffset", IN_SHADERS},
+    {"minTexelGatherOffset", IN_SHADERS},
+    {"maxTexelGatherOffset", IN_SHADERS},
+    {"minInterpolationOffset", IN_SHADERS},
+    {"maxInterpolationOffset", IN_SHADERS},
+    {"pointSizeRange", IN_SHADERS},
+    {"subPixelPrecisionBits", OF_RESULTS},
+    {"subTexelPrecisionBits", OF_RESULTS},
+    {"mipmapPrecisionBits", OF_RESULTS},
+    {"viewportSubPixelBits", OF_RESULTS},
+    {"subPixelInterpolationOffsetBits", OF_RESULTS},
+    {"pointSizeGranularity", OF_RESULTS},
+    {"lineWidthGranularity", OF_RESULTS},
+    {"strictLines", OF_RESULTS},
+    {"standardSampleLocations", OF_RESULTS},
+    {"maxDrawIndexedIndexValue", "the numbers are in buffers"},
+    {"timestampComputeAndGraphics", "what queries gave is not compared"},
+    {"timestampPeriod", "what queries gave is not compared"},
+    {"discreteQueuePriorities", "priorities are hints"},
+    {"optimalBufferCopyOffsetAlignment", "it is about speed"},
+    {"optimalBufferCopyRowPitchAlignment", "it is about speed"},
+    {"framebufferColorSampleCounts", OF_IMAGES},
+    {"framebufferDepthSampleCounts", OF_IMAGES},
+    {"framebufferStencilSampleCounts", OF_IMAGES},
+    {"framebufferNoAttachmentsSampleCounts", "passes without attachments have none that could be looked at"},
+    {"sampledImageColorSampleCounts", OF_IMAGES},
+    {"sampledImageIntegerSampleCounts", OF_IMAGES},
+    {"sampledImageDepthSampleCounts", OF_IMAGES},
+    {"sampledImageStencilSampleCounts", OF_IMAGES},
+    {"storageImageSampleCounts", OF_IMAGES},
+    {NULL, NULL},
 };
 
 struct replay_limits *replay_limits_create(void)
@@ -40,25 +77,24 @@ struct replay_limits *replay_limits_create(void)
     struct replay_limits *limits = calloc(1, sizeof *limits);
 
     if (limits) {
-        lap_map_init(&limits->sets);
-        lap_map_init(&limits->pipelines);
+        struct lap_map *maps[] = {&limits->sets,   &limits->pipelines, &limits->modules,
+                                  &limits->images, &limits->views,     &limits->samplers};
+        for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+            lap_map_init(maps[i]);
     }
     return limits;
-}
-
-static void destroy_layout(struct layout *layout)
-{
-    if (layout) {
-        free(layout->ends);
-        free(layout->storage);
-    }
-    free(layout);
 }
 
 static void visit_layout(void *user, uint64_t key, void *value)
 {
     (void)user, (void)key;
-    destroy_layout(value);
+    limits_layout_destroy(value);
+}
+
+static void visit_kept(void *user, uint64_t key, void *value)
+{
+    (void)user, (void)key;
+    free(value);
 }
 
 void replay_limits_destroy(struct replay_limits *limits)
@@ -67,262 +103,313 @@ void replay_limits_destroy(struct replay_limits *limits)
         return;
     lap_map_each(&limits->sets, visit_layout, NULL);
     lap_map_each(&limits->pipelines, visit_layout, NULL);
+    lap_map_each(&limits->modules, visit_kept, NULL);
+    lap_map_each(&limits->images, visit_kept, NULL);
+    lap_map_each(&limits->views, visit_kept, NULL);
+    lap_map_each(&limits->samplers, visit_kept, NULL);
     lap_map_finish(&limits->sets);
     lap_map_finish(&limits->pipelines);
+    lap_map_finish(&limits->modules);
+    lap_map_finish(&limits->images);
+    lap_map_finish(&limits->views);
+    lap_map_finish(&limits->samplers);
     free(limits);
 }
 
-/* The layout becomes the map's. */
-static enum lap_status keep_layout(struct lap_map *map, uint64_t index, struct layout *layout)
+const struct replay_misaligned *replay_limits_misaligned(const struct replay_limits *limits)
 {
-    void *old = NULL;
-    enum lap_status status = lap_map_put(map, index, layout, &old);
-
-    if (status != LAP_OK)
-        destroy_layout(layout);
-    destroy_layout(old);
-    return status == LAP_ERROR_MEMORY ? status : LAP_OK;
+    return &limits->misaligned;
 }
 
-static enum lap_status no_memory(void)
+enum lap_status limits_no_memory(void)
 {
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for the report");
 }
 
-static int compare_bindings(const void *a, const void *b)
+void *limits_keep(struct lap_map *map, uint64_t index, size_t bytes)
 {
-    uint32_t x = ((const VkDescriptorSetLayoutBinding *)a)->binding;
-    uint32_t y = ((const VkDescriptorSetLayoutBinding *)b)->binding;
-    return x < y ? -1 : x > y;
-}
+    void *kept = calloc(1, bytes), *old = NULL;
 
-static bool is_dynamic(VkDescriptorType type)
-{
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-}
-
-/* Dynamic offsets come in the order of the bindings' numbers, whatever the order here. */
-static enum lap_status add_set_layout(struct replay_limits *limits,
-                                      const struct gen_args_vkCreateDescriptorSetLayout *args)
-{
-    const VkDescriptorSetLayoutCreateInfo *info = args->pCreateInfo;
-    struct layout *layout;
-    VkDescriptorSetLayoutBinding *bindings;
-
-    if (!info || !args->pSetLayout || (info->bindingCount && !info->pBindings))
-        return LAP_OK;
-    layout = calloc(1, sizeof *layout);
-    if (!layout)
-        return no_memory();
-    layout->known = true;
-    layout->storage = calloc(MAX_DYNAMIC, sizeof *layout->storage);
-    if (!layout->storage) {
-        destroy_layout(layout);
-        return no_memory();
+    if (kept && lap_map_put(map, index, kept, &old) != LAP_OK) {
+        free(kept);
+        return NULL;
     }
-    bindings = (VkDescriptorSetLayoutBinding *)(uintptr_t)info->pBindings; /* the decoder's own memory */
-    if (info->bindingCount)
-        qsort(bindings, info->bindingCount, sizeof *bindings, compare_bindings);
-    for (uint32_t i = 0; i < info->bindingCount && layout->known; i++) {
-        if (!is_dynamic(bindings[i].descriptorType))
-            continue;
-        layout->known = bindings[i].descriptorCount <= MAX_DYNAMIC - layout->count;
-        for (uint32_t j = 0; j < bindings[i].descriptorCount && layout->known; j++)
-            layout->storage[layout->count++] = bindings[i].descriptorType == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-    }
-    if (!layout->count) {
-        free(layout->storage);
-        layout->storage = NULL;
-    }
-    return keep_layout(&limits->sets, gen_u64_VkDescriptorSetLayout(*args->pSetLayout), layout);
-}
-
-static enum lap_status add_pipeline_layout(struct replay_limits *limits,
-                                           const struct gen_args_vkCreatePipelineLayout *args)
-{
-    const VkPipelineLayoutCreateInfo *info = args->pCreateInfo;
-    struct layout *layout = calloc(1, sizeof *layout);
-
-    if (!layout)
-        return no_memory();
-    layout->known = true;
-    layout->set_count = info->pSetLayouts ? info->setLayoutCount : 0;
-    layout->ends = calloc((size_t)layout->set_count + 1, sizeof *layout->ends);
-    layout->storage = calloc(MAX_DYNAMIC, sizeof *layout->storage);
-    if (!layout->ends || !layout->storage) {
-        destroy_layout(layout);
-        return no_memory();
-    }
-    for (uint32_t i = 0; i < layout->set_count; i++) {
-        uint64_t index = gen_u64_VkDescriptorSetLayout(info->pSetLayouts[i]);
-        const struct layout *set = index ? lap_map_get(&limits->sets, index) : NULL;
-        /* A layout of a library may leave sets out; one that was not seen is not known. */
-        if (index && (!set || !set->known || set->count > MAX_DYNAMIC - layout->count))
-            layout->known = false;
-        for (uint32_t j = 0; layout->known && set && j < set->count; j++)
-            layout->storage[layout->count++] = set->storage[j];
-        layout->ends[i] = layout->count;
-    }
-    return keep_layout(&limits->pipelines, gen_u64_VkPipelineLayout(*args->pPipelineLayout), layout);
+    free(old);
+    return kept;
 }
 
 /* ---- comparing ---- */
 
 #define PLACE "frame %" PRIu64 ", packet %" PRIu64 ": "
 
-static void exceeds(struct replay *r, const char *limit, const char *what, uint64_t recorded, uint64_t most)
+void limits_exceeds(const struct limits_look *look, const char *limit, const char *what, uint64_t recorded,
+                    uint64_t most)
 {
-    if (recorded > most)
-        replay_report_add(r->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
-                          PLACE "%s is %" PRIu64 ", the GPU allows %" PRIu64, r->packet.frame + 1, r->packet.ticket,
-                          what, recorded, most);
+    if (look->report && recorded > most)
+        replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+                          PLACE "%s is %" PRIu64 ", the GPU allows %" PRIu64, look->frame + 1, look->ticket, what,
+                          recorded, most);
 }
 
-static void aligned(struct replay *r, const char *limit, const char *what, VkDeviceSize offset, VkDeviceSize alignment)
+/* Numbers with a fraction. NAN is outside of everything. */
+static void outside(const struct limits_look *look, const char *limit, const char *what, double recorded, double least,
+                    double most)
 {
-    if (alignment && offset % alignment)
-        replay_report_add(r->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
-                          PLACE "%s is %" PRIu64 ", which is no multiple of %" PRIu64 ", as the GPU wants it",
-                          r->packet.frame + 1, r->packet.ticket, what, (uint64_t)offset, (uint64_t)alignment);
+    if (look->report && !(recorded >= least && recorded <= most))
+        replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+                          PLACE "%s is %g, the GPU allows %g to %g", look->frame + 1, look->ticket, what, recorded,
+                          least, most);
 }
 
-static void look_at_offset(struct replay *r, const VkPhysicalDeviceLimits *gpu, bool storage, const char *what,
-                           VkDeviceSize offset)
+void limits_aligned(const struct limits_look *look, const char *limit, const char *what, VkDeviceSize offset,
+                    VkDeviceSize alignment)
 {
-    if (storage)
-        aligned(r, "minStorageBufferOffsetAlignment", what, offset, gpu->minStorageBufferOffsetAlignment);
-    else
-        aligned(r, "minUniformBufferOffsetAlignment", what, offset, gpu->minUniformBufferOffsetAlignment);
-}
+    struct replay_misaligned *misaligned = &look->limits->misaligned;
 
-static void look_at_writes(struct replay *r, const VkPhysicalDeviceLimits *gpu, uint32_t count,
-                           const VkWriteDescriptorSet *writes)
-{
-    for (uint32_t i = 0; i < count && writes; i++) {
-        VkDescriptorType type = writes[i].descriptorType;
-        bool storage = type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-        if (!storage && type != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER && type != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC)
-            continue;
-        for (uint32_t j = 0; j < writes[i].descriptorCount && writes[i].pBufferInfo; j++) {
-            const VkDescriptorBufferInfo *info = &writes[i].pBufferInfo[j];
-            if (!info->buffer)
-                continue;
-            look_at_offset(r, gpu, storage, "the offset of a descriptor", info->offset);
-            if (info->range != VK_WHOLE_SIZE)
-                exceeds(r, storage ? "maxStorageBufferRange" : "maxUniformBufferRange", "the range of a descriptor",
-                        info->range, storage ? gpu->maxStorageBufferRange : gpu->maxUniformBufferRange);
-        }
-    }
-}
-
-static void look_at_dynamic_offsets(const struct replay_limits *limits, struct replay *r,
-                                    const VkPhysicalDeviceLimits *gpu,
-                                    const struct gen_args_vkCmdBindDescriptorSets *args)
-{
-    const struct layout *layout = lap_map_get(&limits->pipelines, gen_u64_VkPipelineLayout(args->layout));
-    uint32_t first, end;
-
-    if (!layout || !layout->known || !args->pDynamicOffsets || args->firstSet >= layout->set_count ||
-        args->descriptorSetCount == 0 || args->descriptorSetCount > layout->set_count - args->firstSet)
+    if (!alignment || offset % alignment == 0)
         return;
-    first = args->firstSet ? layout->ends[args->firstSet - 1] : 0;
-    end = layout->ends[args->firstSet + args->descriptorSetCount - 1];
-    if (end - first != args->dynamicOffsetCount)
+    if (!misaligned->count++)
+        snprintf(misaligned->first, sizeof misaligned->first, "in " PLACE "%s is %" PRIu64 " and %s here is %" PRIu64,
+                 look->frame + 1, look->ticket, what, (uint64_t)offset, limit, (uint64_t)alignment);
+    replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+                      PLACE "%s is %" PRIu64 ", which is no multiple of %" PRIu64 ", as the GPU wants it",
+                      look->frame + 1, look->ticket, what, (uint64_t)offset, (uint64_t)alignment);
+}
+
+void limits_report(const struct limits_look *look, enum replay_area area, const char *name, const char *format, ...)
+{
+    char text[320];
+    va_list arguments;
+
+    if (!look->report)
         return;
-    for (uint32_t i = 0; i < args->dynamicOffsetCount; i++)
-        look_at_offset(r, gpu, layout->storage[first + i], "a dynamic offset", args->pDynamicOffsets[i]);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    replay_report_add(look->report, area, REPLAY_IGNORED, name, PLACE "%s", look->frame + 1, look->ticket, text);
 }
 
-static void look_at_pipeline_layout(struct replay *r, const VkPhysicalDeviceLimits *gpu,
-                                    const VkPipelineLayoutCreateInfo *info)
+/* ---- the rest of the calls ---- */
+
+static void look_at_framebuffer(const struct limits_look *look, const VkFramebufferCreateInfo *info)
 {
-    exceeds(r, "maxBoundDescriptorSets", "the number of sets of a layout", info->setLayoutCount,
-            gpu->maxBoundDescriptorSets);
-    for (uint32_t i = 0; i < info->pushConstantRangeCount && info->pPushConstantRanges; i++)
-        exceeds(r, "maxPushConstantsSize", "the end of a range of push constants",
-                (uint64_t)info->pPushConstantRanges[i].offset + info->pPushConstantRanges[i].size,
-                gpu->maxPushConstantsSize);
+    LIMITS_EXCEEDS(look, maxFramebufferWidth, "the width of a framebuffer", info->width);
+    LIMITS_EXCEEDS(look, maxFramebufferHeight, "the height of a framebuffer", info->height);
+    LIMITS_EXCEEDS(look, maxFramebufferLayers, "the layers of a framebuffer", info->layers);
 }
 
-static void look_at_framebuffer(struct replay *r, const VkPhysicalDeviceLimits *gpu,
-                                const VkFramebufferCreateInfo *info)
+static void look_at_groups(const struct limits_look *look, uint32_t x, uint32_t y, uint32_t z)
 {
-    exceeds(r, "maxFramebufferWidth", "the width of a framebuffer", info->width, gpu->maxFramebufferWidth);
-    exceeds(r, "maxFramebufferHeight", "the height of a framebuffer", info->height, gpu->maxFramebufferHeight);
-    exceeds(r, "maxFramebufferLayers", "the layers of a framebuffer", info->layers, gpu->maxFramebufferLayers);
-}
-
-static void look_at_dispatch(struct replay *r, const VkPhysicalDeviceLimits *gpu,
-                             const struct gen_args_vkCmdDispatch *args)
-{
-    const uint32_t counts[] = {args->groupCountX, args->groupCountY, args->groupCountZ};
+    const uint32_t counts[] = {x, y, z};
 
     for (int i = 0; i < 3; i++)
-        exceeds(r, "maxComputeWorkGroupCount", "a number of workgroups", counts[i], gpu->maxComputeWorkGroupCount[i]);
+        limits_exceeds(look, "maxComputeWorkGroupCount", "a number of workgroups", counts[i],
+                       look->gpu->maxComputeWorkGroupCount[i]);
 }
 
-/* A texel buffer of either kind: with VK_EXT_texel_buffer_alignment, or Vulkan 1.3, less than this may do. */
-static void look_at_buffer_view(struct replay *r, const VkPhysicalDeviceLimits *gpu, uint32_t api_version,
-                                const VkBufferViewCreateInfo *info)
+static void look_at_image(const struct limits_look *look, const VkImageCreateInfo *info)
 {
-    if (api_version < VK_API_VERSION_1_3)
-        aligned(r, "minTexelBufferOffsetAlignment", "the offset of a texel buffer", info->offset,
-                gpu->minTexelBufferOffsetAlignment);
+    uint32_t larger = info->extent.width > info->extent.height ? info->extent.width : info->extent.height;
+
+    if (info->imageType == VK_IMAGE_TYPE_1D)
+        LIMITS_EXCEEDS(look, maxImageDimension1D, "the width of an image", info->extent.width);
+    else if (info->imageType == VK_IMAGE_TYPE_2D && info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT)
+        LIMITS_EXCEEDS(look, maxImageDimensionCube, "the width of a cube", larger);
+    else if (info->imageType == VK_IMAGE_TYPE_2D)
+        LIMITS_EXCEEDS(look, maxImageDimension2D, "the width or height of an image", larger);
+    else
+        LIMITS_EXCEEDS(look, maxImageDimension3D, "an extent of a volume",
+                       info->extent.depth > larger ? info->extent.depth : larger);
+    LIMITS_EXCEEDS(look, maxImageArrayLayers, "the number of layers of an image", info->arrayLayers);
 }
 
-enum lap_status replay_limits_look(struct replay_limits *limits, struct replay *r, const struct replay_device *dev,
-                                   const void *args)
+static void look_at_buffer(const struct limits_look *look, const VkBufferCreateInfo *info)
 {
-    const VkPhysicalDeviceLimits *gpu = &dev->instance->properties.limits;
+    if (info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
+        LIMITS_EXCEEDS(look, sparseAddressSpaceSize, "the size of a sparse buffer", info->size);
+    else if (look->limits->maintenance3.maxMemoryAllocationSize)
+        limits_exceeds(look, "maxMemoryAllocationSize", "the size of a buffer", info->size,
+                       look->limits->maintenance3.maxMemoryAllocationSize);
+    if (look->limits->maintenance4.maxBufferSize)
+        limits_exceeds(look, "maxBufferSize", "the size of a buffer", info->size,
+                       look->limits->maintenance4.maxBufferSize);
+}
 
-    switch (r->command) {
-    case GEN_vkCreateDescriptorSetLayout:
-        return add_set_layout(limits, args);
-    case GEN_vkCreatePipelineLayout: {
-        const struct gen_args_vkCreatePipelineLayout *create = args;
-        if (!create->pCreateInfo || !create->pPipelineLayout)
-            return LAP_OK;
-        look_at_pipeline_layout(r, gpu, create->pCreateInfo);
-        return add_pipeline_layout(limits, create);
+static void look_at_sampler(const struct limits_look *look, const VkSamplerCreateInfo *info)
+{
+    if (info->anisotropyEnable)
+        outside(look, "maxSamplerAnisotropy", "the anisotropy of a sampler", (double)info->maxAnisotropy, 1,
+                (double)look->gpu->maxSamplerAnisotropy);
+    outside(look, "maxSamplerLodBias", "the bias of a sampler", fabs((double)info->mipLodBias), 0,
+            (double)look->gpu->maxSamplerLodBias);
+    LIMITS_EXCEEDS(look, maxSamplerAllocationCount, "the number of samplers at one time",
+                   ++look->limits->samplers_alive);
+}
+
+static void look_at_viewports(const struct limits_look *look, uint32_t first, uint32_t count,
+                              const VkViewport *viewports)
+{
+    const float *bounds = look->gpu->viewportBoundsRange;
+
+    LIMITS_EXCEEDS(look, maxViewports, "the number of viewports", (uint64_t)first + count);
+    for (uint32_t i = 0; i < count && viewports; i++) {
+        const VkViewport *v = &viewports[i];
+        double bottom = (double)v->y + (double)v->height; /* which may lie above */
+        outside(look, "maxViewportDimensions", "the width of a viewport", (double)v->width, 0,
+                look->gpu->maxViewportDimensions[0]);
+        outside(look, "maxViewportDimensions", "the height of a viewport", fabs((double)v->height), 0,
+                look->gpu->maxViewportDimensions[1]);
+        outside(look, "viewportBoundsRange", "the left of a viewport", (double)v->x, (double)bounds[0],
+                (double)bounds[1]);
+        outside(look, "viewportBoundsRange", "the right of a viewport", (double)v->x + (double)v->width,
+                (double)bounds[0], (double)bounds[1]);
+        outside(look, "viewportBoundsRange", "the top of a viewport", (double)v->y, (double)bounds[0],
+                (double)bounds[1]);
+        outside(look, "viewportBoundsRange", "the bottom of a viewport", bottom, (double)bounds[0], (double)bounds[1]);
     }
-    case GEN_vkUpdateDescriptorSets: {
-        const struct gen_args_vkUpdateDescriptorSets *update = args;
-        look_at_writes(r, gpu, update->descriptorWriteCount, update->pDescriptorWrites);
-        break;
-    }
-    case PUSH_COMMAND: {
-        const PUSH_ARGS *push = args;
-        look_at_writes(r, gpu, push->descriptorWriteCount, push->pDescriptorWrites);
-        break;
-    }
-    case GEN_vkCmdBindDescriptorSets:
-        look_at_dynamic_offsets(limits, r, gpu, args);
-        break;
-    case GEN_vkCmdDispatch:
-        look_at_dispatch(r, gpu, args);
-        break;
-    case GEN_vkCreateBufferView: {
-        const struct gen_args_vkCreateBufferView *create = args;
-        if (create->pCreateInfo)
-            look_at_buffer_view(r, gpu, dev->instance->properties.apiVersion, create->pCreateInfo);
-        break;
-    }
+}
+
+/* Lines of width 1 are everywhere; wider ones are where the feature is. */
+static void look_at_line_width(const struct limits_look *look, float width)
+{
+    if (width > 1.0f)
+        outside(look, "lineWidthRange", "the width of lines", (double)width, (double)look->gpu->lineWidthRange[0],
+                (double)look->gpu->lineWidthRange[1]);
+}
+
+static void look_at_draws(const struct limits_look *look, uint32_t count)
+{
+    LIMITS_EXCEEDS(look, maxDrawIndirectCount, "the number of draws of a call", count);
+}
+
+static void look_at_pipeline_state(const struct limits_look *look, const VkGraphicsPipelineCreateInfo *info)
+{
+    if (info->pViewportState)
+        look_at_viewports(look, 0, info->pViewportState->viewportCount, info->pViewportState->pViewports);
+    if (info->pRasterizationState)
+        look_at_line_width(look, info->pRasterizationState->lineWidth);
+}
+
+/* Of a call that stands for itself. */
+static void look_at_call(const struct limits_look *look, const void *raw)
+{
+    switch (look->command) {
     case GEN_vkCreateFramebuffer: {
-        const struct gen_args_vkCreateFramebuffer *create = args;
-        if (create->pCreateInfo)
-            look_at_framebuffer(r, gpu, create->pCreateInfo);
+        const struct gen_args_vkCreateFramebuffer *args = raw;
+        if (args->pCreateInfo)
+            look_at_framebuffer(look, args->pCreateInfo);
+        break;
+    }
+    case GEN_vkCreateImage: {
+        const struct gen_args_vkCreateImage *args = raw;
+        if (args->pCreateInfo)
+            look_at_image(look, args->pCreateInfo);
+        break;
+    }
+    case GEN_vkCreateBuffer: {
+        const struct gen_args_vkCreateBuffer *args = raw;
+        if (args->pCreateInfo)
+            look_at_buffer(look, args->pCreateInfo);
         break;
     }
     case GEN_vkCreateSampler: {
-        const struct gen_args_vkCreateSampler *create = args;
-        if (create->pCreateInfo && create->pCreateInfo->anisotropyEnable && create->pCreateInfo->maxAnisotropy > 0 &&
-            create->pCreateInfo->maxAnisotropy < 1e6f)
-            exceeds(r, "maxSamplerAnisotropy", "the anisotropy of a sampler",
-                    (uint64_t)create->pCreateInfo->maxAnisotropy, (uint64_t)gpu->maxSamplerAnisotropy);
+        const struct gen_args_vkCreateSampler *args = raw;
+        if (args->pCreateInfo)
+            look_at_sampler(look, args->pCreateInfo);
         break;
     }
+    case GEN_vkDestroySampler:
+        look->limits->samplers_alive -= look->limits->samplers_alive > 0;
+        break;
+    case GEN_vkCreateGraphicsPipelines: {
+        const struct gen_args_vkCreateGraphicsPipelines *args = raw;
+        for (uint32_t i = 0; i < args->createInfoCount && args->pCreateInfos; i++)
+            look_at_pipeline_state(look, &args->pCreateInfos[i]);
+        break;
+    }
+    case GEN_vkCmdSetViewport: {
+        const struct gen_args_vkCmdSetViewport *args = raw;
+        look_at_viewports(look, args->firstViewport, args->viewportCount, args->pViewports);
+        break;
+    }
+    case GEN_vkCmdSetViewportWithCount: {
+        const struct gen_args_vkCmdSetViewportWithCount *args = raw;
+        look_at_viewports(look, 0, args->viewportCount, args->pViewports);
+        break;
+    }
+    case GEN_vkCmdSetLineWidth:
+        look_at_line_width(look, ((const struct gen_args_vkCmdSetLineWidth *)raw)->lineWidth);
+        break;
+    case GEN_vkCmdDispatch: {
+        const struct gen_args_vkCmdDispatch *args = raw;
+        look_at_groups(look, args->groupCountX, args->groupCountY, args->groupCountZ);
+        break;
+    }
+    case GEN_vkCmdDispatchBase: {
+        const struct gen_args_vkCmdDispatchBase *args = raw;
+        look_at_groups(look, args->baseGroupX + args->groupCountX, args->baseGroupY + args->groupCountY,
+                       args->baseGroupZ + args->groupCountZ);
+        break;
+    }
+    case GEN_vkCmdDrawIndirect:
+        look_at_draws(look, ((const struct gen_args_vkCmdDrawIndirect *)raw)->drawCount);
+        break;
+    case GEN_vkCmdDrawIndexedIndirect:
+        look_at_draws(look, ((const struct gen_args_vkCmdDrawIndexedIndirect *)raw)->drawCount);
+        break;
+    case GEN_vkCmdDrawIndirectCount:
+        look_at_draws(look, ((const struct gen_args_vkCmdDrawIndirectCount *)raw)->maxDrawCount);
+        break;
+    case GEN_vkCmdDrawIndexedIndirectCount:
+        look_at_draws(look, ((const struct gen_args_vkCmdDrawIndexedIndirectCount *)raw)->maxDrawCount);
+        break;
     default:
         break;
     }
-    return LAP_OK;
+}
+
+/* What the GPU says beside its limits; zeroes where it is too old. */
+static void ask(struct replay_limits *limits, const struct replay_instance *instance, uint32_t api_version)
+{
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+
+    limits->instance = instance;
+    limits->maintenance3.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+    limits->maintenance4.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES;
+    limits->indexing.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES;
+    limits->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+    limits->maintenance3.pNext = &limits->subgroup;
+    limits->subgroup.pNext = api_version >= VK_API_VERSION_1_2 ? &limits->indexing : NULL;
+    limits->subgroup_sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+    limits->indexing.pNext = api_version >= VK_API_VERSION_1_3 ? &limits->maintenance4 : NULL;
+    limits->maintenance4.pNext = &limits->subgroup_sizes;
+    limits->subgroup_sizes.pNext = NULL;
+    properties.pNext = &limits->maintenance3;
+    if (api_version >= VK_API_VERSION_1_1 && instance->vk.GetPhysicalDeviceProperties2)
+        instance->vk.GetPhysicalDeviceProperties2(instance->gpu, &properties);
+}
+
+enum lap_status replay_limits_look(struct replay_limits *limits, const struct replay_instance *instance,
+                                   struct replay_report *report, const struct replay_limits_place *place,
+                                   const void *args)
+{
+    struct limits_look look = {.limits = limits,
+                               .report = report,
+                               .gpu = &instance->properties.limits,
+                               .api_version = instance->properties.apiVersion < instance->api_version
+                                                  ? instance->properties.apiVersion
+                                                  : instance->api_version,
+                               .command = place->command,
+                               .frame = place->frame,
+                               .ticket = place->ticket};
+    enum lap_status status;
+
+    if (limits->instance != instance)
+        ask(limits, instance, look.api_version);
+    status = limits_look_at_layouts(&look, args);
+    if (!report || status != LAP_OK)
+        return status;
+    look_at_call(&look, args);
+    status = limits_look_at_pipelines(&look, args);
+    return status == LAP_OK ? limits_look_at_formats(&look, args) : status;
 }

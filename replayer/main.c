@@ -60,6 +60,8 @@ static int play(struct replay *r, const struct lap_log *log)
                                                         : EXIT_FAILED);
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
+    if (code == EXIT_UNSUPPORTED)
+        lap_log(log, LAP_LOG_INFO, "lapilli check tells all that this trace needs and the GPU lacks");
     if (r->skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->skipped_structs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/match.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,11 @@ static void observe_name(struct replay *r, VkPhysicalDevice index, const VkPhysi
 {
     struct replay_recorded_gpu *gpu = recorded_gpu(r, gen_u64_VkPhysicalDevice(index), r->instances);
 
-    if (gpu && properties)
-        snprintf(gpu->name, sizeof gpu->name, "%s", properties->deviceName);
+    if (!gpu || !properties)
+        return;
+    snprintf(gpu->name, sizeof gpu->name, "%s", properties->deviceName);
+    gpu->uniform_alignment = properties->limits.minUniformBufferOffsetAlignment;
+    gpu->storage_alignment = properties->limits.minStorageBufferOffsetAlignment;
 }
 
 static void observe_families(struct replay *r, VkPhysicalDevice index, const uint32_t *count, const void *first,
@@ -121,4 +125,29 @@ void replay_observe(struct replay *r)
     gen_decode_table[r->command](&dec, args.bytes);
     if (dec.status == LAP_OK)
         observe_args(r, args.bytes);
+}
+
+/* ---- offsets ---- */
+
+/* Multiples of the one are multiples of the other. */
+static bool is_as_lenient(VkDeviceSize recorded, VkDeviceSize here)
+{
+    return here <= 1 || (recorded && recorded % here == 0);
+}
+
+void replay_warn_of_offsets(struct replay *r, const struct replay_instance *instance,
+                            const struct replay_recorded_gpu *recorded)
+{
+    const VkPhysicalDeviceLimits *here = &instance->properties.limits;
+    struct replay_misaligned misaligned = {.count = 0};
+
+    if (is_as_lenient(recorded ? recorded->uniform_alignment : 0, here->minUniformBufferOffsetAlignment) &&
+        is_as_lenient(recorded ? recorded->storage_alignment : 0, here->minStorageBufferOffsetAlignment))
+        return;
+    if (replay_find_misaligned(r->options.file, r->options.last_frame, instance, &misaligned) == LAP_OK &&
+        misaligned.count)
+        lap_log(r->log, LAP_LOG_WARNING,
+                "offsets into buffers are no multiples of what %s wants: %" PRIu64 ", the first %s; they stay as they "
+                "are, and what the driver makes of them is not known",
+                instance->properties.deviceName, misaligned.count, misaligned.first);
 }

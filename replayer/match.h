@@ -9,6 +9,7 @@
 
 #include "replayer/alias.h"
 #include "replayer/context.h"
+#include "replayer/limits.h"
 #include "replayer/witness.h"
 
 /* What information packets say about a physical device of the recorded machine; the record of a VkPhysicalDevice
@@ -17,6 +18,7 @@ struct replay_recorded_gpu {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* "" when not known */
     uint32_t family_count;                       /* 0 when not known */
     VkQueueFamilyProperties families[REPLAY_MAX_FAMILIES];
+    VkDeviceSize uniform_alignment, storage_alignment; /* of offsets into buffers; 0 when not known */
 };
 
 /* Looks at the current information packet; what it can't use or read is passed over. */
@@ -36,6 +38,14 @@ struct replay_used {
 };
 /* Reads the trace once, up to last_frame (0: all), on a reader of its own. */
 enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out) LAP_MUST_CHECK;
+
+/* Says once, in a warning, that offsets of the trace are no multiples of what this GPU wants; reads the trace once
+ * where the recorded machine did not want the same. What can't be read again is no error here: playing will tell. */
+void replay_warn_of_offsets(struct replay *r, const struct replay_instance *instance,
+                            const struct replay_recorded_gpu *recorded);
+/* The pass for it (limits.h), as replay_find_used. */
+enum lap_status replay_find_misaligned(const char *file, uint64_t last_frame, const struct replay_instance *instance,
+                                       struct replay_misaligned *out) LAP_MUST_CHECK;
 
 /* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
  * which leaves command buffers and large data unread, and is left out where the layer counted no aliases. What is

@@ -9,12 +9,17 @@
 
 #include "replayer/player.h"
 
-static const char *const area_names[REPLAY_AREA_COUNT] = {
-    [REPLAY_AREA_VERSION] = "api version", [REPLAY_AREA_EXTENSION] = "extension",
-    [REPLAY_AREA_FEATURE] = "feature",     [REPLAY_AREA_QUEUES] = "queue family",
-    [REPLAY_AREA_DEVICE] = "device",       [REPLAY_AREA_COMMAND] = "command",
-    [REPLAY_AREA_STRUCTURE] = "structure", [REPLAY_AREA_FORMAT] = "format",
-    [REPLAY_AREA_LIMIT] = "limit",         [REPLAY_AREA_PRESENTATION] = "presentation"};
+static const char *const area_names[REPLAY_AREA_COUNT] = {[REPLAY_AREA_VERSION] = "api version",
+                                                          [REPLAY_AREA_EXTENSION] = "extension",
+                                                          [REPLAY_AREA_FEATURE] = "feature",
+                                                          [REPLAY_AREA_QUEUES] = "queue family",
+                                                          [REPLAY_AREA_DEVICE] = "device",
+                                                          [REPLAY_AREA_COMMAND] = "command",
+                                                          [REPLAY_AREA_STRUCTURE] = "structure",
+                                                          [REPLAY_AREA_FORMAT] = "format",
+                                                          [REPLAY_AREA_LIMIT] = "limit",
+                                                          [REPLAY_AREA_SHADER] = "shader",
+                                                          [REPLAY_AREA_PRESENTATION] = "presentation"};
 
 static const char *const outcome_names[REPLAY_OUTCOME_COUNT] = {[REPLAY_MAPPED] = "mapped",
                                                                 [REPLAY_DROPPED] = "dropped",
@@ -85,7 +90,18 @@ enum lap_status replay_report_refusal(struct replay *r, enum lap_status status)
         return LAP_OK;
     (void)replay_place(r, status);
     snprintf(r->report->refusal, sizeof r->report->refusal, "%s", lap_error_message());
+    r->report->refused_ticket = r->packet.ticket;
     return LAP_OK;
+}
+
+void replay_report_refusal_too(struct replay *r, enum lap_status status)
+{
+    size_t length = strlen(r->report->refusal);
+
+    if (length && r->report->refused_ticket == r->packet.ticket)
+        snprintf(r->report->refusal + length, sizeof r->report->refusal - length, "; %s", lap_error_message());
+    else
+        replay_report_refusal(r, status);
 }
 
 void replay_report_gpu(struct replay_report *report, const struct replay_instance *instance)

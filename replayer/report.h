@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#include "gen_needs.h"
+#include "gen_reflect.h"
 #include "replayer/context.h"
 
 enum replay_area {
@@ -23,6 +25,7 @@ enum replay_area {
     REPLAY_AREA_STRUCTURE,
     REPLAY_AREA_FORMAT,
     REPLAY_AREA_LIMIT,
+    REPLAY_AREA_SHADER,
     REPLAY_AREA_PRESENTATION,
     REPLAY_AREA_COUNT
 };
@@ -47,8 +50,11 @@ struct replay_report {
     size_t count, capacity;
     char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* "" until a device was asked for */
     uint32_t api_version;
+    uint64_t refused_ticket;
     char refusal[1536]; /* the sentence that a replay ends with; "" when it can be played */
     bool failed;        /* out of memory */
+    /* What the trace's devices are made with here, all together. */
+    bool features[GEN_FEATURE_COUNT], extensions[GEN_EXTENSION_COUNT];
 };
 
 /* Findings of one area, outcome and name are counted as one, with the first one's text. */
@@ -56,6 +62,8 @@ void replay_report_add(struct replay_report *report, enum replay_area area, enum
                        const char *name, const char *format, ...) LAP_PRINTF(5, 6);
 /* The failure that would end the replay now, with its place as the replay says it; the first one stays. LAP_OK. */
 enum lap_status replay_report_refusal(struct replay *r, enum lap_status status);
+/* A further thing that the device of the current packet lacks: the replay says it in the same sentence. */
+void replay_report_refusal_too(struct replay *r, enum lap_status status);
 /* The GPU that the trace is matched with. */
 void replay_report_gpu(struct replay_report *report, const struct replay_instance *instance);
 /* As text, or with options.json as one JSON object. */

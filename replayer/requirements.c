@@ -400,6 +400,36 @@ static enum lap_status match_features(struct match *m, VkPhysicalDeviceFeatures 
     return LAP_OK;
 }
 
+static void note_feature(struct match *m, const char *name, VkBool32 *on)
+{
+    uint16_t number = replay_feature_number(name);
+    (void)on;
+    if (number < GEN_FEATURE_COUNT)
+        m->r->report->features[number] = true;
+}
+
+/* For the report: what shaders may count on. */
+static void tell_enabled(struct match *m, VkPhysicalDeviceFeatures *core, VkBaseOutStructure *chain)
+{
+    if (!m->r->report)
+        return;
+    if (core)
+        compare_members(m, GEN_STRUCT_VkPhysicalDeviceFeatures, core, NULL, note_feature);
+    for (VkBaseOutStructure *s = chain; s; s = s->pNext) {
+        enum gen_struct id = gen_struct_of_type(s->sType);
+        if (id == GEN_STRUCT_VkPhysicalDeviceFeatures2)
+            compare_members(m, GEN_STRUCT_VkPhysicalDeviceFeatures, &((VkPhysicalDeviceFeatures2 *)(void *)s)->features,
+                            NULL, note_feature);
+        else if (gen_struct_infos[id].features)
+            compare_members(m, id, s, NULL, note_feature);
+    }
+    for (uint32_t i = 0; i < m->enabled_count; i++) {
+        uint16_t number = replay_extension_number(m->enabled[i]);
+        if (number < GEN_EXTENSION_COUNT)
+            m->r->report->extensions[number] = true;
+    }
+}
+
 enum lap_status replay_match_device(struct replay *r, struct replay_instance *instance,
                                     const VkDeviceCreateInfo *recorded, VkDeviceCreateInfo *out)
 {
@@ -418,12 +448,13 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
     if (status != LAP_OK)
         return status;
     say_dropped(&m);
+    tell_enabled(&m, core, chain);
     if (m.missing.count && !r->options.force) {
         status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
                           m.missing.text);
         if (!r->report)
             return status;
-        replay_report_refusal(r, status);
+        replay_report_refusal_too(r, status);
     }
     *out = *recorded;
     out->pNext = chain;

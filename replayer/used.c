@@ -6,6 +6,7 @@
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/limits.h"
 #include "replayer/match.h"
 #include "replayer/resource.h"
 #include "replayer/witness.h"
@@ -17,6 +18,8 @@ struct scan {
     struct lap_dec_source source;
     struct replay_used *used;
     struct replay_aliases *aliases;
+    struct replay_limits *limits; /* with the instance that they are of */
+    const struct replay_instance *instance;
     uint64_t frame, ticket; /* of the packet */
     bool *blocks;           /* [blob]: read already; blobs are shared by command buffers that are the same */
     uint64_t block_count;
@@ -34,14 +37,20 @@ static uint32_t scan_struct(void *user, uint64_t number)
     struct scan *scan = user;
     uint32_t id = lap_dictionary_struct(&scan->dictionary, number);
 
-    scan->used->structs[id] = true;
+    if (scan->used)
+        scan->used->structs[id] = true;
     return id;
 }
 
-static void scan_command(struct scan *scan, uint32_t command, const void *args)
+static enum lap_status scan_command(struct scan *scan, uint32_t command, const void *args)
 {
-    scan->used->commands[command] = true;
-    replay_witness_look(&scan->used->witnesses, command, args, scan->frame, scan->ticket);
+    struct replay_limits_place place = {command, scan->frame, scan->ticket};
+
+    if (scan->used) {
+        scan->used->commands[command] = true;
+        replay_witness_look(&scan->used->witnesses, command, args, scan->frame, scan->ticket);
+    }
+    return scan->limits ? replay_limits_look(scan->limits, scan->instance, NULL, &place, args) : LAP_OK;
 }
 
 static enum lap_status scan_block(struct scan *scan, uint64_t id)
@@ -65,7 +74,7 @@ static enum lap_status scan_block(struct scan *scan, uint64_t id)
         lap_arena_reset(&scan->arena);
         status = lap_block_next(&block, &command, &args);
         if (status == LAP_OK)
-            scan_command(scan, command, args.bytes);
+            status = scan_command(scan, command, args.bytes);
     } while (status == LAP_OK);
     return status == LAP_END ? LAP_OK : status;
 }
@@ -73,6 +82,7 @@ static enum lap_status scan_block(struct scan *scan, uint64_t id)
 static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *packet)
 {
     uint32_t command = lap_dictionary_command(&scan->dictionary, packet->command);
+    enum lap_status status;
     struct lap_args args;
     struct lap_dec dec;
 
@@ -87,7 +97,9 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     gen_decode_table[command](&dec, args.bytes);
     if (dec.status != LAP_OK)
         return dec.status;
-    scan_command(scan, command, args.bytes);
+    status = scan_command(scan, command, args.bytes);
+    if (status != LAP_OK)
+        return status;
     return command == GEN_lapilliBlock ? scan_block(scan, ((struct gen_args_lapilliBlock *)(void *)args.bytes)->block)
                                        : LAP_OK;
 }
@@ -110,25 +122,48 @@ static void scan_end(struct scan *scan)
     lap_reader_close(&scan->reader);
 }
 
+/* All packets and blocks up to last_frame. */
+static enum lap_status scan_all(struct scan *scan, const char *file, uint64_t last_frame)
+{
+    struct lap_packet packet;
+    enum lap_status status = scan_begin(scan, file);
+
+    if (status == LAP_OK) {
+        scan->source = (struct lap_dec_source){.blob = scan_blob, .struct_id = scan_struct, .user = scan};
+        scan->block_count = lap_reader_summary(scan->reader)->blobs + 1;
+        scan->blocks = calloc(scan->block_count, sizeof *scan->blocks);
+        if (!scan->blocks)
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    while (status == LAP_OK && (status = lap_reader_next(scan->reader, &packet)) == LAP_OK &&
+           !(last_frame && packet.frame >= last_frame))
+        status = scan_packet(scan, &packet);
+    scan_end(scan);
+    return status == LAP_END ? LAP_OK : status;
+}
+
 enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out)
 {
     struct scan scan = {.used = out};
-    struct lap_packet packet;
-    enum lap_status status = scan_begin(&scan, file);
 
     memset(out, 0, sizeof *out);
-    if (status == LAP_OK) {
-        scan.source = (struct lap_dec_source){.blob = scan_blob, .struct_id = scan_struct, .user = &scan};
-        scan.block_count = lap_reader_summary(scan.reader)->blobs + 1;
-        scan.blocks = calloc(scan.block_count, sizeof *scan.blocks);
-        if (!scan.blocks)
-            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    }
-    while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK &&
-           !(last_frame && packet.frame >= last_frame))
-        status = scan_packet(&scan, &packet);
-    scan_end(&scan);
-    return status == LAP_END ? LAP_OK : status;
+    return scan_all(&scan, file, last_frame);
+}
+
+enum lap_status replay_find_misaligned(const char *file, uint64_t last_frame, const struct replay_instance *instance,
+                                       struct replay_misaligned *out)
+{
+    struct scan scan = {.limits = replay_limits_create(), .instance = instance};
+    enum lap_status status = LAP_ERROR_MEMORY;
+
+    if (scan.limits)
+        status = scan_all(&scan, file, last_frame);
+    else
+        lap_fail(status, "out of memory");
+    if (status == LAP_OK)
+        *out = *replay_limits_misaligned(scan.limits);
+    replay_limits_destroy(scan.limits);
+    return status;
 }
 
 /* ---- what shares memory ---- */

@@ -301,6 +301,21 @@ class MachineRegistry(unittest.TestCase):
         self.assertEqual([w for w in found["robustBufferAccess"].witnesses], [])
         self.assertTrue(found["robustBufferAccess"].unseen and found["privateData"].moot)
 
+    def test_every_limit_is_compared_or_has_a_reason(self) -> None:
+        """A member of VkPhysicalDeviceLimits that `lapilli check` says nothing of has a reason in replayer/limits.c."""
+        replayer = CODEGEN.parent / "replayer"
+        sources = {path.name: path.read_text(encoding="utf-8") for path in replayer.glob("limits*.c")}
+        table = re.search(r"replay_limit_reasons\[\] = {(.*?)\n};", sources["limits.c"], re.S)
+        reasons = re.findall(r'{"(\w+)", ', table.group(1))
+        compared = "".join(sources.values()).replace(table.group(0), "")
+        names = [m.name for m in self.machine.registry.structs["VkPhysicalDeviceLimits"].members]
+        self.assertGreater(len(names), 100)
+        self.assertEqual(len(reasons), len(set(reasons)))
+        self.assertEqual(sorted(set(reasons) - set(names)), [])
+        for name in names:
+            with self.subTest(name):
+                self.assertNotEqual(name in reasons, re.search(rf"\b{name}\b", compared) is not None)
+
     def test_a_feature_without_a_rule_is_noticed(self) -> None:
         needs = self.needs(('names = ["alphaToOne"]', 'names = ["no*such"]\nlater = true'))
         self.assertEqual([f.name for f in needs.features if not f.known], ["alphaToOne"])

@@ -92,6 +92,58 @@ def extensions_follow_the_same_rule(context: Context) -> None:
     check(all(found[name] in ("dropped", "mapped") for name in gone), f"{found}")
 
 
+# Program, and limits that its trace exceeds when they are as small as this.
+SMALL = {
+    ("triangle", "--offscreen"): {"maxVertexInputAttributes": 1, "maxVertexInputBindingStride": 4, "maxImageDimension2D": 8,
+                                  "maxFramebufferWidth": 8, "maxViewportDimensions": 8, "maxPerStageDescriptorSamplers": 0,
+                                  "maxColorAttachments": 0, "maxBoundDescriptorSets": 0, "maxSamplerAllocationCount": 0},
+    ("compute",): {"maxComputeWorkGroupInvocations": 1, "maxComputeWorkGroupSize": 1, "maxPushConstantsSize": 4,
+                   "maxPerStageDescriptorStorageBuffers": 0, "maxDescriptorSetStorageBuffers": 0, "maxBufferSize": 16},
+    ("descriptors",): {"maxDescriptorSetUniformBuffersDynamic": 0, "maxTexelBufferElements": 1, "maxUniformBufferRange": 4,
+                       "maxPerSetDescriptors": 1},
+}
+
+
+def limits_are_named(context: Context) -> None:
+    """Each limit that is too small is named, and nothing else; the replay tries all the same."""
+    for command, limits in SMALL.items():
+        context.capture([str(context.build / "tests/apps" / command[0]), *command[1:]], "out.lapilli")
+        environment = context.layer_env(SHAPE, LAPILLI_SHAPE="limits=" + "+".join(f"{n}:{v}" for n, v in limits.items()))
+        found = report(context, environment)
+        named = {finding["name"] for finding in found["findings"] if finding["area"] == "limit" and finding["outcome"] == "ignored"}
+        check(named == set(limits), f"{command}: {named ^ set(limits)}")
+        check(found["can_replay"] is True, f"{found}")
+        (context.folder / "out.lapilli").unlink()
+
+
+def offsets_are_said_once(context: Context) -> None:
+    context.capture([str(context.build / "tests/apps/descriptors")])
+    done = context.replay(env=context.layer_env(SHAPE, LAPILLI_SHAPE="offsets=65536"))
+    check_verified(done)
+    warnings = lines_with(done, "OffsetAlignment")
+    check(len(warnings) == 1 and "frame 2, packet " in warnings[0], done.err)
+    check(lines_with(context.replay(), "OffsetAlignment") == [], "the machine that it was recorded on wants other offsets")
+
+
+def shaders_are_looked_at(context: Context) -> None:
+    capture(context, "--geometry")
+    check(not [f for f in report(context)["findings"] if f["area"] == "shader"], "the driver that made the trace lacks something")
+    found = report(context, lacking(context, "geometryShader"), expect=1)
+    check([(f["name"], f["outcome"]) for f in found["findings"] if f["area"] == "shader"] == [("Geometry", "ignored")], f"{found}")
+
+
+def refusals_are_complete(context: Context) -> None:
+    """A feature, an extension and a queue family are lacking: one sentence names all."""
+    program = [str(context.build / "tests/apps/modern"), "--khr"]
+    context.capture(program)
+    names = ["VK_KHR_push_descriptor", "VK_KHR_timeline_semaphore"]
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=" + "+".join(names) + ",features=timelineSemaphore")
+    done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
+    check(all(name in done.err for name in [names[0], "timelineSemaphore"]), done.err)
+    done = context.replay("out.lapilli", env=environment, expect=5)
+    check("lapilli check" in done.err, done.err)
+
+
 def gpus_by_uuid(context: Context) -> None:
     """Both drivers at once: the recorded device is taken unless another one is asked for."""
     if not OTHER_DRIVERS["swiftshader"].exists() or context.driver or context.driver_dir:
@@ -133,6 +185,10 @@ def cases() -> dict[str, Callable[[Context], None]]:
               "used-is-needed/geometry": used_is_needed("--geometry", "geometryShader", "Geometry"),
               "used-is-needed/sampler": used_is_needed("--sampler", "samplerAnisotropy", "VkSamplerCreateInfo.anisotropyEnable"),
               "unseen-is-dropped-with-a-warning": unseen_is_dropped_with_a_warning,
+              "limits-are-named": limits_are_named,
+              "offsets-are-said-once": offsets_are_said_once,
+              "shaders-are-looked-at": shaders_are_looked_at,
+              "refusals-are-complete": refusals_are_complete,
               "gpus-by-uuid": gpus_by_uuid,
               "extensions-follow-the-same-rule": extensions_follow_the_same_rule}
     for driver in OTHER_DRIVERS:
