@@ -161,6 +161,17 @@ test-programs: all unit apps $(E2E_TOOLS) $(TEST_LAYERS)
 check-built: test-programs ## run all tests on what is installed already
 	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
 
+# Debian's packages of numpy and PIL are for Debian's Python.
+MATRIX_PYTHON = $(firstword $(foreach p,$(PYTHON) /usr/bin/python3,$(shell $(p) -c 'import numpy, PIL' 2> /dev/null && echo $(p))) $(PYTHON))
+MATRIX_ARGUMENTS ?=
+.PHONY: matrix
+matrix: ## record every program on each driver, replay it on each other, and compare (BUILD/matrix.md)
+	scripts/install-deps.sh build check
+	scripts/fetch-backport-driver.sh $(BUILD)/backport || true
+	+$(MAKE) test-programs
+	$(MATRIX_PYTHON) tests/e2e/test_compare.py
+	$(XVFB) $(MATRIX_PYTHON) tests/matrix.py --build $(BUILD) $(MATRIX_ARGUMENTS)
+
 # Programs are not linked with what they load, so the layer finds the sanitizers' runtime only in instrumented ones: those of
 # tests/apps. Real programs (vkcube) are left out, and the cases that start others or count what a process has.
 ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay|contract/(a-mismatch|file-that|screenshots-w))

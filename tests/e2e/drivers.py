@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Traces across drivers: each program is recorded on each machine and replayed on every other one.
+
+A machine is a driver, or one in another shape (tests/layers/shape, e2e/matrix.SHAPES). Where a replay does not give the very bytes that
+were recorded, what it checked is compared with what a replay on the recording machine checks (e2e/compare). EXPECTED says what is
+refused or differs, and why; that it then does is tested, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from e2e.cases import LAYER, SHAPE, Context, Done, Program
+from e2e.compare import Dump, compare, copied_formats, missing_in
+from e2e.matrix import ALIGNMENT, SHAPES
+from e2e.matrix import EXPECTED as MATRIX_EXPECTED
+
+PRETENDER = "mock"  # accepts everything, and computes nothing
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    manifest: Path
+    libraries: Path | None = None  # where the driver finds its own
+    shape: str | None = None  # a key of SHAPES
+    by_hand: bool = False  # a driver that nothing is known of
+
+    @property
+    def missing(self) -> str | None:
+        return None if self.manifest.exists() else f"{self.manifest} is not there"
+
+    def context(self, context: Context) -> Context:
+        return replace(context, driver=self.manifest)
+
+    def env(self, context: Context, *layers: str, **more: str) -> dict[str, str]:
+        """With our layers on top: `layers` and, next to the driver, the shape."""
+        names = (*layers, *((SHAPE,) if self.shape else ()))
+        result = dict(context.layer_env(*names, **more)) if names else dict(more)
+        if self.libraries:
+            result["LD_LIBRARY_PATH"] = str(self.libraries)
+        if self.shape:
+            result["LAPILLI_SHAPE"] = SHAPES[self.shape]
+        return result
+
+
+def lavapipe() -> Path:
+    found = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+    return found[0] if found else Path("/usr/share/vulkan/icd.d/lvp_icd.json")
+
+
+def machines(backport: Path, folder: Path, by_hand: list[str]) -> dict[str, Machine]:
+    """By name. `backport`: the folder of scripts/fetch-backport-driver.sh; `folder`: where a manifest may be written; `by_hand`:
+    NAME=MANIFEST."""
+    chromium = Path("/usr/lib/chromium")
+    pretender = chromium / "libVkICD_mock_icd.so"
+    manifest = folder / "mock_icd.json"
+    if pretender.exists():
+        manifest.write_text(f'{{"file_format_version": "1.0.0", "ICD": {{"library_path": "{pretender}", "api_version": "1.3.0"}}}}\n')
+    result = [Machine("lavapipe", lavapipe()), Machine("backports", backport / "icd.json", backport / "lib"),
+              Machine("swiftshader", chromium / "vk_swiftshader_icd.json"), Machine(PRETENDER, manifest)]
+    result += [Machine(text.partition("=")[0], Path(text.partition("=")[2]), by_hand=True) for text in by_hand]
+    result += [Machine(f"lavapipe/{shape}", lavapipe(), shape=shape) for shape in SHAPES]
+    return {machine.name: machine for machine in result}
+
+
+# What records, and on what its traces are replayed besides the drivers. Shapes of one driver must show the same bytes.
+RECORDERS = {"lavapipe": [f"lavapipe/{shape}" for shape in SHAPES], "backports": ["lavapipe/discrete"],
+             "swiftshader": ["lavapipe/discrete", "lavapipe/unlike"], "lavapipe/discrete": [], "lavapipe/unlike": [], PRETENDER: []}
+
+
+@dataclass(frozen=True)
+class Expected:
+    programs: str  # regular expressions of full names
+    recorded: str
+    replayed: str
+    outcome: str  # refused, differs or within
+    sentence: str  # which the replay says
+    why: str
+
+
+ANY = ".*"
+LAVAPIPE = "lavapipe(/.*)?"
+MESA = "(lavapipe|backports)(/.*)?"
+ROUNDINGS = "SwiftShader rounds edges and filtered texels otherwise"
+# What the shapes refuse or show otherwise is said beside them (e2e/matrix).
+SHAPED = [Expected(re.escape(program), ANY, f"lavapipe/{shape}", "refused" if status == 5 else "differs", sentence,
+                   "the shape has other alignments, or lacks a format") for (program, shape), (status, sentence) in MATRIX_EXPECTED.items()]
+EXPECTED = SHAPED + [
+    Expected("vkcube", MESA, "swiftshader", "within", "", ROUNDINGS),
+    Expected("vkcube", "swiftshader", MESA, "within", "", ROUNDINGS),
+    Expected("(modern|attached).*", MESA, "swiftshader", "refused", "VK_KHR_push_descriptor", "it is used"),
+    Expected("(descriptors|bindless).*", "backports|swiftshader", LAVAPIPE, "refused", "descriptorBindingStorageBufferUpdateAfterBind",
+             "it is used"),
+    Expected("sparse", "backports", f"{LAVAPIPE}|swiftshader", "refused", "sparse", "neither binds pages"),
+    Expected("alias", "lavapipe|swiftshader", "backports", "differs", ALIGNMENT, "an image begins in the middle of a buffer"),
+    Expected("alias", "backports", f"{LAVAPIPE}|swiftshader", "differs", "",
+             "the driver makes disjoint images, which it does not promise, but gives their planes no memory of their own"),
+]
+
+# Not recorded on the driver that pretends, or not to be compared with what a real one recorded: why.
+HANDED_ON = "what the device wrote is read by the program or becomes what a later object begins with"
+LEAVES_OUT = "it leaves out there what all of its checks show"
+NOT_PRETENDED = {
+    "alias": HANDED_ON, "memory": HANDED_ON, "payload": HANDED_ON, "payload-process": HANDED_ON, "rebind": HANDED_ON,
+    "rebind-image": HANDED_ON, "suballoc": HANDED_ON,
+    "descriptors": LEAVES_OUT, "descriptors-garbage": LEAVES_OUT, "texels": LEAVES_OUT,
+    "churn": "a fence that nobody signals is signalled there, and a replay waits for it",
+    "churn-present": "a fence that nobody signals is signalled there, and a replay waits for it",
+    "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
+    "wsi": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
+    "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
+}
+
+# Programs that count on something that a machine does not have, and end with a failed check when they are recorded there.
+UNFIT = {("alias", "lavapipe/discrete"), ("attached-undefined", "lavapipe/discrete"), ("hostptr", "lavapipe/discrete"),
+         ("hostptr-twice", "lavapipe/discrete"), ("memory", "lavapipe/discrete"), ("stores", "lavapipe/discrete")}
+
+
+@dataclass
+class Cell:
+    program: str
+    recorded: str
+    replayed: str
+    outcome: str  # identical, within, differs, refused, skipped or FAILS
+    why: str = ""
+    largest: float = 0.0
+    mean: float = 0.0
+    share: float = 0.0
+    checks: int = 0
+    different: int = 0
+    pictures: list[str] = field(default_factory=list)
+
+
+ORDER = ["identical", "skipped", "within", "differs", "refused", "FAILS"]
+
+
+@dataclass
+class Replayed:
+    done: Done
+    checks: int
+    different: int
+
+    @property
+    def nothing(self) -> bool:
+        return self.checks == 0 and "there was nothing to compare" in self.done.err
+
+    @property
+    def refusal(self) -> str:
+        """The last thing that was said."""
+        lines = [line for line in self.done.err.splitlines() if ": error: " in line]
+        return lines[-1].partition(": error: ")[2] if lines else f"exit status {self.done.status}"
+
+
+class Row:
+    """One program recorded on one machine, in a folder."""
+
+    def __init__(self, context: Context, program: Program, recorder: Machine, every: dict[str, Machine], kept: Path):
+        self.context, self.program, self.recorder, self.every, self.kept = context, program, recorder, every, kept
+        self.dumps: dict[str, Dump] = {}
+
+    def cell(self, replayed: str, outcome: str, why: str = "", **more) -> Cell:
+        return Cell(self.program.name, self.recorder.name, replayed, outcome, why, **more)
+
+    def record(self, machine: Machine, file: str, *arguments: str) -> Done:
+        command = [*self.program.command, *arguments]
+        if machine.shape:
+            env = machine.env(self.context, LAYER, LAPILLI_VERIFY="1", LAPILLI_FILE=file)
+            return machine.context(self.context).run(command, env, expect=None)
+        return machine.context(self.context).capture(command, file, env=machine.env(self.context), expect=None)
+
+    def replay(self, machine: Machine, trace: str, *arguments: str) -> Replayed:
+        done = machine.context(self.context).replay(trace, *arguments, env=machine.env(self.context), expect=None)
+        found = re.search(r"^verify: (\d+) checks, (\d+) different$", done.out, re.MULTILINE)
+        return Replayed(done, *((int(found[1]), int(found[2])) if found else (0, 0)))
+
+    def dump(self, machine: Machine, trace: str) -> Dump:
+        """What a replay there checks; the folder stays for other comparisons."""
+        name = f"{trace}.{machine.name.replace('/', '-')}"
+        if name not in self.dumps:
+            self.replay(machine, trace, "--dump-checks", name)
+            self.dumps[name] = Dump(self.context.folder / name)
+        return self.dumps[name]
+
+    def same_driver(self, machine: Machine) -> bool:
+        return machine.manifest == self.recorder.manifest
+
+    def compare(self, machine: Machine, trace: str, found: Replayed) -> Cell:
+        formats = copied_formats(self.context.print_lines(trace))
+        folder = self.kept / self.program.name / f"{self.recorder.name}-{machine.name}".replace("/", "_")
+        result = compare(self.dump(self.recorder, trace), self.dump(machine, trace), formats, not self.same_driver(machine), folder)
+        return self.cell(machine.name, "within" if result.within else "differs", result.says, largest=result.largest, mean=result.mean,
+                         share=result.share, checks=found.checks, different=found.different,
+                         pictures=[str(path) for path in result.pictures])
+
+    def replay_one(self, machine: Machine, trace: str, wanted: int) -> tuple[Cell, str]:
+        found = self.replay(machine, trace)
+        if found.done.status == 5:
+            return self.cell(machine.name, "refused", found.refusal), found.done.err
+        if found.done.status not in (0, 1) or found.checks != wanted or (found.done.status == 1 and not found.different):
+            return self.cell(machine.name, "FAILS", f"{found.refusal}; {found.checks} of {wanted} checks"), found.done.err
+        if found.different:
+            return self.compare(machine, trace, found), found.done.err
+        return self.cell(machine.name, "identical", checks=found.checks), found.done.err
+
+    def expected(self, machine: Machine) -> Expected | None:
+        for rule in EXPECTED:
+            if all(re.fullmatch(pattern, name) for pattern, name in ((rule.programs, self.program.name),
+                                                                     (rule.recorded, self.recorder.name),
+                                                                     (rule.replayed, machine.name))):
+                return rule
+        return None
+
+    def judge(self, machine: Machine, cell: Cell, err: str) -> Cell:
+        """What is not as it was expected fails, be it better."""
+        rule = self.expected(machine)
+        wanted = rule.outcome if rule else "identical"
+        if machine.by_hand or self.recorder.by_hand:
+            fails = cell.outcome == "differs"
+        else:
+            fails = cell.outcome != wanted or bool(rule and rule.sentence not in err)
+        if fails and cell.outcome != "FAILS":
+            cell.why = f"{cell.outcome}, but expected was {wanted}" + (f" with {rule.sentence!r}" if rule and rule.sentence else "") + (
+                f": {cell.why}" if cell.why else "")
+            cell.outcome = "FAILS"
+        elif rule and cell.outcome in ("differs", "within"):
+            cell.why = rule.why
+        return cell
+
+    def replay_all(self, machine: Machine, traces: dict[str, int]) -> Cell:
+        cells = [self.replay_one(machine, trace, checks) for trace, checks in traces.items()]
+        worst, err = max(cells, key=lambda pair: ORDER.index(pair[0].outcome))
+        worst.checks = sum(traces.values())
+        return self.judge(machine, worst, err)
+
+    def traces(self) -> dict[str, int] | Cell:
+        """What was recorded, and how many checks each has; a cell: that went wrong."""
+        result = {}
+        for trace in sorted(path.name for path in self.context.folder.glob("*.lapilli")):
+            found = self.replay(self.recorder, trace)
+            if found.nothing and not self.context.info(trace)["commands"]:
+                continue
+            if found.done.status != 0:
+                return self.cell(self.recorder.name, "FAILS", f"where it was recorded: {found.refusal}, {found.different} checks differ")
+            result[trace] = found.checks
+        return result if sum(result.values()) else self.cell(self.recorder.name, "FAILS", "nothing is checked")
+
+    def run(self, replayers: list[Machine]) -> list[Cell]:
+        if (self.program.name, self.recorder.name) in UNFIT:
+            return [self.cell(ANY, "skipped", "the program itself counts on smaller objects")]
+        done = self.record(self.recorder, "out.lapilli")
+        if done.status == 77:
+            said = [line for line in done.out.splitlines() if line.startswith("skip ")]
+            return [self.cell(ANY, "skipped", said[-1].partition(": ")[2] if said else "the driver lacks something")]
+        if done.status != 0:
+            return [self.cell(self.recorder.name, "FAILS", f"recording ends with {done.status}: {done.text[-300:]}")]
+        traces = self.traces()
+        if isinstance(traces, Cell):
+            return [traces]
+        home = self.cell(self.recorder.name, "identical", checks=sum(traces.values()))
+        return [home] + [self.replay_all(machine, traces) for machine in replayers if machine.name != self.recorder.name]
+
+    def run_pretended(self) -> list[Cell]:
+        """Recorded where nothing is computed, and replayed where a program that is recorded there can be compared with."""
+        why = NOT_PRETENDED.get(self.program.name)
+        native = self.every["lavapipe"]
+        if why:
+            return [self.cell(native.name, "skipped", why)]
+        # vkcube asks how a linear texture lies, for which that driver has no answer.
+        mine, others = (["--use_staging"],) * 2 if self.program.name == "vkcube" else (["--no-check"], [])
+        pretended, real = self.record(self.recorder, "pretended.lapilli", *mine), self.record(native, "real.lapilli", *others)
+        if 77 in (pretended.status, real.status):
+            return [self.cell(native.name, "skipped", "it needs what one of the two drivers lacks")]
+        if pretended.status or real.status:
+            return [self.cell(native.name, "FAILS", f"recording ends with {pretended.status} and {real.status}: {pretended.text[-300:]}")]
+        cells = []
+        for trace in sorted(path.name for path in self.context.folder.glob("pretended*.lapilli")):
+            other = trace.replace("pretended", "real")
+            candidate, reference = self.dump(native, trace), self.dump(native, other)
+            missing = missing_in(reference, candidate)
+            count = f"{len(candidate.checks)} of {len(reference.checks)} checks, those of what both do"
+            if missing or not candidate.checks:
+                cells.append(self.cell(native.name, "FAILS", f"check {missing['check']} is not found" if missing else "nothing is checked"))
+            else:
+                cells.append(self.cell(native.name, "identical", "" if len(candidate.checks) == len(reference.checks) else count,
+                                       checks=len(candidate.checks)))
+        return [max(cells, key=lambda cell: ORDER.index(cell.outcome))] if cells else [self.cell(native.name, "FAILS", "no trace")]
