@@ -30,8 +30,10 @@ struct replay_native {
     struct xdg_surface *shell_surface;
     struct xdg_toplevel *toplevel;
     VkExtent2D wanted, imposed; /* imposed: by the user or the compositor; 0: not at all */
-    bool configured, closed, lost;
+    bool synced, configured, closed, lost;
 };
+
+#define ANSWER_MS 5000u /* for a compositor that is alive */
 
 /* ---- what the compositor says ---- */
 
@@ -67,6 +69,12 @@ static void on_frame(void *data, struct wl_callback *callback, uint32_t time)
 
     wl_callback_destroy(callback);
     w->frame = NULL;
+}
+
+static void on_synced(void *data, struct wl_callback *callback, uint32_t serial)
+{
+    wl_callback_destroy(callback);
+    ((struct replay_native *)data)->synced = true;
 }
 
 static void on_key(void *data, struct wl_keyboard *keyboard, uint32_t serial, uint32_t time, uint32_t key,
@@ -158,6 +166,16 @@ static void dispatch(struct replay_native *w, int limit_ms)
         w->lost = true;
 }
 
+/* Whether *what comes true soon. */
+static bool wait_for(struct replay_native *w, const bool *what)
+{
+    uint64_t end = replay_now_ms() + ANSWER_MS, now;
+
+    while (!*what && !w->lost && (now = replay_now_ms()) < end)
+        dispatch(w, (int)(end - now));
+    return *what;
+}
+
 /* ---- the window ---- */
 
 static void close_window(struct replay_native **native)
@@ -191,7 +209,7 @@ static void close_window(struct replay_native **native)
 }
 
 /* A surface becomes a window when its first image is presented, which it must not be before it is configured. */
-static void give_role(struct replay_native *w, const char *title)
+static bool give_role(struct replay_native *w, const char *title)
 {
     static const struct xdg_wm_base_listener shell = {.ping = on_ping};
     static const struct xdg_surface_listener surface = {.configure = on_configure};
@@ -205,14 +223,24 @@ static void give_role(struct replay_native *w, const char *title)
     xdg_toplevel_set_title(w->toplevel, title);
     xdg_toplevel_set_app_id(w->toplevel, "lapilli-replay");
     wl_surface_commit(w->surface);
-    while (!w->configured && wl_display_dispatch(w->display) >= 0)
-        ;
+    return wait_for(w, &w->configured);
+}
+
+/* What the compositor has; false when it does not answer. */
+static bool find_globals(struct replay_native *w)
+{
+    static const struct wl_registry_listener globals = {.global = on_global, .global_remove = on_global_remove};
+    static const struct wl_callback_listener sync = {.done = on_synced};
+
+    w->registry = wl_display_get_registry(w->display);
+    wl_registry_add_listener(w->registry, &globals, w);
+    wl_callback_add_listener(wl_display_sync(w->display), &sync, w);
+    return wait_for(w, &w->synced);
 }
 
 static enum lap_status open_window(const char *title, VkExtent2D extent, bool visible,
                                    struct replay_native **out_native)
 {
-    static const struct wl_registry_listener globals = {.global = on_global, .global_remove = on_global_remove};
     static const struct wl_seat_listener seat = {.capabilities = on_seat};
     struct replay_native *w = calloc(1, sizeof *w);
 
@@ -221,24 +249,22 @@ static enum lap_status open_window(const char *title, VkExtent2D extent, bool vi
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     w->wanted = extent;
     w->display = connect_display();
-    if (w->display) {
-        w->registry = wl_display_get_registry(w->display);
-        wl_registry_add_listener(w->registry, &globals, w);
-        (void)wl_display_roundtrip(w->display);
-    }
-    if (!w->compositor || !w->shell) {
-        bool connected = w->display;
+    if (!w->display || !find_globals(w)) {
         close_window(&w);
-        if (connected)
-            return lap_fail(LAP_ERROR_UNSUPPORTED, "the Wayland compositor has no windows (xdg_wm_base)");
         return lap_fail(LAP_ERROR_UNSUPPORTED, "no Wayland compositor answers (WAYLAND_DISPLAY is %s)",
                         getenv("WAYLAND_DISPLAY") ? getenv("WAYLAND_DISPLAY") : "not set");
+    }
+    if (!w->compositor || !w->shell) {
+        close_window(&w);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Wayland compositor has no windows (xdg_wm_base)");
     }
     w->surface = wl_compositor_create_surface(w->compositor);
     if (visible && w->seat)
         wl_seat_add_listener(w->seat, &seat, w);
-    if (visible)
-        give_role(w, title);
+    if (visible && !give_role(w, title)) {
+        close_window(&w);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Wayland compositor does not show the window");
+    }
     *out_native = w;
     return LAP_OK;
 }
