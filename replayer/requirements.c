@@ -9,6 +9,7 @@
 #include "gen_reflect.h"
 #include "gen_replay.h"
 #include "replayer/match.h"
+#include "replayer/optional.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
 
@@ -31,6 +32,7 @@ struct match {
     struct replay_used *used; /* NULL until something is missing */
     enum lap_status status;   /* of looking for it */
     struct names missing, idle, unseen;
+    uint32_t optional; /* extensions for which features of Vulkan 1.2 are switched on (optional.h) */
 };
 
 static void add_name(struct names *names, const char *name)
@@ -241,7 +243,8 @@ static bool is_of_presents(const char *name)
     return false;
 }
 
-/* Extensions that a replay can always do without: debuggers; windows and memory, which it has in its own way. */
+/* Extensions that a replay can always do without: debuggers and what measures; windows, memory and priorities, which it
+ * has in its own way. */
 static bool is_dispensable(const char *name)
 {
     static const char *const names[] = {"VK_EXT_debug_marker",
@@ -253,11 +256,33 @@ static bool is_dispensable(const char *name)
                                         "VK_NV_device_diagnostic_checkpoints",
                                         "VK_KHR_portability_subset",
                                         "VK_EXT_private_data",
+                                        "VK_EXT_pipeline_creation_feedback",
+                                        "VK_EXT_calibrated_timestamps",
+                                        "VK_EXT_memory_priority",
+                                        "VK_EXT_memory_budget",
+                                        "VK_EXT_global_priority",
+                                        "VK_KHR_global_priority",
+                                        "VK_KHR_pipeline_executable_properties",
+                                        "VK_AMD_shader_info",
+                                        "VK_AMD_memory_overallocation_behavior",
                                         "VK_KHR_swapchain"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
+}
+
+/* A part of Vulkan 1.2 may be one that a device does without. */
+static bool core_does_it(struct match *m, const char *name)
+{
+    uint32_t number = replay_optional_number(name);
+
+    if (number == REPLAY_OPTIONAL_NONE)
+        return true;
+    if (!replay_optional_here(m->instance, number))
+        return false;
+    m->optional |= 1u << number;
+    return true;
 }
 
 static enum lap_status match_extension(struct match *m, const char *name, const VkBaseOutStructure *chain)
@@ -271,7 +296,7 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         m->enabled[m->enabled_count++] = name;
         return LAP_OK;
     }
-    if (is_dispensable(name) || (extension && is_core(m, extension))) {
+    if (is_dispensable(name) || (extension && is_core(m, extension) && core_does_it(m, name))) {
         bool does_without = is_dispensable(name);
         replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, does_without ? REPLAY_DROPPED : REPLAY_MAPPED, name,
                           does_without ? "the GPU does not have it; a replay needs none"
@@ -442,6 +467,8 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
         chain = prune(&m, chain);
         status = match_features(&m, core, chain);
     }
+    if (status == LAP_OK)
+        status = replay_optional_enable(r, m.optional, &chain);
     free(m.used);
     if (status == LAP_OK)
         status = m.status;
