@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Callable
 
-from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
+from e2e.cases import LAYER, SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
     programs, validation_layer
 
 # A kind of machine, and what the layer is told.
 SHAPES = {
     # Optimal images where the host sees nothing, everything larger, at 64 KiB, and rather alone.
     "discrete": "split,pad=4096,align=65536,granularity=65536,offsets=256,dedicated",
-    # One type for the host, types and families in another order, memory that is not zero.
-    "unlike": "split,one-visible,merged,reverse,garbage,families=behind",
+    # One type for the host, types and families in another order, memory that is not zero, longer rows.
+    "unlike": "split,one-visible,merged,reverse,garbage,pitch=5,families=behind",
     # Few allocations, of which the driver would rather give one to every object.
     "cramped": "pad=1024,granularity=1024,allocations=16,dedicated,garbage,families=one",
     # No R5G6B5, no BC1, no BC2: what lacks them is refused, everything else is played.
@@ -24,10 +24,12 @@ SHAPES = {
 }
 
 ALIGNMENT = "(it is aligned differently): what the device writes through one is not seen through the other"
+ROWS = "(its rows lie differently): what the device writes through one is not seen through the other"
 # Program and shape: the exit status, and a sentence. 1: some of it differs, which the replayer has foreseen and said;
 # 5: refused. Objects that begin in the middle of others can't do so where everything begins at 64 KiB.
 EXPECTED = {
     ("alias", "discrete"): (1, ALIGNMENT),
+    ("alias", "unlike"): (1, ROWS),
     ("rebind", "discrete"): (1, ALIGNMENT),
     ("hostptr-twice", "discrete"): (1, ALIGNMENT),
     ("formats", "formats"): (5, "(vkCreateImage): vkCreateImage gives VK_ERROR_FORMAT_NOT_SUPPORTED"),
@@ -100,6 +102,13 @@ def shape_is_there(context: Context) -> None:
     done = context.run([context.program("lapilli"), "check", "timeline.lapilli"],
                        context.layer_env(SHAPE, LAPILLI_SHAPE="limits=maxPushConstantsSize:2"), expect=None)
     check("maxPushConstantsSize" in done.out, done.text[-2000:])
+    pitches = []
+    for shape in ("", "pitch=5"):
+        context.run([str(context.build / "tests/apps/linear")],
+                    context.layer_env(LAYER, SHAPE, LAPILLI_SHAPE=shape, LAPILLI_FILE=f"linear{len(pitches)}.lapilli"))
+        pitches.append([line["args"]["pLayout"]["rowPitch"] for line in context.print_lines(f"linear{len(pitches)}.lapilli")
+                        if line["name"] == "vkGetImageSubresourceLayout"])
+    check(len(pitches[0]) == len(pitches[1]) and all(b >= a for a, b in zip(*pitches)) and pitches[0] != pitches[1], f"rows: {pitches}")
     done = context.run([str(context.build / "tests/apps/places")], context.layer_env(SHAPE, LAPILLI_SHAPE="no-such-word"), expect=None)
     check('what is "no-such-word"?' in done.err, done.text[-2000:])
 

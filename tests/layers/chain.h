@@ -57,11 +57,13 @@ struct chain_function {
 
 /* Functions that became part of the core after registries that this is still built with: their names there. */
 #ifdef VK_VERSION_1_4
-#define CHAIN_MapMemory2   MapMemory2
-#define CHAIN_UnmapMemory2 UnmapMemory2
+#define CHAIN_MapMemory2                      MapMemory2
+#define CHAIN_UnmapMemory2                    UnmapMemory2
+#define CHAIN_GetDeviceImageSubresourceLayout GetDeviceImageSubresourceLayout
 #else
-#define CHAIN_MapMemory2   MapMemory2KHR
-#define CHAIN_UnmapMemory2 UnmapMemory2KHR
+#define CHAIN_MapMemory2                      MapMemory2KHR
+#define CHAIN_UnmapMemory2                    UnmapMemory2KHR
+#define CHAIN_GetDeviceImageSubresourceLayout GetDeviceImageSubresourceLayoutKHR
 #endif
 
 struct chain_layer {

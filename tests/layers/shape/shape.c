@@ -5,7 +5,7 @@
  * each explained at the top of the file that reads it.
  *
  *   memory.c      split, merged, one-visible, reverse, garbage, allocations=N
- *   resources.c   pad=BYTES, align=BYTES, dedicated
+ *   resources.c   pad=BYTES, align=BYTES, dedicated, pitch=TEXELS
  *   limits.c      granularity=BYTES, offsets=BYTES, limits=NAME:VALUE+NAME:VALUE
  *   features.c    features=NAME+NAME, extensions=NAME+NAME
  *   formats.c     formats=F+F
