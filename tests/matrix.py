@@ -28,11 +28,22 @@ from e2e.drivers import Cell, Machine  # noqa: E402
 
 
 def run_row(context: cases.Context, program: cases.Program, recorder: Machine, replayers: list[Machine], every: dict[str, Machine],
-            kept: Path) -> list[Cell]:
+            kept: Path, keep: Path | None) -> list[Cell]:
     with tempfile.TemporaryDirectory(prefix="lapilli-matrix-") as folder:
         row = drivers.Row(context.in_folder(Path(folder)), program, recorder, every, kept)
         try:
-            return row.run_pretended() if recorder.name == drivers.PRETENDER else row.run(replayers)
+            return row.run_pretended() if recorder.name == drivers.PRETENDER else row.run(replayers, keep)
+        except (cases.Failure, OSError) as failure:
+            return [row.cell(drivers.ANY, "FAILS", str(failure))]
+        except subprocess.TimeoutExpired as late:
+            return [row.cell(drivers.ANY, "FAILS", f"no end after {late.timeout:.0f} s: {late.cmd}")]
+
+
+def run_kept(context: cases.Context, place: Path, every: dict[str, Machine], kept: Path) -> list[Cell]:
+    with tempfile.TemporaryDirectory(prefix="lapilli-matrix-") as folder:
+        row = drivers.KeptRow(context.in_folder(Path(folder)), place, every, kept)
+        try:
+            return row.run([m for m in every.values() if not m.shape and m.name != drivers.PRETENDER])
         except (cases.Failure, OSError) as failure:
             return [row.cell(drivers.ANY, "FAILS", str(failure))]
         except subprocess.TimeoutExpired as late:
@@ -83,6 +94,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the results go, without suffix (default: BUILD/matrix)")
     parser.add_argument("--backport", type=Path, help="the folder of scripts/fetch-backport-driver.sh (default: BUILD/backport)")
     parser.add_argument("--driver", action="append", default=[], metavar="NAME=MANIFEST", help="one more driver, by hand")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the traces there, and what is compared with, for --from elsewhere")
+    parser.add_argument("--from", type=Path, metavar="DIR", dest="source", help="record nothing: replay what --keep kept")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--match", default="", help="only programs whose name matches this regular expression")
     parser.add_argument("--record", default="", help="only these machines record (a regular expression)")
@@ -102,9 +115,9 @@ def main() -> int:
         if not os.environ.get("DISPLAY"):
             print("skip programs that need a display: there is none", flush=True)
             programs = [p for p in programs if not p.needs_display]
-        cells = run(context, programs, every, options, kept)
+        cells = replay(context, every, options, kept) if options.source else run(context, programs, every, options, kept)
     out.with_suffix(".json").write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
-    text = table(cells, list(every))
+    text = table(cells, list(dict.fromkeys([*every, *(cell.recorded for cell in cells)])))
     out.with_suffix(".md").write_text(text)
     print(text)
     return summary(cells, out, time.monotonic() - start)
@@ -116,11 +129,20 @@ def run(context: cases.Context, programs: list[cases.Program], every: dict[str, 
     recorders = dict(drivers.RECORDERS) | {m.name: [] for m in real if m.by_hand}
     cells: list[Cell] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        work = [pool.submit(run_row, context, program, every[name], real + [every[s] for s in shapes if s in every], every, kept)
+        work = [pool.submit(run_row, context, program, every[name], real + [every[s] for s in shapes if s in every], every, kept,
+                            options.keep and options.keep.resolve())
                 for program in programs for name, shapes in recorders.items() if name in every and re.search(options.record, name)]
         for future in work:
             cells += future.result()
     return cells
+
+
+def replay(context: cases.Context, every: dict[str, Machine], options: argparse.Namespace, kept: Path) -> list[Cell]:
+    places = [place.parent for place in sorted(options.source.resolve().rglob("row.json"))]
+    wanted = [place for place in places if re.search(options.match, place.parent.name)
+              and re.search(options.record, place.parent.parent.name.replace("_", "/"))]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        return [cell for cells in pool.map(lambda place: run_kept(context, place, every, kept), wanted) for cell in cells]
 
 
 def summary(cells: list[Cell], out: Path, seconds: float) -> int:
