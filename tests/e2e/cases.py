@@ -20,6 +20,7 @@ LAYER = "VK_LAYER_LAPILLI_capture"
 VALIDATION = "VK_LAYER_KHRONOS_validation"
 INCOHERENT = "VK_LAYER_LAPILLI_TEST_incoherent"
 SHAPE = "VK_LAYER_LAPILLI_TEST_shape"
+QUEUES = "VK_LAYER_LAPILLI_TEST_queues"
 TIMEOUT = 240
 
 
@@ -95,7 +96,8 @@ class Context:
         """Explicit layers without the command-line tools, the nearest to the program first; by default ours alone."""
         names = names or (LAYER,)
         folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: str(self.validation_folder),
-                   INCOHERENT: f"{self.build}/tests/layers", SHAPE: f"{self.build}/tests/layers"}
+                   INCOHERENT: f"{self.build}/tests/layers", SHAPE: f"{self.build}/tests/layers",
+                   QUEUES: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
         return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
                 "LAPILLI_FILE": "out.lapilli", **more}
@@ -241,12 +243,13 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, present, process
+    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, present, process, queues
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
     result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
+    result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]
     result += [Case(f"present/{name}", run) for name, run in present.cases(context).items()]
     result += [Case(f"memory/{name}", run) for name, run in memory.cases().items()]

@@ -236,8 +236,8 @@ void app_device_create(struct app *app, const struct app_device_request *request
     queue.pQueuePriorities = &priority;
     VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
     create.pNext = request ? request->next : NULL;
-    create.queueCreateInfoCount = 1;
-    create.pQueueCreateInfos = &queue;
+    create.queueCreateInfoCount = request && request->queues ? request->queue_count : 1;
+    create.pQueueCreateInfos = request && request->queues ? request->queues : &queue;
     create.enabledExtensionCount = name_count;
     create.ppEnabledExtensionNames = names;
     create.pEnabledFeatures = request ? request->features : NULL;

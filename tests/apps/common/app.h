@@ -65,6 +65,8 @@ struct app_device_request {
     uint32_t extension_count;
     const void *next; /* chain for VkDeviceCreateInfo */
     const VkPhysicalDeviceFeatures *features;
+    const VkDeviceQueueCreateInfo *queues; /* NULL: one queue of app.queue_family; else it is among these */
+    uint32_t queue_count;
 };
 
 enum app_memory { APP_DEVICE, APP_UPLOAD, APP_READBACK };

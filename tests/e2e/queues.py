@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Queues: programs are recorded on tests/layers/queues.c, which shows three families of independent queues next to the driver, and
+replayed on the driver's one queue, on another order of families, and on as many queues as were recorded.
+
+Recorded on the driver's one queue they are replayed on many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable
+
+from e2e.cases import LAYER, OTHER_DRIVERS, QUEUES, SHAPE, VALIDATION, Context, check, check_no_validation_message, check_verified, \
+    validation_layer
+
+MODES = [[], ["--backwards"], ["--two"], ["--two", "--backwards"]]
+
+
+def command(context: Context, arguments: list[str]) -> list[str]:
+    return [str(context.build / "tests/apps/queues"), *arguments]
+
+
+def record(context: Context, arguments: list[str]) -> None:
+    done = context.run(command(context, arguments), context.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1"))
+    check(done.out == "3 queues\nok queues\n", done.text[-2000:])
+
+
+def points(info: dict, side: str) -> list[tuple[str, int]]:
+    """Semaphores and values that a batch waits for (side is Wait) or signals (Signal)."""
+    if f"p{side}SemaphoreInfos" in info:
+        return [(p["semaphore"], p["value"]) for p in info[f"p{side}SemaphoreInfos"] or []]
+    values = next((s for s in info.get("pNext") or [] if f"p{side}SemaphoreValues" in s), {})
+    return list(zip(info[f"p{side}Semaphores"] or [], values.get(f"p{side}SemaphoreValues") or []))
+
+
+def waits_before_signals(context: Context) -> int:
+    """How many batches were submitted when nothing that was submitted before signals what they wait for."""
+    signalled: dict[str, int] = {}
+    count = 0
+    for line in context.print_lines():
+        if line["name"] == "vkSignalSemaphore":
+            info = line["args"]["pSignalInfo"]
+            info = info[0] if isinstance(info, list) else info
+            signalled[info["semaphore"]] = info["value"]
+        if line["name"] not in ("vkQueueSubmit", "vkQueueSubmit2"):
+            continue
+        for info in line["args"]["pSubmits"] or []:
+            count += any(signalled.get(semaphore, 0) < value for semaphore, value in points(info, "Wait"))
+            for semaphore, value in points(info, "Signal"):
+                signalled[semaphore] = max(value, signalled.get(semaphore, 0))
+    return count
+
+
+def from_many_to_one(arguments: list[str]) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        record(context, arguments)
+        held = waits_before_signals(context)
+        check(held == (12 if "--backwards" in arguments else 0), f"{held} batches wait for later ones")
+        replays: list[dict[str, str]] = [{}, context.layer_env(SHAPE, LAPILLI_SHAPE="families=behind"),
+                                         context.layer_env(SHAPE, LAPILLI_SHAPE="split,one-visible,families=one,garbage"),
+                                         context.layer_env(QUEUES)]
+        for environment in replays:
+            done = context.replay(env=environment)
+            check(check_verified(done) > 0, done.text)
+            check("goes to the driver" not in done.err, f"work was let go before its time:\n{done.err}")
+        text = context.run([context.program("lapilli"), "check", "out.lapilli"]).out
+        check("needed for: compute" in text and "stand for several" in text, text)
+        other = OTHER_DRIVERS["swiftshader"]
+        if other.exists() and not context.driver:
+            check_verified(replace(context, driver=other).replay())
+    return run
+
+
+def from_one_to_many(context: Context) -> None:
+    context.capture(command(context, []))
+    check_verified(context.replay(env=context.layer_env(QUEUES)))
+
+
+def validate(arguments: list[str]) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        # Debian 12's follows submits as they come, so it does not see who releases what a submit acquires before. The
+        # replay gives all to the driver in an order that it follows.
+        if "--backwards" not in arguments:
+            done = context.run(command(context, arguments), context.layer_env(VALIDATION, QUEUES))
+            check_no_validation_message(done, "of the program itself")
+        record(context, arguments)
+        for layers in ((VALIDATION,), (VALIDATION, QUEUES)):
+            done = context.replay(env=context.layer_env(*layers))
+            check_no_validation_message(done, f"of the replay on {layers[-1]}")
+            check_verified(done)
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many}
+    for arguments in MODES:
+        label = "-".join(["plain", *(a.lstrip("-") for a in arguments)])
+        result[label] = from_many_to_one(arguments)
+        result[f"validate/{label}"] = validate(arguments)
+    return result
