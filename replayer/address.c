@@ -23,7 +23,7 @@ struct replay_addresses {
 
 struct replay_buffer_addresses {
     VkBuffer buffer;
-    const struct replay_buffer *record;
+    struct replay_buffer *record;
     struct replay_address_range *range; /* NULL: the program did not ask */
     struct replay_words words;
     unsigned char **pages; /* of memory that the host can't see: what was written there. NULL pages are zeroes */

@@ -62,6 +62,8 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
 
     if (!args->buffer)
         return LAP_OK;
+    if (record)
+        replay_staging_settle(r, dev, &record->staged, args->buffer);
     dev->vk.DestroyBuffer(dev->live, args->buffer, NULL);
     if (record) {
         replay_address_forget(dev, record);
@@ -75,11 +77,11 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
 
 /* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
 static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, VkBuffer buffer,
-                                       const struct replay_buffer *record)
+                                       struct replay_buffer *record)
 {
     if (record->place.host)
         return replay_place_write(r, dev, &record->place, 0, NULL, record->bytes);
-    return replay_stage_buffer(r, dev, buffer, 0, NULL, record->bytes);
+    return replay_stage(r, dev, &record->staged, buffer, 0, NULL, record->bytes);
 }
 
 enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device *dev,

@@ -31,6 +31,8 @@ struct replay_addresses;     /* address.h: device addresses */
 struct replay_report;        /* report.h: what a replay would do */
 struct replay_submits;       /* submit.h: what waits for a later signal */
 struct replay_window_system; /* window_system.h */
+struct replay_facts;         /* facts.h: what the host does with objects */
+struct replay_measure;       /* measure.h: figures of a replay */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -46,6 +48,8 @@ struct replay_options {
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
     const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */
+    bool measure;
+    const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
 };
 
 struct replay_instance {
@@ -148,6 +152,9 @@ struct replay {
     struct replay_device *devices;
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_check *check;     /* verify.h; NULL without --verify */
+    struct replay_facts *facts;     /* NULL: not known */
+    bool asked_facts;               /* they were looked for */
+    struct replay_measure *measure; /* NULL without --measure */
     struct replay_report *report;   /* NULL: this is a replay. Else nothing is played: see examine.h */
     uint64_t frames;                /* presented so far */
     bool said_hidden;               /* once: nothing is shown */

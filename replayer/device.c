@@ -8,6 +8,7 @@
 #include "replayer/address.h"
 #include "replayer/gpu.h"
 #include "replayer/match.h"
+#include "replayer/measure.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
@@ -155,6 +156,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
     replay_address_finish(r, dev);
+    replay_measure_device(r, dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)
         dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);

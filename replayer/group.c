@@ -16,7 +16,8 @@
 
 struct replay_shared {
     struct replay_place whole;
-    const struct replay_device *dev;
+    struct replay_byte_buffer bytes; /* over it, where the host can't see it */
+    struct replay *r;
     struct replay_alias_group *group;
     uint64_t users;
 };
@@ -182,22 +183,13 @@ static void say_apart(const struct replay *r, const struct replay_alias_group *g
 
 /* ---- the allocation ---- */
 
-static uint32_t usable_types(const struct replay_device *dev, const struct replay_alias_group *group,
-                             VkMemoryPropertyFlags wanted)
+static uint32_t all_types(const struct replay_device *dev)
 {
-    const VkPhysicalDeviceMemoryProperties *memory = &dev->instance->memory;
-    uint32_t types = 0;
-
-    /* Updates of buffers and linear images are written straight; every device has such a type for them. */
-    for (uint32_t i = 0; i < memory->memoryTypeCount; i++)
-        if (group->opaque || !(wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
-            memory->memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
-            types |= 1u << i;
-    return types;
+    uint32_t count = dev->instance->memory.memoryTypeCount;
+    return count < 32 ? (1u << count) - 1 : UINT32_MAX;
 }
 
-static enum lap_status plan(struct replay *r, struct replay_device *dev, struct replay_alias_group *group,
-                            VkMemoryPropertyFlags wanted)
+static enum lap_status plan(struct replay *r, struct replay_device *dev, struct replay_alias_group *group)
 {
     struct replay_alias_need *needs = calloc(group->count, sizeof *needs), *need = needs;
     struct question q = {.r = r, .dev = dev};
@@ -207,7 +199,7 @@ static enum lap_status plan(struct replay *r, struct replay_device *dev, struct 
     lap_arena_init(&q.arena, (size_t)1 << 24);
     ask_all(&q, group, needs);
     lap_arena_finish(&q.arena);
-    replay_alias_plan(needs, group->count, usable_types(dev, group, wanted), &group->plan);
+    replay_alias_plan(needs, group->count, all_types(dev), &group->plan);
     for (struct replay_alias_member *member = group->first; member; member = member->next, need++) {
         member->apart = need->apart;
         member->place = need->place;
@@ -217,6 +209,22 @@ static enum lap_status plan(struct replay *r, struct replay_device *dev, struct 
     for (enum replay_apart reason = REPLAY_TOGETHER + 1; reason < REPLAY_APART_COUNT; reason++)
         say_apart(r, group, reason);
     return LAP_OK;
+}
+
+/* Once for all members: who comes later finds what the others wrote. */
+static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, struct replay_shared *shared)
+{
+    enum lap_status status;
+
+    if (shared->whole.host)
+        return replay_place_write(r, dev, &shared->whole, 0, NULL, shared->whole.bytes);
+    status = replay_byte_buffer_need(r, dev, &shared->whole, &shared->bytes);
+    if (status == LAP_OK)
+        status = replay_stage(r, dev, &shared->bytes.staged, shared->bytes.buffer, shared->bytes.skip, NULL,
+                              shared->whole.bytes);
+    if (status == LAP_OK)
+        replay_staging_order(dev); /* the members write to the same bytes under other names */
+    return status;
 }
 
 static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct replay_alias_group *group,
@@ -231,15 +239,15 @@ static enum lap_status allocate(struct replay *r, struct replay_device *dev, str
     if (!shared)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
     status = replay_place_alloc(r, dev, &needs, &shared->whole);
-    /* Once for all members: who comes later finds what the others wrote. */
-    if (status == LAP_OK && needs.linear && shared->whole.host && (wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        status = replay_place_write(r, dev, &shared->whole, 0, NULL, shared->whole.bytes);
+    if (status == LAP_OK && needs.linear && (wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        status = begin_as_zeroes(r, dev, shared);
     if (status != LAP_OK) {
+        replay_byte_buffer_destroy(r, dev, &shared->bytes);
         replay_place_free(dev, &shared->whole);
         free(shared);
         return status;
     }
-    shared->dev = dev;
+    shared->r = r;
     shared->group = group;
     group->shared = shared;
     return LAP_OK;
@@ -267,7 +275,7 @@ enum lap_status replay_group_place(struct replay *r, struct replay_device *dev, 
     if (!group)
         return LAP_END;
     if (!group->device)
-        status = plan(r, dev, group, needs->wanted);
+        status = plan(r, dev, group);
     if (status != LAP_OK)
         return status;
     if (group->device != dev || group->plan.together < 2 || member->apart != REPLAY_TOGETHER)
@@ -299,6 +307,7 @@ void replay_group_leave(struct replay_device *dev, struct replay_shared *shared)
     if (--shared->users)
         return;
     shared->group->shared = NULL;
+    replay_byte_buffer_destroy(shared->r, dev, &shared->bytes);
     replay_place_free(dev, &shared->whole);
     free(shared);
 }

@@ -51,10 +51,12 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
     return status;
 }
 
-static void free_places(struct replay_device *dev, struct replay_image *record)
+static void free_places(struct replay *r, struct replay_device *dev, struct replay_image *record)
 {
-    for (int i = 0; i < REPLAY_MAX_PLANES; i++)
+    for (int i = 0; i < REPLAY_MAX_PLANES; i++) {
+        replay_byte_buffer_destroy(r, dev, &record->bytes[i]);
         replay_place_free(dev, &record->places[i]);
+    }
 }
 
 enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyImage *args)
@@ -67,7 +69,7 @@ enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev,
     if (!record || !record->of_swapchain)
         dev->vk.DestroyImage(dev->live, args->image, NULL);
     if (record) {
-        free_places(dev, record);
+        free_places(r, dev, record);
         replay_sparse_destroy(dev, &record->sparse);
     }
     free(record);
@@ -139,6 +141,22 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
     return LAP_OK;
 }
 
+/* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
+static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, struct replay_image *record,
+                                       uint32_t plane)
+{
+    const struct replay_place *place = &record->places[plane];
+    struct replay_byte_buffer *bytes = &record->bytes[plane];
+    enum lap_status status;
+
+    if (place->host)
+        return replay_place_write(r, dev, place, 0, NULL, place->bytes);
+    status = replay_byte_buffer_need(r, dev, place, bytes);
+    if (status != LAP_OK)
+        return status;
+    return replay_stage(r, dev, &bytes->staged, bytes->buffer, bytes->skip, NULL, place->bytes);
+}
+
 enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *dev,
                                         struct gen_args_lapilliBindImage *args)
 {
@@ -158,14 +176,12 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
         return bind_to_swapchain(r, dev, index, args->image, record, args);
     replay_image_needs(dev, args->image, record->info.tiling == VK_IMAGE_TILING_LINEAR, args->planeAspect, &needs);
     needs.wanted = args->propertyFlags;
-    needs.at_capture = args->size;
+    needs.transient = record->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
     status = replay_place_object(r, dev, GEN_HANDLE_VkImage, index, &needs, &record->places[plane]);
     if (status != LAP_OK)
         return status;
-    /* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
-    if (needs.linear && record->places[plane].host && !record->places[plane].shared &&
-        (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        status = replay_place_write(r, dev, &record->places[plane], 0, NULL, record->places[plane].bytes);
+    if (needs.linear && !record->places[plane].shared && (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        status = begin_as_zeroes(r, dev, record, plane);
     if (status != LAP_OK)
         return status;
     if (args->planeAspect)
@@ -173,7 +189,7 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
     status = replay_result(
         r, dev->vk.BindImageMemory(dev->live, args->image, record->places[0].memory, record->places[0].offset));
     if (status != LAP_OK)
-        free_places(dev, record);
+        free_places(r, dev, record);
     record->bound = status == LAP_OK;
     return status;
 }

@@ -11,6 +11,7 @@
 #include "replayer/examine.h"
 #include "replayer/gpu.h"
 #include "replayer/match.h"
+#include "replayer/measure.h"
 #include "replayer/options.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
@@ -71,6 +72,10 @@ static int play(struct replay *r, const struct lap_log *log)
         lap_log(log, LAP_LOG_ERROR, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
                 summary->stopped ? summary->stopped : "it was cut", summary->frames);
         code = EXIT_INCOMPLETE;
+    }
+    if (r->measure && replay_measure_write(r) != LAP_OK) {
+        int failed = say(log, EXIT_FAILED);
+        code = code == EXIT_GOOD || code == EXIT_INCOMPLETE ? failed : code;
     }
     if (r->options.verify) {
         int checks = report_checks(r, log, code == EXIT_GOOD);

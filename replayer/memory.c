@@ -5,47 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/facts.h"
 #include "replayer/group.h"
+#include "replayer/planner.h"
+#include "replayer/player.h"
 #include "replayer/sparse.h"
 
+#define KIB               ((VkDeviceSize)1 << 10)
 #define MIB               ((VkDeviceSize)1 << 20)
 #define MAX_BLOCK_BYTES   (64 * MIB)
-#define FIRST_BLOCK_BYTES (4 * MIB)
-#define MIN_GRANULE_BYTES 64u
-#define STAGING_BYTES     (4 * MIB)
+#define MIN_BLOCK_BYTES   (64 * KIB) /* where the bound leaves room for more than the object */
+#define MIN_GRANULE_BYTES 16u
+#define OWN_BYTES         (64 * KIB) /* the least for an allocation of its own; more as allocations become fewer */
+#define MOST_ALLOCATIONS  4096u      /* are made use of, though a device allows more */
+#define FEW_ALLOCATIONS   256u       /* as long as there are so few, each object has its own ... */
+#define FEW_CHANGES       1024u      /* ... unless so many have come and gone */
+#define HOST_VISIBLE      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 
 struct memory_block {
     VkDeviceMemory memory;
     VkDeviceSize bytes;
     uint8_t *host;
 };
-
-/* Linear and optimal resources lie in different blocks where the device has a bufferImageGranularity. */
-struct memory_pool {
-    struct replay_device *dev;
-    uint32_t type;
-    struct replay_pool *pool;
-};
-
-struct replay_planner {
-    struct memory_pool pools[VK_MAX_MEMORY_TYPES][2];
-    VkDeviceSize atom, granularity;
-    uint32_t max_allocations; /* maxMemoryAllocationCount */
-    bool has_requirements2;
-    struct replay_memory_stats stats;
-    struct lap_readback readback;
-    /* Staging: made when first needed. */
-    VkBuffer staging;
-    struct replay_place staging_place;
-    VkCommandPool command_pool;
-    VkCommandBuffer commands;
-    VkFence fence;
-};
-
-static VkMemoryPropertyFlags type_flags(const struct replay_device *dev, uint32_t type)
-{
-    return dev->instance->memory.memoryTypes[type].propertyFlags;
-}
 
 enum lap_status replay_planner_create(struct replay *r, struct replay_device *dev)
 {
@@ -62,7 +43,7 @@ enum lap_status replay_planner_create(struct replay *r, struct replay_device *de
                                  dev->vk.GetImageMemoryRequirements2;
     for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
         for (int optimal = 0; optimal < 2; optimal++)
-            planner->pools[i][optimal] = (struct memory_pool){.dev = dev, .type = i};
+            planner->pools[i][optimal] = (struct replay_memory_pool){.dev = dev, .type = i};
     lap_readback_init(&planner->readback, dev->live, &dev->vk, &dev->instance->memory, NULL);
     dev->planner = planner;
     return LAP_OK;
@@ -74,15 +55,9 @@ void replay_planner_destroy(struct replay *r, struct replay_device *dev)
 
     if (!planner)
         return;
-    replay_sparse_finish(dev);
+    replay_sparse_finish(r, dev);
     lap_readback_finish(&planner->readback);
-    if (planner->fence)
-        dev->vk.DestroyFence(dev->live, planner->fence, NULL);
-    if (planner->command_pool)
-        dev->vk.DestroyCommandPool(dev->live, planner->command_pool, NULL);
-    if (planner->staging)
-        dev->vk.DestroyBuffer(dev->live, planner->staging, NULL);
-    replay_place_free(dev, &planner->staging_place);
+    replay_staging_destroy(dev);
     for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
         for (int optimal = 0; optimal < 2; optimal++)
             replay_pool_destroy(&planner->pools[i][optimal].pool);
@@ -95,27 +70,81 @@ struct lap_readback *replay_device_readback(const struct replay_device *dev)
     return &dev->planner->readback;
 }
 
+/* ---- figures ---- */
+
+double replay_memory_fragmentation(const struct replay_device *dev)
+{
+    uint64_t all = 0, largest = 0;
+
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
+        for (int optimal = 0; optimal < 2; optimal++) {
+            const struct replay_pool *pool = dev->planner->pools[i][optimal].pool;
+            struct replay_pool_stats stats = pool ? replay_pool_stats(pool) : (struct replay_pool_stats){0};
+            uint64_t bytes = pool ? replay_pool_largest_free(pool) : 0;
+            all += stats.block_bytes - stats.used_bytes;
+            largest = bytes > largest ? bytes : largest;
+        }
+    return all ? 1 - (double)largest / (double)all : 0;
+}
+
+static struct replay_memory_use use_now(const struct replay_memory_stats *stats)
+{
+    return (struct replay_memory_use){stats->allocations, stats->allocated_bytes, stats->used_bytes};
+}
+
+static bool is_worse(const struct replay_memory_use *now, const struct replay_memory_use *worst)
+{
+    if (!now->used_bytes || !worst->used_bytes)
+        return now->used_bytes != 0;
+    return (double)now->allocated_bytes * (double)worst->used_bytes >
+           (double)worst->allocated_bytes * (double)now->used_bytes;
+}
+
+/* After an object has come or gone. */
+static void note(struct replay_device *dev, uint32_t type)
+{
+    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_use now = use_now(stats), *of_type = &stats->types[type];
+
+    if (stats->allocations > stats->most_allocations)
+        stats->most_allocations = stats->allocations;
+    if (now.used_bytes > stats->peak.used_bytes) {
+        stats->peak = now;
+        stats->peak_fragmentation = -1; /* not asked yet: it rises with every object of a scene that is loaded */
+    }
+    if (of_type->used_bytes > stats->type_peaks[type].used_bytes)
+        stats->type_peaks[type] = *of_type;
+    if (is_worse(&now, &stats->worst_moment))
+        stats->worst_moment = now;
+}
+
+void replay_memory_in_use(struct replay_device *dev)
+{
+    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_use now = use_now(stats);
+
+    if (stats->peak_fragmentation < 0)
+        stats->peak_fragmentation = replay_memory_fragmentation(dev);
+    if (!is_worse(&now, &stats->worst))
+        return;
+    stats->worst = now;
+    stats->worst_fragmentation = replay_memory_fragmentation(dev);
+}
+
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev)
 {
     struct replay_memory_stats stats = dev->planner->stats;
 
-    stats.used_bytes -= dev->planner->staging_place.bytes;
+    if (stats.peak_fragmentation < 0)
+        stats.peak_fragmentation = 0;
+    stats.own_bytes += dev->planner->readback.capacity;
     return stats;
 }
 
 /* ---- allocations of the driver ---- */
 
-static void release(struct replay_device *dev, VkDeviceMemory memory, VkDeviceSize bytes)
-{
-    /* Freeing memory unmaps it. */
-    dev->vk.FreeMemory(dev->live, memory, NULL);
-    dev->planner->stats.allocations--;
-    dev->planner->stats.allocated_bytes -= bytes;
-}
-
-/* Allocates, and maps what the host can see. */
-static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
-                               VkDeviceMemory *out_memory, uint8_t **out_host)
+enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                                      VkDeviceMemory *out_memory, uint8_t **out_host)
 {
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .pNext = chain,
@@ -135,12 +164,10 @@ static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDevic
         return lap_fail(result == VK_ERROR_DEVICE_LOST ? LAP_ERROR_REPLAY : LAP_ERROR_MEMORY,
                         "vkAllocateMemory of %" PRIu64 " bytes of type %u gives %s", (uint64_t)bytes, type,
                         replay_result_name(result));
-    dev->planner->stats.allocations++;
-    dev->planner->stats.allocated_bytes += bytes;
-    if (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
+    if (replay_type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
         result = dev->vk.MapMemory(dev->live, *out_memory, 0, VK_WHOLE_SIZE, 0, &host);
         if (result < 0) {
-            release(dev, *out_memory, bytes);
+            dev->vk.FreeMemory(dev->live, *out_memory, NULL);
             return lap_fail(LAP_ERROR_MEMORY, "vkMapMemory of %" PRIu64 " bytes gives %s", (uint64_t)bytes,
                             replay_result_name(result));
         }
@@ -149,9 +176,37 @@ static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDevic
     return LAP_OK;
 }
 
+/* The same for the trace's objects. */
+static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                               VkDeviceMemory *out_memory, uint8_t **out_host)
+{
+    struct replay_memory_stats *stats = &dev->planner->stats;
+    enum lap_status status = replay_memory_acquire(dev, type, bytes, chain, out_memory, out_host);
+
+    if (status != LAP_OK)
+        return status;
+    stats->made_allocations++;
+    stats->allocations++;
+    stats->allocated_bytes += bytes;
+    stats->types[type].allocations++;
+    stats->types[type].allocated_bytes += bytes;
+    return LAP_OK;
+}
+
+static void release(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
+{
+    struct replay_memory_stats *stats = &dev->planner->stats;
+
+    dev->vk.FreeMemory(dev->live, memory, NULL); /* unmaps it */
+    stats->allocations--;
+    stats->allocated_bytes -= bytes;
+    stats->types[type].allocations--;
+    stats->types[type].allocated_bytes -= bytes;
+}
+
 static enum lap_status create_block(void *user, uint64_t bytes, void **out_block)
 {
-    struct memory_pool *pool = user;
+    struct replay_memory_pool *pool = user;
     struct memory_block *block = calloc(1, sizeof *block);
     enum lap_status status;
 
@@ -169,41 +224,124 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
 
 static void destroy_block(void *user, void *opaque)
 {
-    struct memory_pool *pool = user;
+    struct replay_memory_pool *pool = user;
     struct memory_block *block = opaque;
 
-    release(pool->dev, block->memory, block->bytes);
+    release(pool->dev, pool->type, block->memory, block->bytes);
     free(block);
 }
 
-/* Blocks are at most an eighth of their heap, so that a small one (a window into device memory) is shared fairly. */
+/* ---- how much is allocated ---- */
+
+/* What may be allocated for objects that require so much: a quarter more. */
+static uint64_t bound(uint64_t used_bytes)
+{
+    return used_bytes + used_bytes / 4;
+}
+
+/* How many allocations are made use of. */
+static uint64_t count_limit(const struct replay_device *dev)
+{
+    uint32_t most = dev->planner->max_allocations;
+    return most == 0 ? 1 : most < MOST_ALLOCATIONS ? most : MOST_ALLOCATIONS;
+}
+
 static VkDeviceSize heap_bytes(const struct replay_device *dev, uint32_t type)
 {
     const VkPhysicalDeviceMemoryProperties *memory = &dev->instance->memory;
     return memory->memoryHeaps[memory->memoryTypes[type].heapIndex].size;
 }
 
+/* Blocks are at most an eighth of their heap, so that a small one (a window into device memory) is shared fairly. */
 static VkDeviceSize max_block_bytes(const struct replay_device *dev, uint32_t type)
 {
     VkDeviceSize bytes = heap_bytes(dev, type) / 8;
-    return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : bytes;
+    return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < MIB ? MIB : bytes;
 }
 
-static enum lap_status find_pool(struct replay_device *dev, uint32_t type, bool linear, struct memory_pool **out_pool)
+/* Allocations become larger as they become fewer: twice as large with each sixteenth of those that there can be. */
+static uint64_t by_count(const struct replay_device *dev, uint64_t bytes)
+{
+    uint64_t limit = count_limit(dev), made = dev->planner->stats.allocations;
+    return bytes << 16 * (made < limit ? made : limit) / limit;
+}
+
+/* A block for an object that fits into no other. Pools double, but of what the bound leaves only half is taken: the
+ * rest is for objects that go before the others in their blocks. With many allocations blocks are larger than the bound
+ * says, rather than many. */
+static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_bytes)
+{
+    const struct replay_memory_pool *pool = user;
+    const struct replay_memory_stats *stats = &pool->dev->planner->stats;
+    uint64_t most = bound(stats->used_bytes + need_bytes), all = stats->allocated_bytes + need_bytes;
+    uint64_t room = most > all ? (most - all) / 2 : 0;
+    uint64_t growth = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
+    uint64_t least = by_count(pool->dev, MIN_BLOCK_BYTES);
+
+    if (room > growth)
+        room = growth;
+    if (stats->allocations >= count_limit(pool->dev) / 4 && room < least)
+        room = least;
+    return need_bytes + room;
+}
+
+/* Blocks that nobody uses end where there is more than the bound. */
+static void trim(struct replay_device *dev)
 {
     struct replay_planner *planner = dev->planner;
-    struct memory_pool *pool = &planner->pools[type][!linear && planner->granularity > 1];
+
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
+        for (int optimal = 0; optimal < 2; optimal++) {
+            if (planner->stats.allocated_bytes <= bound(planner->stats.used_bytes))
+                return;
+            if (planner->pools[i][optimal].pool)
+                replay_pool_trim(planner->pools[i][optimal].pool);
+        }
+}
+
+/* Of what is flushed and invalidated, no two objects lie in one atom. */
+static bool shares_atoms(const struct replay_device *dev, uint32_t type)
+{
+    return (replay_type_flags(dev, type) & HOST_VISIBLE) &&
+           !(replay_type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) &&
+           dev->planner->atom > MIN_GRANULE_BYTES;
+}
+
+static enum lap_status find_pool(struct replay_device *dev, uint32_t type, bool linear,
+                                 struct replay_memory_pool **out_pool)
+{
+    struct replay_planner *planner = dev->planner;
+    struct replay_memory_pool *pool = &planner->pools[type][!linear && planner->granularity > 1];
     struct replay_pool_options options = {
-        .granule_bytes = planner->atom > MIN_GRANULE_BYTES ? planner->atom : MIN_GRANULE_BYTES,
-        .first_block_bytes = FIRST_BLOCK_BYTES,
+        .granule_bytes = shares_atoms(dev, type) ? planner->atom : MIN_GRANULE_BYTES,
+        .first_block_bytes = MIN_BLOCK_BYTES,
         .max_block_bytes = max_block_bytes(dev, type),
         .create_block = create_block,
         .destroy_block = destroy_block,
+        .choose_block = choose_block,
         .user = pool,
     };
 
     *out_pool = pool;
     return pool->pool ? LAP_OK : replay_pool_create(&options, &pool->pool);
+}
+
+/* Whether an object gets an allocation for itself, which is exactly as large as it. */
+static bool lies_alone(const struct replay_device *dev, const struct replay_needs *needs, uint32_t type)
+{
+    const struct replay_memory_stats *stats = &dev->planner->stats;
+    uint64_t limit = count_limit(dev), bytes = needs->requirements.size;
+
+    if (needs->alone || needs->own || bytes > max_block_bytes(dev, type) / 2)
+        return true;
+    /* Half of the allocations are for what must be alone, and for blocks. */
+    if (stats->allocations >= limit / 2)
+        return false;
+    if (needs->dedicated)
+        return true;
+    if (stats->allocations < limit / 8 && stats->allocations < FEW_ALLOCATIONS && stats->made_allocations < FEW_CHANGES)
+        return true;
+    return bytes >= by_count(dev, OWN_BYTES);
 }
 
 /* ---- choice ---- */
@@ -255,58 +393,6 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
         take_dedicated(&dedicated, out_needs);
 }
 
-/* How well a type suits: larger is better, negative is not at all. */
-static int score_of(VkMemoryPropertyFlags flags, VkMemoryPropertyFlags wanted)
-{
-    const VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
-                                local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    int score = 0;
-
-    if (flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD |
-                 VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV))
-        return -1;
-    /* What the host writes or reads must be visible; what it does not had better stay out of scarce visible device
-     * memory. */
-    if ((flags & visible) == (wanted & visible))
-        score += 32;
-    else if (wanted & visible)
-        return 0;
-    if ((flags & local) == (wanted & local))
-        score += 16;
-    if (!(wanted & visible) && (flags & local))
-        score += 16;
-    if ((wanted & visible) && (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
-        score += 8;
-    if ((flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) == (wanted & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))
-        score += 4;
-    if ((flags & VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT) == (wanted & VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT))
-        score += 2;
-    return score;
-}
-
-/* The allowed types, best first; the count. */
-static uint32_t rank_types(const struct replay_device *dev, uint32_t mask, VkMemoryPropertyFlags wanted,
-                           uint32_t out_types[VK_MAX_MEMORY_TYPES])
-{
-    int scores[VK_MAX_MEMORY_TYPES];
-    uint32_t count = 0;
-
-    for (uint32_t type = 0; type < dev->instance->memory.memoryTypeCount; type++) {
-        int score = mask >> type & 1 ? score_of(type_flags(dev, type), wanted) : -1;
-        uint32_t at = count;
-        if (score < 0)
-            continue;
-        for (; at > 0 && scores[at - 1] < score; at--) {
-            scores[at] = scores[at - 1];
-            out_types[at] = out_types[at - 1];
-        }
-        scores[at] = score;
-        out_types[at] = type;
-        count++;
-    }
-    return count;
-}
-
 static void fill_place(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
                        uint8_t *host, VkDeviceSize offset, VkDeviceSize bytes, struct replay_place *out_place)
 {
@@ -315,7 +401,7 @@ static void fill_place(const struct replay_device *dev, uint32_t type, VkDeviceM
     out_place->bytes = bytes;
     out_place->host = host ? host + offset : NULL;
     out_place->type = type;
-    out_place->coherent = type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    out_place->coherent = replay_type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     out_place->memory_bytes = memory_bytes;
 }
 
@@ -331,6 +417,7 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
 
     if (status == LAP_OK)
         fill_place(dev, type, memory, bytes, host, 0, bytes, out_place);
+    out_place->used_bytes = bytes;
     return status;
 }
 
@@ -339,7 +426,7 @@ static enum lap_status alloc_shared(struct replay_device *dev, const struct repl
 {
     struct replay_pool_range range;
     const struct memory_block *block;
-    struct memory_pool *pool;
+    struct replay_memory_pool *pool;
     enum lap_status status = find_pool(dev, type, needs->linear, &pool);
 
     if (status == LAP_OK)
@@ -348,6 +435,8 @@ static enum lap_status alloc_shared(struct replay_device *dev, const struct repl
         return status;
     block = range.block;
     fill_place(dev, type, block->memory, block->bytes, block->host, range.offset, needs->requirements.size, out_place);
+    out_place->used_bytes =
+        (needs->requirements.size + needs->requirements.alignment - 1) & ~(needs->requirements.alignment - 1);
     out_place->pool = pool->pool;
     out_place->range = range;
     return LAP_OK;
@@ -357,51 +446,60 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
                                    struct replay_place *out_place)
 {
     uint32_t types[VK_MAX_MEMORY_TYPES];
-    uint32_t count = rank_types(dev, needs->requirements.memoryTypeBits, needs->wanted, types);
+    uint32_t count = replay_rank_types(dev, needs, types);
     enum lap_status status = LAP_ERROR_UNSUPPORTED;
-    struct replay_needs all = *needs;
 
     *out_place = (struct replay_place){0};
     if (count == 0)
         return replay_refuse(r, "the device has no memory type for this object (of %#x)",
                              needs->requirements.memoryTypeBits);
-    /* What need not be alone leaves half of the allocations that the device allows to what must, and to blocks. */
-    if (!all.alone && dev->planner->stats.allocations >= dev->planner->max_allocations / 2)
-        all.dedicated = false;
-    /* A dedicated allocation is exactly as large as this host wants it
-     * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and a trace may name any size. */
-    if (!all.dedicated && all.requirements.size < all.at_capture && all.at_capture <= heap_bytes(dev, types[0]))
-        all.requirements.size = all.at_capture;
     for (uint32_t i = 0; i < count; i++) {
-        bool own = all.dedicated || all.own || all.requirements.size > max_block_bytes(dev, types[i]) / 2;
-        status = own ? alloc_own(dev, &all, types[i], out_place) : alloc_shared(dev, &all, types[i], out_place);
+        struct replay_needs here = *needs;
+        bool alone = lies_alone(dev, needs, types[i]);
+        /* What can't be alone, and a linear image that is written through a buffer in the same memory: */
+        if (!alone || (needs->linear && needs->image && !needs->alone && needs->wanted & HOST_VISIBLE &&
+                       !(replay_type_flags(dev, types[i]) & HOST_VISIBLE)))
+            here.dedicated = false;
+        status = alone ? alloc_own(dev, &here, types[i], out_place) : alloc_shared(dev, &here, types[i], out_place);
         if (status == LAP_OK) {
-            dev->planner->stats.used_bytes += out_place->bytes;
+            dev->planner->stats.used_bytes += out_place->used_bytes;
+            dev->planner->stats.types[types[i]].used_bytes += out_place->used_bytes;
+            note(dev, types[i]);
             return LAP_OK;
         }
         if (status != LAP_ERROR_MEMORY)
-            break;
+            return replay_fail(r, "%s", lap_error_message());
     }
-    return replay_fail(r, "%s", lap_error_message());
+    return replay_shortage(r, dev, needs, types, count);
 }
 
 enum lap_status replay_place_object(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
                                     uint64_t index, const struct replay_needs *needs, struct replay_place *out_place)
 {
+    struct replay_needs alone = *needs;
     enum lap_status status = replay_group_place(r, dev, type, index, needs, out_place);
-    return status == LAP_END ? replay_place_alloc(r, dev, needs, out_place) : status;
+
+    if (status != LAP_END)
+        return status;
+    alone.wanted = replay_facts_wanted(r, dev, type, index, needs->wanted);
+    return replay_place_alloc(r, dev, &alone, out_place);
 }
 
 void replay_place_free(struct replay_device *dev, struct replay_place *place)
 {
+    uint32_t type = place->type;
+
     if (place->shared) {
         replay_group_leave(dev, place->shared);
     } else if (place->memory) {
-        dev->planner->stats.used_bytes -= place->bytes;
+        dev->planner->stats.used_bytes -= place->used_bytes;
+        dev->planner->stats.types[type].used_bytes -= place->used_bytes;
         if (place->pool)
             replay_pool_free(place->pool, &place->range);
         else
-            release(dev, place->memory, place->memory_bytes);
+            release(dev, type, place->memory, place->memory_bytes);
+        trim(dev);
+        note(dev, type);
     }
     *place = (struct replay_place){0};
 }
@@ -456,102 +554,19 @@ enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *
     return replay_result(r, dev->vk.InvalidateMappedMemoryRanges(dev->live, 1, &range));
 }
 
-/* ---- staging ---- */
-
-static enum lap_status create_staging(struct replay *r, struct replay_device *dev)
+enum lap_status replay_read_back(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
+                                 VkDeviceSize bytes, const void **out_data)
 {
-    struct replay_planner *planner = dev->planner;
-    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                 .size = STAGING_BYTES,
-                                 .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                    .queueFamilyIndex = dev->main_queue->family};
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandBufferCount = 1};
-    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    struct replay_needs needs;
+    struct lap_readback_queue at = {0};
     enum lap_status status;
 
-    if (planner->fence)
-        return LAP_OK;
-    if (!planner->staging) {
-        status = replay_result(r, dev->vk.CreateBuffer(dev->live, &buffer, NULL, &planner->staging));
-        if (status != LAP_OK)
-            return status;
-        replay_buffer_needs(dev, planner->staging, &needs);
-        needs.wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-        status = replay_place_alloc(r, dev, &needs, &planner->staging_place);
-        if (status != LAP_OK)
-            return status;
-        if (!planner->staging_place.host)
-            return replay_fail(r, "the device has no memory that the host can see");
-        status = replay_result(r, dev->vk.BindBufferMemory(dev->live, planner->staging, planner->staging_place.memory,
-                                                           planner->staging_place.offset));
-        if (status != LAP_OK)
-            return status;
-    }
-    if (!planner->command_pool) {
-        status = replay_result(r, dev->vk.CreateCommandPool(dev->live, &pool, NULL, &planner->command_pool));
-        if (status != LAP_OK)
-            return status;
-    }
-    commands.commandPool = planner->command_pool;
-    status = replay_result(r, dev->vk.AllocateCommandBuffers(dev->live, &commands, &planner->commands));
+    if (!dev->main_queue)
+        return replay_fail(r, "the device has no queue for copies");
+    at.queue = dev->main_queue->live;
+    at.family = dev->main_queue->family;
+    status = replay_staging_flush(r, dev, at.queue);
     if (status != LAP_OK)
         return status;
-    return replay_result(r, dev->vk.CreateFence(dev->live, &fence, NULL, &planner->fence));
-}
-
-/* Copies what lies in the staging buffer, and waits: the next piece needs the room. */
-static enum lap_status copy_staged(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
-                                   VkDeviceSize bytes)
-{
-    struct replay_planner *planner = dev->planner;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                               .srcAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-                               .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT};
-    VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &planner->commands};
-    VkBufferCopy region = {0, offset, bytes};
-    VkResult result = dev->vk.ResetCommandPool(dev->live, planner->command_pool, 0);
-
-    if (result >= 0)
-        result = dev->vk.BeginCommandBuffer(planner->commands, &begin);
-    if (result < 0)
-        return replay_result(r, result);
-    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
-                               1, &barrier, 0, NULL, 0, NULL);
-    dev->vk.CmdCopyBuffer(planner->commands, planner->staging, buffer, 1, &region);
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    dev->vk.CmdPipelineBarrier(planner->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0,
-                               1, &barrier, 0, NULL, 0, NULL);
-    result = dev->vk.EndCommandBuffer(planner->commands);
-    if (result >= 0)
-        result = dev->vk.QueueSubmit(dev->main_queue->live, 1, &submit, planner->fence);
-    if (result >= 0)
-        result = dev->vk.WaitForFences(dev->live, 1, &planner->fence, VK_TRUE, UINT64_MAX);
-    if (result >= 0)
-        result = dev->vk.ResetFences(dev->live, 1, &planner->fence);
-    return replay_result(r, result);
-}
-
-enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
-                                    const void *data, size_t bytes)
-{
-    enum lap_status status =
-        dev->main_queue ? create_staging(r, dev) : replay_fail(r, "the device has no queue for copies");
-
-    for (size_t done = 0; status == LAP_OK && done < bytes;) {
-        size_t piece = bytes - done < STAGING_BYTES ? bytes - done : (size_t)STAGING_BYTES;
-        status = replay_place_write(r, dev, &dev->planner->staging_place, 0, data ? (const uint8_t *)data + done : NULL,
-                                    piece);
-        if (status == LAP_OK)
-            status = copy_staged(r, dev, buffer, offset + done, piece);
-        done += piece;
-    }
-    return status;
+    status = lap_readback_buffer(&dev->planner->readback, &at, buffer, offset, bytes, out_data);
+    return status == LAP_OK ? LAP_OK : replay_place(r, status);
 }

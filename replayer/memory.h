@@ -2,9 +2,11 @@
 /*
  * memory: where the objects of a replay lie. A trace says what memory the program asked for when it bound an object;
  * this host says what the object needs here. Both together choose a memory type; small objects share blocks (pool.h),
- * large ones and those that the driver wants alone get an allocation of their own. Host-visible memory stays mapped.
+ * large ones, those that the driver wants alone and the first ones get an allocation of their own. Host-visible memory
+ * stays mapped. docs/memory.md, "Where a replay puts objects", has the rules.
  *
- * The planner also owns what the replay's own copies need: staging memory, and the read-back of readback.h. One thread.
+ * The planner also owns what the replay's own copies need: staging (staging.h), and the read-back of readback.h. One
+ * thread.
  */
 #ifndef LAP_REPLAYER_MEMORY_H
 #define LAP_REPLAYER_MEMORY_H
@@ -25,6 +27,7 @@ struct replay_place {
     uint32_t type;
     bool coherent;
     VkDeviceSize memory_bytes; /* of the whole allocation */
+    VkDeviceSize used_bytes;   /* what it requires of it: beside others, up to where the next one could begin */
     struct replay_pool *pool;  /* NULL: an allocation of its own */
     struct replay_pool_range range;
     struct replay_shared *shared; /* NULL unless it is a part of what an alias group has (group.h) */
@@ -33,11 +36,11 @@ struct replay_place {
 struct replay_needs {
     VkMemoryRequirements requirements;
     VkMemoryPropertyFlags wanted; /* what the program chose */
-    VkDeviceSize at_capture;      /* what it took there: no less is given here, unless it has to lie alone; or 0 */
     bool linear;                  /* a buffer or a linear image */
     bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
     bool alone;                   /* and insists on it */
     bool own;                     /* an allocation of its own, for no object in particular: it begins at offset 0 */
+    bool transient;               /* an image of whose contents nothing need be stored: lazily allocated, if possible */
     VkImageAspectFlags plane;     /* of a disjoint image, or 0 */
     VkBuffer buffer;
     VkImage image;
@@ -65,16 +68,35 @@ enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, 
 enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                         VkDeviceSize offset, VkDeviceSize bytes) LAP_MUST_CHECK;
 
-/* Copies bytes (data NULL: zeroes) into a buffer that the host can't see, and waits until they are there. */
-enum lap_status replay_stage_buffer(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
-                                    const void *data, size_t bytes) LAP_MUST_CHECK;
-
 struct lap_readback *replay_device_readback(const struct replay_device *dev);
+/* Reads what the host can't see; bytes > 0, valid until the next read-back. The buffer: as lap_readback_buffer wants.
+ */
+enum lap_status replay_read_back(struct replay *r, struct replay_device *dev, VkBuffer buffer, VkDeviceSize offset,
+                                 VkDeviceSize bytes, const void **out_data) LAP_MUST_CHECK;
 
-/* What is allocated from the driver now, and how much of it the trace's objects use: for messages and tests. */
-struct replay_memory_stats {
+/* A sum over allocations of the driver, and over what the objects in them require on this host
+ * (replay_place.used_bytes).
+ */
+struct replay_memory_use {
     uint64_t allocations, allocated_bytes, used_bytes;
 };
+
+/* The device's memory now and so far, without what the replay has for itself (own_bytes). */
+struct replay_memory_stats {
+    uint64_t allocations, allocated_bytes, used_bytes; /* now */
+    uint64_t made_allocations;                         /* so far */
+    uint64_t most_allocations;
+    uint64_t own_bytes;                    /* staging and read-back */
+    struct replay_memory_use peak;         /* when most was required */
+    struct replay_memory_use worst;        /* when most was allocated in proportion, with work handed over then */
+    struct replay_memory_use worst_moment; /* the same at any moment, while objects come and go too */
+    struct replay_memory_use types[VK_MAX_MEMORY_TYPES], type_peaks[VK_MAX_MEMORY_TYPES];
+    double peak_fragmentation, worst_fragmentation; /* of blocks, as replay_memory_fragmentation says */
+};
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev);
+/* Work is handed to the device: what is allocated now is in use. */
+void replay_memory_in_use(struct replay_device *dev);
+/* 1 - largest free range / all free ranges, of the blocks that objects share; 0 where nothing is free. */
+double replay_memory_fragmentation(const struct replay_device *dev);
 
 #endif

@@ -20,6 +20,7 @@ enum id {
     OPTION_CHECK,
     OPTION_JSON,
     OPTION_LAST_FRAME,
+    OPTION_MEASURE,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -29,6 +30,7 @@ enum id {
 
 static const struct {
     const char *name, *value, *help;
+    bool optional; /* the value: after = or, where it ends in .json, as the next word */
 } options_table[OPTION_COUNT] = {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
     [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
@@ -48,6 +50,8 @@ static const struct {
     [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
     [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
+    [OPTION_MEASURE] = {"--measure", "[FILE.json]",
+                        "say what memory and CPU time the replay took: on stdout, or as JSON in a file", true},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -143,6 +147,10 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         if (!lap_frame_parse(&value, &out->last_frame) || *value)
             return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
         break;
+    case OPTION_MEASURE:
+        out->measure = true;
+        out->measure_file = value;
+        break;
     case OPTION_FORCE:
         out->force = true;
         break;
@@ -168,6 +176,12 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     return LAP_OK;
 }
 
+static bool ends_in_json(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 5 && strcmp(text + length - 5, ".json") == 0;
+}
+
 /* --name VALUE, --name=VALUE or --name; *at moves over what was taken. */
 static enum lap_status parse_option(int argc, char **argv, int *at, struct replay_options *out,
                                     enum replay_action *action)
@@ -179,7 +193,10 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
         const char *value = equals ? equals + 1 : NULL;
         if (strlen(options_table[i].name) != length || strncmp(options_table[i].name, text, length) != 0)
             continue;
-        if (options_table[i].value && !value) {
+        if (options_table[i].optional) {
+            if (!value && *at + 1 < argc && ends_in_json(argv[*at + 1]))
+                value = argv[++*at];
+        } else if (options_table[i].value && !value) {
             if (*at + 1 >= argc)
                 return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", options_table[i].name, options_table[i].value);
             value = argv[++*at];

@@ -11,7 +11,10 @@
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/facts.h"
 #include "replayer/match.h"
+#include "replayer/measure.h"
+#include "replayer/staging.h"
 #include "replayer/verify.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
@@ -88,6 +91,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     status = replay_find_aliases(options->file, options->last_frame, &r->aliases);
     if (status == LAP_OK)
         status = open_loader(r);
+    if (status == LAP_OK && options->measure)
+        status = replay_measure_create(r);
     return status == LAP_OK && options->verify ? replay_check_create(r) : status;
 }
 
@@ -102,6 +107,8 @@ bool replay_close(struct replay *r)
     replay_check_destroy(r);
     replay_tables_finish(r);
     replay_aliases_destroy(&r->aliases);
+    replay_facts_destroy(&r->facts);
+    replay_measure_destroy(r);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);
@@ -188,7 +195,11 @@ enum lap_status replay_packet(struct replay *r)
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    status = entry->call(r, owner, args.bytes);
+    status = LAP_OK;
+    if (entry->owner_type == GEN_HANDLE_VkQueue || entry->owner_type == GEN_HANDLE_VkDevice)
+        status = replay_staging_before(r, owner, r->command, args.bytes);
+    if (status == LAP_OK)
+        status = entry->call(r, owner, args.bytes);
     return status < 0 ? replay_place(r, status) : status;
 }
 
@@ -214,6 +225,8 @@ enum lap_status replay_run(struct replay *r)
             status = LAP_END;
             break;
         }
+        if (r->measure)
+            replay_measure_packet(r);
         status = replay_packet(r);
         if (status != LAP_OK)
             break;

@@ -186,8 +186,16 @@ static void release_block(struct replay_pool *pool, struct pool_block *block)
 static enum lap_status request_block(struct replay_pool *pool, uint64_t need_bytes, uint64_t *out_bytes,
                                      void **out_block)
 {
-    uint64_t bytes = pool->next_block_bytes > need_bytes ? pool->next_block_bytes : need_bytes;
+    uint64_t bytes = pool->next_block_bytes;
 
+    if (pool->options.choose_block) {
+        bytes = pool->options.choose_block(pool->options.user, need_bytes, pool->stats.block_bytes);
+        if (bytes > pool->options.max_block_bytes)
+            bytes = pool->options.max_block_bytes;
+        bytes &= ~(pool->options.granule_bytes - 1);
+    }
+    if (bytes < need_bytes)
+        bytes = need_bytes;
     for (;;) {
         enum lap_status status = pool->options.create_block(pool->options.user, bytes, out_block);
         *out_bytes = bytes;
@@ -357,6 +365,31 @@ void replay_pool_free(struct replay_pool *pool, struct replay_pool_range *range)
 struct replay_pool_stats replay_pool_stats(const struct replay_pool *pool)
 {
     return pool->stats;
+}
+
+uint64_t replay_pool_largest_free(const struct replay_pool *pool)
+{
+    uint64_t largest = 0;
+    unsigned first, second;
+
+    if (!pool->first_map)
+        return 0;
+    first = 63u - (unsigned)__builtin_clzll(pool->first_map);
+    second = 31u - (unsigned)__builtin_clz(pool->second_map[first]);
+    for (const struct replay_pool_chunk *chunk = pool->lists[first][second]; chunk; chunk = chunk->next)
+        largest = chunk->size > largest ? chunk->size : largest;
+    return largest << pool->granule_shift;
+}
+
+void replay_pool_trim(struct replay_pool *pool)
+{
+    struct pool_block *block = pool->empty;
+
+    if (!block)
+        return;
+    list_remove(pool, block->first);
+    pool->empty = NULL;
+    release_block(pool, block);
 }
 
 /* Whether a free chunk is in its list, and a used one in none. */

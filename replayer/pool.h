@@ -22,6 +22,9 @@ struct replay_pool_options {
     /* Makes a block; LAP_ERROR_MEMORY makes the pool try smaller ones. Offset 0 of a block has every alignment. */
     enum lap_status (*create_block)(void *user, uint64_t bytes, void **out_block);
     void (*destroy_block)(void *user, void *block);
+    /* How large a block had best be of which need_bytes are wanted at once; pool_bytes: of all blocks so far. At least
+     * need_bytes and at most max_block_bytes are taken. NULL: they double. */
+    uint64_t (*choose_block)(void *user, uint64_t need_bytes, uint64_t pool_bytes);
     void *user;
 };
 
@@ -52,6 +55,9 @@ enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint
 void replay_pool_free(struct replay_pool *pool, struct replay_pool_range *range);
 
 struct replay_pool_stats replay_pool_stats(const struct replay_pool *pool);
+uint64_t replay_pool_largest_free(const struct replay_pool *pool); /* bytes of the largest free range */
+/* Gives the empty block back that is kept. */
+void replay_pool_trim(struct replay_pool *pool);
 
 /* Walks everything: neighbours join up, no two free ones touch, lists and bitmaps agree, sums are right. For tests. */
 bool replay_pool_valid(const struct replay_pool *pool);

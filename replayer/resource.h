@@ -6,7 +6,7 @@
 #ifndef LAP_REPLAYER_RESOURCE_H
 #define LAP_REPLAYER_RESOURCE_H
 
-#include "replayer/memory.h"
+#include "replayer/byte_buffer.h"
 
 struct replay_sparse;           /* sparse.c */
 struct replay_buffer_addresses; /* address.c */
@@ -14,6 +14,7 @@ struct replay_buffer_addresses; /* address.c */
 struct replay_buffer {
     VkDeviceSize bytes; /* as created */
     struct replay_place place;
+    struct replay_staged staged;
     struct replay_sparse *sparse;              /* NULL unless vkQueueBindSparse gives it memory */
     struct replay_buffer_addresses *addresses; /* its address, and those in it; NULL: neither is known */
 };
@@ -21,8 +22,9 @@ struct replay_buffer {
 #define REPLAY_MAX_PLANES 3
 
 struct replay_image {
-    VkImageCreateInfo info;                        /* as given to the driver; pointers cleared */
-    struct replay_place places[REPLAY_MAX_PLANES]; /* [0] unless disjoint */
+    VkImageCreateInfo info;                             /* as given to the driver; pointers cleared */
+    struct replay_place places[REPLAY_MAX_PLANES];      /* [0] unless disjoint */
+    struct replay_byte_buffer bytes[REPLAY_MAX_PLANES]; /* over the place, where the host can't see it */
     bool bound;
     struct replay_sparse *sparse; /* as in replay_buffer */
     bool of_swapchain; /* the image belongs to a virtual swapchain: neither image nor memory are this record's */
@@ -51,7 +53,7 @@ bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateI
 
 /* Writes what the host wrote, wherever the buffer lies (update.c). */
 enum lap_status replay_buffer_write(struct replay *r, struct replay_device *dev, VkBuffer buffer,
-                                    const struct replay_buffer *record, VkDeviceSize offset, const void *data,
+                                    struct replay_buffer *record, VkDeviceSize offset, const void *data,
                                     size_t bytes) LAP_MUST_CHECK;
 
 /* Bytes that lie at the same place of consecutive rows of a linear image. */
@@ -63,10 +65,10 @@ struct replay_rows_wanted {
 struct replay_rows {
     uint64_t index; /* of the image in the trace */
     const struct replay_place *place;
-    VkDeviceSize offset, pitch; /* of the first row's bytes in the place; from row to row */
+    struct replay_byte_buffer *bytes; /* NULL: the host sees the place. Else it is there, and stands for it */
+    VkDeviceSize offset, pitch;       /* of the first row's bytes in the place; from row to row */
 };
-/* Where they lie on this host (update.c). LAP_AGAIN, with only the index set, when the host can't see the memory; an
- * error when the image does not have them. */
+/* Where they lie on this host (update.c); an error when the image does not have them. */
 enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, VkImage image,
                                   const struct replay_rows_wanted *wanted, struct replay_rows *out) LAP_MUST_CHECK;
 

@@ -24,26 +24,33 @@ static struct replay_sparse_device *device_of(struct replay_device *dev)
     return dev->sparse;
 }
 
-static void destroy_memory(struct replay_device *dev, struct replay_sparse_memory *memory)
+static void destroy_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory)
 {
     for (struct replay_sparse *object = dev->sparse->objects; object; object = object->next)
         replay_pages_drop(&object->pages, memory);
-    if (memory->window)
-        dev->vk.DestroyBuffer(dev->live, memory->window, NULL);
+    replay_byte_buffer_destroy(r, dev, &memory->window);
     replay_place_free(dev, &memory->place);
     free(memory);
 }
 
+struct visit {
+    struct replay *r;
+    struct replay_device *dev;
+};
+
 static void visit_memory(void *user, uint64_t key, void *memory)
 {
-    destroy_memory(user, memory);
+    const struct visit *visit = user;
+    destroy_memory(visit->r, visit->dev, memory);
 }
 
-void replay_sparse_finish(struct replay_device *dev)
+void replay_sparse_finish(struct replay *r, struct replay_device *dev)
 {
+    struct visit visit = {r, dev};
+
     if (!dev->sparse)
         return;
-    lap_map_each(&dev->sparse->memories, visit_memory, dev);
+    lap_map_each(&dev->sparse->memories, visit_memory, &visit);
     lap_map_finish(&dev->sparse->memories);
     free(dev->sparse);
     dev->sparse = NULL;
@@ -193,47 +200,23 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
 
     if (!memory)
         return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is freed and was not told of", index);
-    destroy_memory(dev, memory);
+    destroy_memory(r, dev, memory);
     return LAP_OK;
-}
-
-static enum lap_status make_window(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory)
-{
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = memory->place.bytes,
-                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    struct replay_needs needs;
-    enum lap_status status;
-
-    if (memory->window)
-        return LAP_OK;
-    status = replay_result(r, dev->vk.CreateBuffer(dev->live, &info, NULL, &memory->window));
-    if (status != LAP_OK)
-        return status;
-    replay_buffer_needs(dev, memory->window, &needs);
-    if (!(needs.requirements.memoryTypeBits >> memory->place.type & 1) || needs.alone ||
-        needs.requirements.size > memory->place.bytes || memory->place.offset & (needs.requirements.alignment - 1))
-        status = replay_fail(r, "the host can't write to the pages of sparse buffers here");
-    else
-        status = replay_result(
-            r, dev->vk.BindBufferMemory(dev->live, memory->window, memory->place.memory, memory->place.offset));
-    if (status != LAP_OK) {
-        dev->vk.DestroyBuffer(dev->live, memory->window, NULL);
-        memory->window = VK_NULL_HANDLE;
-    }
-    return status;
 }
 
 /* data NULL: zeroes. */
 static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                     VkDeviceSize offset, const void *data, size_t bytes)
 {
+    struct replay_byte_buffer *window = &memory->window;
     enum lap_status status;
 
     if (memory->place.host)
         return replay_place_write(r, dev, &memory->place, offset, data, bytes);
-    status = make_window(r, dev, memory);
-    return status == LAP_OK ? replay_stage_buffer(r, dev, memory->window, offset, data, bytes) : status;
+    status = replay_byte_buffer_need(r, dev, &memory->place, window);
+    if (status != LAP_OK)
+        return status;
+    return replay_stage(r, dev, &window->staged, window->buffer, window->skip + offset, data, bytes);
 }
 
 enum lap_status replay_sparse_allocate(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
@@ -279,7 +262,6 @@ enum lap_status replay_sparse_write(struct replay *r, struct replay_device *dev,
 static enum lap_status read_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                    VkDeviceSize offset, size_t bytes, void *out)
 {
-    struct lap_readback_queue at = {0};
     const void *data;
     enum lap_status status;
 
@@ -289,16 +271,11 @@ static enum lap_status read_memory(struct replay *r, struct replay_device *dev, 
             memcpy(out, memory->place.host + offset, bytes);
         return status;
     }
-    if (!dev->main_queue)
-        return replay_fail(r, "the device has no queue for copies");
-    status = make_window(r, dev, memory);
+    status = replay_byte_buffer_need(r, dev, &memory->place, &memory->window);
+    if (status == LAP_OK)
+        status = replay_read_back(r, dev, memory->window.buffer, memory->window.skip + offset, bytes, &data);
     if (status != LAP_OK)
         return status;
-    at.queue = dev->main_queue->live;
-    at.family = dev->main_queue->family;
-    status = lap_readback_buffer(replay_device_readback(dev), &at, memory->window, offset, bytes, &data);
-    if (status != LAP_OK)
-        return replay_place(r, status);
     memcpy(out, data, bytes);
     return LAP_OK;
 }

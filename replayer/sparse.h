@@ -13,7 +13,7 @@
 /* With the object that it is of; also for none. */
 void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **sparse);
 /* With the device: all memory that the trace did not free. */
-void replay_sparse_finish(struct replay_device *dev);
+void replay_sparse_finish(struct replay *r, struct replay_device *dev);
 
 /* Whether bytes of a buffer lie in pages (pages), and not in its place. */
 bool replay_sparse_has_pages(const struct replay_buffer *buffer);

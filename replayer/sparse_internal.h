@@ -6,6 +6,7 @@
 #define LAP_REPLAYER_SPARSE_INTERNAL_H
 
 #include "base/map.h"
+#include "replayer/byte_buffer.h"
 #include "replayer/pages.h"
 #include "replayer/sparse.h"
 
@@ -13,8 +14,8 @@
 struct replay_sparse_memory {
     VkDeviceSize bytes;
     VkMemoryPropertyFlags wanted;
-    struct replay_place place; /* none until an object is bound there */
-    VkBuffer window;           /* all of it, for copies where the host can't see it; made when first needed */
+    struct replay_place place;        /* none until an object is bound there */
+    struct replay_byte_buffer window; /* over it, where the host can't see it */
 };
 
 /* Of one buffer or image. */

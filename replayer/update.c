@@ -4,7 +4,8 @@
  * image are put where this host's vkGetImageSubresourceLayout wants them.
  *
  * The program wrote when the device was not using these bytes, and the waits that told it so are replayed as well:
- * nothing has to be waited for here.
+ * nothing has to be waited for here. What the host can't see is written by copies in front of the next submission
+ * (staging.h).
  */
 #include <inttypes.h>
 
@@ -19,14 +20,13 @@ static bool inside(VkDeviceSize whole, VkDeviceSize offset, VkDeviceSize bytes)
 }
 
 enum lap_status replay_buffer_write(struct replay *r, struct replay_device *dev, VkBuffer buffer,
-                                    const struct replay_buffer *record, VkDeviceSize offset, const void *data,
-                                    size_t bytes)
+                                    struct replay_buffer *record, VkDeviceSize offset, const void *data, size_t bytes)
 {
     if (replay_sparse_has_pages(record))
         return replay_sparse_write(r, dev, record, offset, data, bytes);
     if (record->place.host)
         return replay_place_write(r, dev, &record->place, offset, data, bytes);
-    return replay_stage_buffer(r, dev, buffer, offset, data, bytes);
+    return replay_stage(r, dev, &record->staged, buffer, offset, data, bytes);
 }
 
 enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_device *dev,
@@ -58,11 +58,11 @@ static bool is_one_aspect(VkImageAspectFlags aspect)
     return aspect && !(aspect & (aspect - 1)) && (aspect & known);
 }
 
-static const struct replay_place *plane_place(const struct replay_image *record, VkImageAspectFlags aspect)
+static unsigned plane_of(const struct replay_image *record, VkImageAspectFlags aspect)
 {
     if (!(record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT))
-        return &record->places[0];
-    return &record->places[aspect == VK_IMAGE_ASPECT_PLANE_1_BIT ? 1 : aspect == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : 0];
+        return 0;
+    return aspect == VK_IMAGE_ASPECT_PLANE_1_BIT ? 1 : aspect == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : 0;
 }
 
 /* Where depth and stencil of a texel lie side by side, rows are recorded whole, under the depth aspect. */
@@ -86,9 +86,10 @@ enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, V
                                   const struct replay_rows_wanted *wanted, struct replay_rows *out)
 {
     VkImageSubresource subresource = {wanted->aspect, wanted->mip_level, wanted->array_layer};
-    const struct replay_image *record = replay_image_of(r, image, &out->index);
+    struct replay_image *record = replay_image_of(r, image, &out->index);
     VkSubresourceLayout layout;
     uint32_t rows, slices;
+    unsigned plane;
 
     if (!record)
         return replay_fail(r, "an update or a check of an image that is not alive");
@@ -104,9 +105,11 @@ enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, V
     if (wanted->row >= rows || wanted->row_count > rows - wanted->row || wanted->slice >= (slices ? slices : 1))
         return replay_fail(r, "VkImage:%" PRIu64 " has no row %u to %" PRIu64 " of slice %u", out->index, wanted->row,
                            (uint64_t)wanted->row + wanted->row_count, wanted->slice);
-    out->place = plane_place(record, wanted->aspect);
-    if (!record->bound || !out->place->host)
-        return LAP_AGAIN;
+    plane = plane_of(record, wanted->aspect);
+    out->place = &record->places[plane];
+    out->bytes = out->place->host ? NULL : &record->bytes[plane];
+    if (!record->bound || !out->place->memory)
+        return replay_fail(r, "VkImage:%" PRIu64 " is updated or checked but has no memory", out->index);
     layout = ask_layout(dev, image, record->info.format, subresource);
     if (!inside(layout.rowPitch, wanted->offset_in_row, wanted->bytes_in_row))
         return replay_fail(
@@ -117,7 +120,7 @@ enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, V
         layout.offset + wanted->slice * layout.depthPitch + wanted->row * layout.rowPitch + wanted->offset_in_row;
     if (!inside(out->place->bytes, out->offset, (wanted->row_count - 1) * out->pitch + wanted->bytes_in_row))
         return replay_fail(r, "row %u lies outside of the memory of VkImage:%" PRIu64, wanted->row, out->index);
-    return LAP_OK;
+    return out->bytes ? replay_byte_buffer_need(r, dev, out->place, out->bytes) : LAP_OK;
 }
 
 enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev,
@@ -128,11 +131,12 @@ enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device
     struct replay_rows rows;
     enum lap_status status = replay_image_rows(r, dev, args->image, &wanted, &rows);
 
-    if (status == LAP_AGAIN)
-        return replay_fail(r, "VkImage:%" PRIu64 " is updated but the host can't see its memory", rows.index);
     if (status != LAP_OK || args->dataSize == 0)
         return status;
     if (!args->pData)
         return replay_fail(r, "an update of VkImage:%" PRIu64 " without bytes", rows.index);
+    if (rows.bytes)
+        return replay_stage(r, dev, &rows.bytes->staged, rows.bytes->buffer, rows.bytes->skip + rows.offset,
+                            args->pData, args->dataSize);
     return replay_place_write(r, dev, rows.place, rows.offset, args->pData, args->dataSize);
 }

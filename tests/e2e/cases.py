@@ -243,7 +243,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, present, process, queues
+    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -252,6 +252,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]
     result += [Case(f"present/{name}", run) for name, run in present.cases(context).items()]
+    result += [Case(f"planner/{name}", run) for name, run in planner.cases(context).items()]
     result += [Case(f"memory/{name}", run) for name, run in memory.cases().items()]
     result += [Case(f"needs/{name}", run) for name, run in needs.cases().items()]
     result += [Case(f"backing/{name}", run) for name, run in backing.cases(context).items()]

@@ -46,7 +46,7 @@ static void destroy_block(void *user, void *opaque)
 
 static struct replay_pool *create_pool(struct owner *owner, uint64_t granule, uint64_t first, uint64_t max)
 {
-    struct replay_pool_options options = {granule, first, max, create_block, destroy_block, owner};
+    struct replay_pool_options options = {granule, first, max, create_block, destroy_block, NULL, owner};
     struct replay_pool *pool = NULL;
     CHECK_EQ_INT(replay_pool_create(&options, &pool), LAP_OK);
     return pool;
@@ -76,7 +76,7 @@ static bool overlap(const struct replay_pool_range *a, const struct replay_pool_
 UNIT_TEST(wrong_options_are_refused)
 {
     struct owner owner = {0};
-    struct replay_pool_options options = {64, MIB, MIB, create_block, destroy_block, &owner};
+    struct replay_pool_options options = {64, MIB, MIB, create_block, destroy_block, NULL, &owner};
     struct replay_pool *pool;
 
     options.granule_bytes = 0;

@@ -33,7 +33,7 @@ static void end(struct scene *s)
 {
     s->u.dev.vk.DeviceWaitIdle(s->u.dev.live);
     replay_destroy_left(&s->u.r, &s->u.dev);
-    replay_sparse_finish(&s->u.dev);
+    replay_sparse_finish(&s->u.r, &s->u.dev);
     replay_check_destroy(&s->u.r);
     unit_replay_finish(&s->u);
 }

@@ -9,6 +9,7 @@
  *   reverse        types come in reverse order, where the specification leaves it open
  *   garbage        new memory that can be mapped for real holds 0xa5 in all bytes
  *   allocations=N  more allocations than this fail with VK_ERROR_TOO_MANY_OBJECTS
+ *   crowded=BYTES  where the host can map it there is no room for smaller allocations than this
  */
 #include "tests/layers/shape/shape.h"
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #define GARBAGE 0xa5
 
 static bool split, merged, one_visible, reversed, garbage;
-static uint64_t most;
+static uint64_t most, least_mapped;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct shape_noted *unmappable;
 
@@ -35,6 +36,8 @@ static bool read_word(const char *name, const char *value)
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (!strcmp(name, flags[i].name))
             return *flags[i].flag = true;
+    if (!strcmp(name, "crowded"))
+        return shape_read_number(value, &least_mapped);
     return !strcmp(name, "allocations") && shape_read_number(value, &most);
 }
 
@@ -196,6 +199,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice handle, const VkMe
     VkResult result;
 
     if (shown >= device->types.count)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (create->allocationSize < least_mapped && device->types.shown[shown].propertyFlags & SHAPE_VISIBLE)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     if (!count_allocation(device, 1))
         return VK_ERROR_TOO_MANY_OBJECTS;

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/facts.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "codegen/support/block.h"
+#include "codegen/support/dictionary.h"
+
+#define MAX_INDEX (UINT64_MAX - 2) /* maps have no keys beyond */
+
+struct object {
+    struct replay_object_facts facts;
+    bool used;      /* the host does something with it */
+    uint64_t bytes; /* of the memory that it is bound to */
+};
+
+struct replay_facts {
+    struct lap_map objects[2]; /* struct object: [0] buffers, [1] images */
+    uint64_t bytes, peak_bytes;
+};
+
+struct scan {
+    struct lap_reader *reader;
+    struct lap_dictionary dictionary;
+    struct lap_arena arena;
+    struct lap_dec_source source;
+    struct replay_facts *facts;
+    uint64_t moment; /* submits so far + 1 */
+    uint64_t *fresh; /* updated since the last submit: index * 2 + kind */
+    size_t count, capacity;
+};
+
+static unsigned kind_of(enum gen_handle_type type)
+{
+    return type == GEN_HANDLE_VkImage;
+}
+
+static enum lap_status no_memory(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+}
+
+/* ---- the pass ---- */
+
+static enum lap_status need_object(struct replay_facts *facts, unsigned kind, uint64_t index, struct object **out)
+{
+    struct object *object = lap_map_get(&facts->objects[kind], index);
+
+    *out = object;
+    if (object || index > MAX_INDEX)
+        return LAP_OK;
+    object = calloc(1, sizeof *object);
+    if (!object || lap_map_put(&facts->objects[kind], index, object, NULL) != LAP_OK) {
+        free(object);
+        return no_memory();
+    }
+    *out = object;
+    return LAP_OK;
+}
+
+static enum lap_status note_update(struct scan *scan, unsigned kind, uint64_t index)
+{
+    struct object *object;
+    enum lap_status status = need_object(scan->facts, kind, index, &object);
+
+    if (status != LAP_OK || !object)
+        return status;
+    object->used = true;
+    if (object->facts.last == scan->moment)
+        return LAP_OK;
+    object->facts.last = scan->moment;
+    object->facts.moments++;
+    if (scan->count == scan->capacity) {
+        size_t capacity = scan->capacity ? scan->capacity * 2 : 256;
+        uint64_t *more = realloc(scan->fresh, capacity * sizeof *more);
+        if (!more)
+            return no_memory();
+        scan->fresh = more;
+        scan->capacity = capacity;
+    }
+    scan->fresh[scan->count++] = index << 1 | kind;
+    return LAP_OK;
+}
+
+static enum lap_status note_check(struct scan *scan, unsigned kind, uint64_t index)
+{
+    struct object *object;
+    enum lap_status status = need_object(scan->facts, kind, index, &object);
+
+    if (status == LAP_OK && object)
+        object->used = object->facts.checked = true;
+    return status;
+}
+
+static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint64_t bytes)
+{
+    struct replay_facts *facts = scan->facts;
+    struct object *object;
+    enum lap_status status = need_object(facts, kind, index, &object);
+
+    if (status != LAP_OK || !object || bytes > UINT64_MAX / 4 - facts->bytes)
+        return status;
+    object->bytes += bytes;
+    facts->bytes += bytes;
+    if (facts->bytes > facts->peak_bytes)
+        facts->peak_bytes = facts->bytes;
+    return LAP_OK;
+}
+
+/* What is known of an object that the host uses is kept: it is asked for in a later pass. */
+static void note_destroy(struct scan *scan, unsigned kind, uint64_t index)
+{
+    struct object *object = index <= MAX_INDEX ? lap_map_get(&scan->facts->objects[kind], index) : NULL;
+
+    if (!object)
+        return;
+    scan->facts->bytes -= object->bytes;
+    object->bytes = 0;
+    if (!object->used)
+        free(lap_map_remove(&scan->facts->objects[kind], index));
+}
+
+/* What was updated since the last submit may be for work that waits for the host already. */
+static void note_signal(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++) {
+        struct object *object = lap_map_get(&scan->facts->objects[scan->fresh[i] & 1], scan->fresh[i] >> 1);
+        if (object)
+            object->facts.late = true;
+    }
+}
+
+static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const struct lap_packet *packet)
+{
+    struct lap_args args;
+    struct lap_dec dec;
+
+    lap_arena_reset(&scan->arena);
+    lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
+    gen_decode_table[command](&dec, args.bytes);
+    if (dec.status != LAP_OK)
+        return LAP_OK; /* the replay itself will say it */
+    switch (command) {
+    case GEN_lapilliBindBuffer: {
+        const struct gen_args_lapilliBindBuffer *bind = (void *)args.bytes;
+        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size);
+    }
+    case GEN_lapilliBindImage: {
+        const struct gen_args_lapilliBindImage *bind = (void *)args.bytes;
+        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size);
+    }
+    case GEN_vkDestroyBuffer:
+        note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer));
+        return LAP_OK;
+    default:
+        note_destroy(scan, 1, gen_u64_VkImage(((struct gen_args_vkDestroyImage *)(void *)args.bytes)->image));
+        return LAP_OK;
+    }
+}
+
+static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *packet)
+{
+    uint32_t command = lap_dictionary_command(&scan->dictionary, packet->command);
+    struct lap_dec dec;
+
+    if (packet->flags & LAP_PACKET_FAILED)
+        return LAP_OK;
+    /* These packets begin with their object. */
+    lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
+    switch (command) {
+    case GEN_lapilliUpdateBuffer:
+        return note_update(scan, 0, lap_get_handle(&dec, GEN_HANDLE_VkBuffer));
+    case GEN_lapilliUpdateImage:
+        return note_update(scan, 1, lap_get_handle(&dec, GEN_HANDLE_VkImage));
+    case GEN_lapilliCheckBuffer:
+        return note_check(scan, 0, lap_get_handle(&dec, GEN_HANDLE_VkBuffer));
+    case GEN_lapilliCheckImage:
+        return note_check(scan, 1, lap_get_handle(&dec, GEN_HANDLE_VkImage));
+    case GEN_vkQueueSubmit:
+    case GEN_vkQueueSubmit2:
+        scan->moment++;
+        scan->count = 0;
+        return LAP_OK;
+    case GEN_vkSetEvent:
+    case GEN_vkSignalSemaphore:
+        note_signal(scan);
+        return LAP_OK;
+    case GEN_lapilliBindBuffer:
+    case GEN_lapilliBindImage:
+    case GEN_vkDestroyBuffer:
+    case GEN_vkDestroyImage:
+        return scan_decoded(scan, command, packet);
+    default:
+        return LAP_OK;
+    }
+}
+
+enum lap_status replay_facts_find(const char *file, uint64_t last_frame, struct replay_facts **out)
+{
+    struct scan scan = {.moment = 1};
+    struct lap_packet packet;
+    enum lap_status status = lap_reader_open(file, NULL, &scan.reader);
+
+    *out = NULL;
+    if (status != LAP_OK)
+        return status;
+    lap_arena_init(&scan.arena, (size_t)1 << 24);
+    status = lap_dictionary_init(&scan.dictionary, scan.reader);
+    scan.facts = calloc(1, sizeof *scan.facts);
+    if (scan.facts) {
+        lap_map_init(&scan.facts->objects[0]);
+        lap_map_init(&scan.facts->objects[1]);
+    } else {
+        status = no_memory();
+    }
+    if (status == LAP_OK) {
+        scan.source = lap_dictionary_source(&scan.dictionary);
+        while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK &&
+               !(last_frame && packet.frame >= last_frame))
+            status = scan_packet(&scan, &packet);
+        if (status == LAP_END || status == LAP_ERROR_FORMAT) /* a damaged trace is known as far as it is played */
+            status = LAP_OK;
+    }
+    if (status != LAP_OK)
+        replay_facts_destroy(&scan.facts);
+    *out = scan.facts;
+    free(scan.fresh);
+    lap_dictionary_release(&scan.dictionary);
+    lap_arena_finish(&scan.arena);
+    lap_reader_close(&scan.reader);
+    return status;
+}
+
+static void free_object(void *user, uint64_t key, void *object)
+{
+    free(object);
+}
+
+void replay_facts_destroy(struct replay_facts **facts)
+{
+    for (unsigned kind = 0; *facts && kind < 2; kind++) {
+        lap_map_each(&(*facts)->objects[kind], free_object, NULL);
+        lap_map_finish(&(*facts)->objects[kind]);
+    }
+    free(*facts);
+    *facts = NULL;
+}
+
+/* ---- what follows from it ---- */
+
+const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
+                                                  uint64_t index)
+{
+    const struct object *object = index <= MAX_INDEX ? lap_map_get(&facts->objects[kind_of(type)], index) : NULL;
+    return object && object->used ? &object->facts : NULL;
+}
+
+uint64_t replay_facts_peak_bytes(const struct replay_facts *facts)
+{
+    return facts->peak_bytes;
+}
+
+/* NULL where they can't be had: then every object lies as the program asked. */
+static const struct replay_facts *need_facts(struct replay *r)
+{
+    if (r->asked_facts || !r->options.file || r->report)
+        return r->facts;
+    r->asked_facts = true;
+    if (replay_facts_find(r->options.file, r->options.last_frame, &r->facts) != LAP_OK)
+        lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s", lap_error_message());
+    return r->facts;
+}
+
+uint64_t replay_peak_at_capture(struct replay *r)
+{
+    const struct replay_facts *facts = need_facts(r);
+    return facts ? replay_facts_peak_bytes(facts) : 0;
+}
+
+/* Whether the device has memory of its own, which the host sees (`both`) or does not see. */
+static bool has_type(const struct replay_device *dev, bool both)
+{
+    const VkMemoryPropertyFlags mask = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                       VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+    VkMemoryPropertyFlags flags =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | (both ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT : 0);
+
+    for (uint32_t i = 0; i < dev->instance->memory.memoryTypeCount; i++)
+        if ((dev->instance->memory.memoryTypes[i].propertyFlags & mask) == flags)
+            return true;
+    return false;
+}
+
+VkMemoryPropertyFlags replay_facts_wanted(struct replay *r, const struct replay_device *dev, enum gen_handle_type type,
+                                          uint64_t index, VkMemoryPropertyFlags asked)
+{
+    const VkMemoryPropertyFlags of_host =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    VkMemoryPropertyFlags hidden = (asked & ~of_host) | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    const struct replay_object_facts *host;
+    const struct replay_facts *facts;
+
+    /* Images that the host sees are linear ones: rare, and made for the host. */
+    if (type != GEN_HANDLE_VkBuffer || !(asked & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || !has_type(dev, false))
+        return asked;
+    facts = need_facts(r);
+    if (!facts)
+        return asked;
+    host = replay_facts_of(facts, type, index);
+    if (!host)
+        return hidden;
+    /* Written once, for the device, by a program whose device memory the host could see: through staging where this
+     * device has no such memory. */
+    if (!host->checked && !host->late && host->moments == 1 && asked & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT &&
+        !has_type(dev, true))
+        return hidden;
+    return asked;
+}

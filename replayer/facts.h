@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts: what the host does with the objects of a trace, found before anything is placed: which of them it ever writes
+ * (update packets) or reads (checks), and how much memory they took when they were recorded. The packets are looked
+ * through once, in a pass of its own, and only for hosts where it makes a difference: those that have memory which the
+ * host can't see. One thread.
+ */
+#ifndef LAP_REPLAYER_FACTS_H
+#define LAP_REPLAYER_FACTS_H
+
+#include "replayer/context.h"
+
+struct replay_facts;
+
+/* Of one buffer or image. */
+struct replay_object_facts {
+    bool checked;     /* what it holds is compared with --verify */
+    bool late;        /* written after a submit and before the host let it go on (vkSetEvent, vkSignalSemaphore) */
+    uint64_t moments; /* submits that updates stand in front of */
+    uint64_t last;    /* the last of them, counted from 1 */
+};
+
+/* last_frame: 0, or only what is played up to it. */
+enum lap_status replay_facts_find(const char *file, uint64_t last_frame, struct replay_facts **out) LAP_MUST_CHECK;
+void replay_facts_destroy(struct replay_facts **facts);
+
+/* NULL: the host does nothing with it. */
+const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
+                                                  uint64_t index);
+/* The most that buffers and images took at once, as bind packets say. */
+uint64_t replay_facts_peak_bytes(const struct replay_facts *facts);
+
+/* The properties that an object's memory had better have here, of those that the program asked for. The facts are
+ * looked up when this is first asked. */
+VkMemoryPropertyFlags replay_facts_wanted(struct replay *r, const struct replay_device *dev, enum gen_handle_type type,
+                                          uint64_t index, VkMemoryPropertyFlags asked);
+/* The same that replay_facts_peak_bytes says, for messages; 0: not known. */
+uint64_t replay_peak_at_capture(struct replay *r);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/measure.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replayer/memory.h"
+#include "replayer/staging.h"
+
+#define PROPERTIES_BYTES 128u
+
+/* A device that was destroyed or is alive. */
+struct device {
+    char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+    uint32_t max_allocations;
+    VkPhysicalDeviceMemoryProperties memory;
+    struct replay_memory_stats stats;
+    struct replay_staging_stats staging;
+    struct device *next;
+};
+
+struct frame {
+    double cpu_ms, wall_ms;
+};
+
+struct replay_measure {
+    uint64_t frame;         /* the current one */
+    double cpu_ms, wall_ms; /* when the last frame ended */
+    struct frame *frames;
+    size_t count, capacity;
+    bool failed; /* out of memory: something is missing */
+    struct device *devices, **last;
+};
+
+static double clock_ms(clockid_t clock)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+enum lap_status replay_measure_create(struct replay *r)
+{
+    r->measure = calloc(1, sizeof *r->measure);
+    if (!r->measure)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    r->measure->last = &r->measure->devices;
+    r->measure->cpu_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    r->measure->wall_ms = clock_ms(CLOCK_MONOTONIC);
+    return LAP_OK;
+}
+
+static void destroy_devices(struct device *device)
+{
+    while (device) {
+        struct device *next = device->next;
+        free(device);
+        device = next;
+    }
+}
+
+void replay_measure_destroy(struct replay *r)
+{
+    if (!r->measure)
+        return;
+    destroy_devices(r->measure->devices);
+    free(r->measure->frames);
+    free(r->measure);
+    r->measure = NULL;
+}
+
+void replay_measure_packet(struct replay *r)
+{
+    struct replay_measure *measure = r->measure;
+    double cpu_ms, wall_ms;
+
+    if (r->packet.frame == measure->frame)
+        return;
+    measure->frame = r->packet.frame;
+    if (measure->count == measure->capacity) {
+        size_t capacity = measure->capacity ? measure->capacity * 2 : 1024;
+        struct frame *more = realloc(measure->frames, capacity * sizeof *more);
+        if (!more) {
+            measure->failed = true;
+            return;
+        }
+        measure->frames = more;
+        measure->capacity = capacity;
+    }
+    cpu_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    wall_ms = clock_ms(CLOCK_MONOTONIC);
+    measure->frames[measure->count++] = (struct frame){cpu_ms - measure->cpu_ms, wall_ms - measure->wall_ms};
+    measure->cpu_ms = cpu_ms;
+    measure->wall_ms = wall_ms;
+}
+
+static struct device *take(const struct replay_device *dev)
+{
+    struct device *device = calloc(1, sizeof *device);
+
+    if (!device)
+        return NULL;
+    snprintf(device->gpu, sizeof device->gpu, "%s", dev->instance->properties.deviceName);
+    device->max_allocations = dev->instance->properties.limits.maxMemoryAllocationCount;
+    device->memory = dev->instance->memory;
+    device->stats = replay_memory_stats(dev);
+    device->staging = replay_staging_stats(dev);
+    return device;
+}
+
+void replay_measure_device(struct replay *r, const struct replay_device *dev)
+{
+    struct device *device;
+
+    if (!r->measure || !dev->planner)
+        return;
+    device = take(dev);
+    r->measure->failed |= !device;
+    if (!device)
+        return;
+    *r->measure->last = device;
+    r->measure->last = &device->next;
+}
+
+/* ---- figures ---- */
+
+static double ratio(const struct replay_memory_use *use)
+{
+    return use->used_bytes ? (double)use->allocated_bytes / (double)use->used_bytes : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct times {
+    double mean, p50, p90, p99, most;
+};
+
+/* cpu: of the replay's thread; otherwise as the clock says. False without memory or without frames. */
+static bool find_times(const struct replay_measure *measure, bool cpu, struct times *out)
+{
+    double *sorted = measure->count ? malloc(measure->count * sizeof *sorted) : NULL, sum = 0;
+    size_t count = measure->count;
+
+    *out = (struct times){0};
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = cpu ? measure->frames[i].cpu_ms : measure->frames[i].wall_ms;
+        sum += sorted[i];
+    }
+    qsort(sorted, count, sizeof *sorted, compare);
+    *out = (struct times){sum / (double)count, sorted[count / 2], sorted[count * 9 / 10], sorted[count * 99 / 100],
+                          sorted[count - 1]};
+    free(sorted);
+    return true;
+}
+
+static const char *properties_text(VkMemoryPropertyFlags flags, char text[PROPERTIES_BYTES])
+{
+    static const struct {
+        VkMemoryPropertyFlags flag;
+        const char *name;
+    } names[] = {
+        {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, "DEVICE_LOCAL"},
+        {VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, "HOST_VISIBLE"},
+        {VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, "HOST_COHERENT"},
+        {VK_MEMORY_PROPERTY_HOST_CACHED_BIT, "HOST_CACHED"},
+        {VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, "LAZILY_ALLOCATED"},
+        {VK_MEMORY_PROPERTY_PROTECTED_BIT, "PROTECTED"},
+    };
+    size_t length = 0;
+
+    text[0] = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (flags & names[i].flag)
+            length +=
+                (size_t)snprintf(text + length, PROPERTIES_BYTES - length, "%s%s", length ? " " : "", names[i].name);
+    return text;
+}
+
+/* ---- JSON ---- */
+
+static bool add_number(cJSON *object, const char *key, double value)
+{
+    return cJSON_AddNumberToObject(object, key, value) != NULL;
+}
+
+static bool add_use(cJSON *object, const char *key, const struct replay_memory_use *use)
+{
+    cJSON *member = cJSON_AddObjectToObject(object, key);
+    return member && add_number(member, "allocations", (double)use->allocations) &&
+           add_number(member, "allocated_bytes", (double)use->allocated_bytes) &&
+           add_number(member, "required_bytes", (double)use->used_bytes) && add_number(member, "ratio", ratio(use));
+}
+
+static bool add_types(cJSON *object, const struct device *device)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, "types");
+    char text[PROPERTIES_BYTES];
+
+    for (uint32_t i = 0; list && i < device->memory.memoryTypeCount; i++) {
+        const VkMemoryType *type = &device->memory.memoryTypes[i];
+        cJSON *item;
+        if (!device->stats.type_peaks[i].used_bytes)
+            continue;
+        item = cJSON_CreateObject();
+        if (!cJSON_AddItemToArray(list, item) || !add_number(item, "type", i) ||
+            !add_number(item, "heap", type->heapIndex) ||
+            !cJSON_AddStringToObject(item, "properties", properties_text(type->propertyFlags, text)) ||
+            !add_use(item, "peak", &device->stats.type_peaks[i]))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool add_device(cJSON *list, const struct device *device)
+{
+    const struct replay_memory_stats *stats = &device->stats;
+    cJSON *object = cJSON_CreateObject(), *memory, *staging;
+
+    if (!cJSON_AddItemToArray(list, object) || !cJSON_AddStringToObject(object, "gpu", device->gpu))
+        return false;
+    memory = cJSON_AddObjectToObject(object, "memory");
+    if (!memory || !add_number(memory, "allocations_made", (double)stats->made_allocations) ||
+        !add_number(memory, "most_allocations", (double)stats->most_allocations) ||
+        !add_number(memory, "max_allocations", device->max_allocations) || !add_use(memory, "peak", &stats->peak) ||
+        !add_use(memory, "worst", &stats->worst) || !add_use(memory, "worst_moment", &stats->worst_moment) ||
+        !add_number(memory, "peak_fragmentation", stats->peak_fragmentation) ||
+        !add_number(memory, "worst_fragmentation", stats->worst_fragmentation) ||
+        !add_number(memory, "own_bytes", (double)stats->own_bytes) || !add_types(memory, device))
+        return false;
+    staging = cJSON_AddObjectToObject(object, "staging");
+    return staging && add_number(staging, "batches", (double)device->staging.batches) &&
+           add_number(staging, "copies", (double)device->staging.copies) &&
+           add_number(staging, "bytes", (double)device->staging.bytes) &&
+           add_number(staging, "waits", (double)device->staging.waits);
+}
+
+static bool add_times(cJSON *object, const char *key, const struct times *times)
+{
+    cJSON *member = cJSON_AddObjectToObject(object, key);
+    return member && add_number(member, "mean", times->mean) && add_number(member, "p50", times->p50) &&
+           add_number(member, "p90", times->p90) && add_number(member, "p99", times->p99) &&
+           add_number(member, "max", times->most);
+}
+
+static bool add_frames(cJSON *object, const struct replay_measure *measure)
+{
+    cJSON *member = cJSON_AddObjectToObject(object, "frames");
+    struct times times;
+
+    if (!member || !add_number(member, "count", (double)measure->count))
+        return false;
+    if (!find_times(measure, true, &times))
+        return true;
+    return add_times(member, "cpu_ms", &times) && find_times(measure, false, &times) &&
+           add_times(member, "wall_ms", &times);
+}
+
+static char *json_text(const struct replay_measure *measure)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON *list = object && add_frames(object, measure) ? cJSON_AddArrayToObject(object, "devices") : NULL;
+    bool added = list != NULL;
+    char *text;
+
+    for (const struct device *device = measure->devices; device && added; device = device->next)
+        added = add_device(list, device);
+    text = added ? cJSON_Print(object) : NULL;
+    cJSON_Delete(object);
+    return text;
+}
+
+static enum lap_status write_json(const struct replay_measure *measure, const char *path)
+{
+    char *text = json_text(measure);
+    FILE *file;
+    bool written;
+
+    if (!text)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
+    file = fopen(path, "w");
+    written = file && fprintf(file, "%s\n", text) > 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    cJSON_free(text);
+    return written ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", path, strerror(errno));
+}
+
+/* ---- text ---- */
+
+static void print_use(const char *name, const struct replay_memory_use *use)
+{
+    printf("  %-14s %.2f: %" PRIu64 " bytes allocated in %" PRIu64 " allocations, %" PRIu64 " required\n", name,
+           ratio(use), use->allocated_bytes, use->allocations, use->used_bytes);
+}
+
+static void print_device(const struct device *device)
+{
+    const struct replay_memory_stats *stats = &device->stats;
+    char text[PROPERTIES_BYTES];
+
+    printf("memory on %s: %" PRIu64 " allocations made, %" PRIu64 " at most at once\n", device->gpu,
+           stats->made_allocations, stats->most_allocations);
+    print_use("peak", &stats->peak);
+    print_use("worst", &stats->worst);
+    print_use("worst moment", &stats->worst_moment);
+    for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
+        char name[16];
+        if (!stats->type_peaks[i].used_bytes)
+            continue;
+        snprintf(name, sizeof name, "peak of type %u", i);
+        print_use(name, &stats->type_peaks[i]);
+        printf("  %-14s %s\n", "", properties_text(device->memory.memoryTypes[i].propertyFlags, text));
+    }
+    printf("  fragmentation  %.2f at the peak, %.2f at the worst\n", stats->peak_fragmentation,
+           stats->worst_fragmentation);
+    printf("  staging        %" PRIu64 " bytes in %" PRIu64 " copies, %" PRIu64 " batches; the host waited %" PRIu64
+           " times; %" PRIu64 " bytes of the replay's own\n",
+           device->staging.bytes, device->staging.copies, device->staging.batches, device->staging.waits,
+           stats->own_bytes);
+}
+
+static void print_times(const char *name, const struct times *times)
+{
+    printf("  %-14s mean %.3f, median %.3f, 90 %% %.3f, 99 %% %.3f, most %.3f\n", name, times->mean, times->p50,
+           times->p90, times->p99, times->most);
+}
+
+enum lap_status replay_measure_write(struct replay *r)
+{
+    struct replay_measure *measure = r->measure;
+    struct times times;
+
+    for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
+        replay_measure_device(r, dev);
+    if (measure->failed)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
+    if (r->options.measure_file)
+        return write_json(measure, r->options.measure_file);
+    printf("frames: %zu\n", measure->count);
+    if (find_times(measure, true, &times))
+        print_times("CPU ms", &times);
+    if (find_times(measure, false, &times))
+        print_times("wall ms", &times);
+    for (const struct device *device = measure->devices; device; device = device->next)
+        print_device(device);
+    return LAP_OK;
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/staging.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replayer/planner.h"
+#include "replayer/player.h"
+
+#define RING_BYTES     ((VkDeviceSize)8 << 20)
+#define MIN_RING_BYTES ((VkDeviceSize)64 << 10) /* where memory that the host sees is scarce */
+/* Another queue, or the host, goes on after so long: what it waits for may wait for it. */
+#define PATIENCE_NS 2000000000u
+
+struct copy {
+    VkBuffer buffer; /* null: dropped */
+    VkDeviceSize from, to, bytes;
+    uint64_t group;
+    bool fill; /* with zeroes: from means nothing, to and bytes are multiples of 4 */
+};
+
+/* Copies that were handed over, or what is needed to hand some over. */
+struct batch {
+    uint64_t number;
+    uint32_t family;
+    VkQueue queue;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence fence;
+    uint64_t ring_end;
+    struct batch *next;
+};
+
+struct replay_staging {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    uint8_t *host;
+    VkDeviceSize bytes;
+    uint64_t head, tail; /* of what is in use of the ring, in bytes since the beginning */
+    struct copy *copies; /* gathered; batch `number` will have them */
+    size_t count, capacity;
+    uint64_t number, group;
+    struct batch *first, *last; /* under way, oldest first */
+    struct batch *idle;
+    struct replay_staging_stats stats;
+    bool said_stuck;
+};
+
+/* ---- the ring ---- */
+
+/* Memory for the ring's buffer, of any type that the host can write to straight. LAP_ERROR_MEMORY: there is none. */
+static enum lap_status allocate_ring(struct replay *r, struct replay_device *dev, struct replay_staging *staging)
+{
+    uint32_t types[VK_MAX_MEMORY_TYPES], count;
+    struct replay_needs needs;
+    enum lap_status status = LAP_ERROR_MEMORY;
+
+    replay_buffer_needs(dev, staging->buffer, &needs);
+    needs.wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    count = replay_rank_types(dev, &needs, types);
+    for (uint32_t i = 0; i < count && status == LAP_ERROR_MEMORY; i++)
+        if ((replay_type_flags(dev, types[i]) & needs.wanted) == needs.wanted)
+            status =
+                replay_memory_acquire(dev, types[i], needs.requirements.size, NULL, &staging->memory, &staging->host);
+    if (status != LAP_OK)
+        return status;
+    dev->planner->stats.own_bytes += needs.requirements.size;
+    return replay_result(r, dev->vk.BindBufferMemory(dev->live, staging->buffer, staging->memory, 0));
+}
+
+static enum lap_status create_ring(struct replay *r, struct replay_device *dev, struct replay_staging *staging)
+{
+    uint32_t families[REPLAY_MAX_FAMILIES], family_count = 0;
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                               .pQueueFamilyIndices = families};
+    enum lap_status status = LAP_ERROR_MEMORY;
+
+    /* Queues of one family stand side by side. */
+    for (uint32_t i = 0; i < dev->queue_count && family_count < REPLAY_MAX_FAMILIES; i++)
+        if (i == 0 || dev->queues[i].family != dev->queues[i - 1].family)
+            families[family_count++] = dev->queues[i].family;
+    if (family_count > 1) {
+        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        info.queueFamilyIndexCount = family_count;
+    }
+    for (VkDeviceSize bytes = RING_BYTES; bytes >= MIN_RING_BYTES && status == LAP_ERROR_MEMORY; bytes /= 2) {
+        info.size = staging->bytes = bytes;
+        if (staging->buffer)
+            dev->vk.DestroyBuffer(dev->live, staging->buffer, NULL);
+        staging->buffer = VK_NULL_HANDLE;
+        status = replay_result(r, dev->vk.CreateBuffer(dev->live, &info, NULL, &staging->buffer));
+        if (status == LAP_OK)
+            status = allocate_ring(r, dev, staging);
+    }
+    if (status == LAP_ERROR_MEMORY)
+        return replay_fail(r, "there is no memory that the host can write to, not even %u KiB",
+                           (unsigned)(MIN_RING_BYTES >> 10));
+    return status;
+}
+
+static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
+{
+    struct replay_staging *staging;
+    enum lap_status status;
+
+    if (dev->planner->staging)
+        return LAP_OK;
+    if (!dev->main_queue)
+        return replay_fail(r, "the device has no queue for copies");
+    staging = calloc(1, sizeof *staging);
+    if (!staging)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    staging->number = staging->group = 1;
+    dev->planner->staging = staging;
+    status = create_ring(r, dev, staging);
+    if (status != LAP_OK)
+        replay_staging_destroy(dev);
+    return status;
+}
+
+static void destroy_batches(struct replay_device *dev, struct batch *batch)
+{
+    while (batch) {
+        struct batch *next = batch->next;
+        if (batch->fence)
+            dev->vk.DestroyFence(dev->live, batch->fence, NULL);
+        if (batch->pool)
+            dev->vk.DestroyCommandPool(dev->live, batch->pool, NULL);
+        free(batch);
+        batch = next;
+    }
+}
+
+void replay_staging_destroy(struct replay_device *dev)
+{
+    struct replay_staging *staging = dev->planner->staging;
+
+    if (!staging)
+        return;
+    destroy_batches(dev, staging->first);
+    destroy_batches(dev, staging->idle);
+    if (staging->buffer)
+        dev->vk.DestroyBuffer(dev->live, staging->buffer, NULL);
+    if (staging->memory)
+        dev->vk.FreeMemory(dev->live, staging->memory, NULL);
+    free(staging->copies);
+    free(staging);
+    dev->planner->staging = NULL;
+}
+
+struct replay_staging_stats replay_staging_stats(const struct replay_device *dev)
+{
+    const struct replay_staging *staging = dev->planner->staging;
+    return staging ? staging->stats : (struct replay_staging_stats){0};
+}
+
+/* ---- batches ---- */
+
+/* Takes a batch that has finished out of the list. Others may still be before it: their room in the ring is free when
+ * they are. */
+static void retire(struct replay_device *dev, struct batch *batch)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    struct batch **at = &staging->first, *previous = NULL;
+
+    while (*at != batch) {
+        previous = *at;
+        at = &(*at)->next;
+    }
+    if (previous)
+        previous->ring_end = batch->ring_end;
+    else
+        staging->tail = batch->ring_end;
+    *at = batch->next;
+    if (staging->last == batch)
+        staging->last = previous;
+    batch->next = staging->idle;
+    staging->idle = batch;
+}
+
+/* LAP_AGAIN: it takes longer. */
+static enum lap_status wait_batch(struct replay *r, struct replay_device *dev, struct batch *batch, uint64_t limit_ns)
+{
+    VkResult result = dev->vk.GetFenceStatus(dev->live, batch->fence);
+
+    if (result == VK_NOT_READY && limit_ns) {
+        dev->planner->staging->stats.waits++;
+        result = dev->vk.WaitForFences(dev->live, 1, &batch->fence, VK_TRUE, limit_ns);
+    }
+    if (result == VK_TIMEOUT || result == VK_NOT_READY)
+        return LAP_AGAIN;
+    if (result >= 0) {
+        retire(dev, batch);
+        result = dev->vk.ResetFences(dev->live, 1, &batch->fence);
+    }
+    return replay_result(r, result);
+}
+
+/* Nobody goes on waiting where the batch may be stuck behind work that waits for us. */
+static enum lap_status be_patient(struct replay *r, struct replay_device *dev, struct batch *batch)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    enum lap_status status = wait_batch(r, dev, batch, PATIENCE_NS);
+
+    if (status != LAP_AGAIN)
+        return status;
+    if (!staging->said_stuck)
+        lap_log(r->log, LAP_LOG_WARNING,
+                "packet %" PRIu64 ": what the host wrote into memory that it can't see here is behind work that does "
+                "not finish; played on",
+                r->packet.ticket);
+    staging->said_stuck = true;
+    return LAP_OK;
+}
+
+static enum lap_status create_batch(struct replay *r, struct replay_device *dev, uint32_t family,
+                                    struct batch **out_batch)
+{
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                    .queueFamilyIndex = family};
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 1};
+    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    struct batch *batch = calloc(1, sizeof *batch);
+    VkResult result;
+
+    if (!batch)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    batch->family = family;
+    result = dev->vk.CreateFence(dev->live, &fence, NULL, &batch->fence);
+    if (result >= 0)
+        result = dev->vk.CreateCommandPool(dev->live, &pool, NULL, &batch->pool);
+    commands.commandPool = batch->pool;
+    if (result >= 0)
+        result = dev->vk.AllocateCommandBuffers(dev->live, &commands, &batch->commands);
+    if (result < 0) {
+        destroy_batches(dev, batch);
+        return replay_result(r, result);
+    }
+    *out_batch = batch;
+    return LAP_OK;
+}
+
+static enum lap_status take_batch(struct replay *r, struct replay_device *dev, uint32_t family,
+                                  struct batch **out_batch)
+{
+    for (struct batch **at = &dev->planner->staging->idle; *at; at = &(*at)->next) {
+        struct batch *batch = *at;
+        if (batch->family != family)
+            continue;
+        *at = batch->next;
+        batch->next = NULL;
+        *out_batch = batch;
+        return replay_result(r, dev->vk.ResetCommandPool(dev->live, batch->pool, 0));
+    }
+    return create_batch(r, dev, family, out_batch);
+}
+
+static void barrier(const struct replay_device *dev, VkCommandBuffer commands, VkPipelineStageFlags before,
+                    VkAccessFlags from, VkPipelineStageFlags after, VkAccessFlags to)
+{
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = from, .dstAccessMask = to};
+
+    dev->vk.CmdPipelineBarrier(commands, before, after, 0, 1, &memory, 0, NULL, 0, NULL);
+}
+
+/* The copies of one group: runs into one buffer are one command. */
+static enum lap_status record_copies(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
+{
+    const struct replay_staging *staging = dev->planner->staging;
+    VkBufferCopy *regions = malloc(staging->count * sizeof *regions);
+    uint64_t group = 0;
+
+    if (!regions)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    for (size_t i = 0; i < staging->count;) {
+        const struct copy *copy = &staging->copies[i];
+        uint32_t count = 0;
+        if (group && copy->group != group)
+            barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                    VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
+        group = copy->group;
+        if (!copy->buffer || copy->fill) {
+            if (copy->buffer)
+                dev->vk.CmdFillBuffer(commands, copy->buffer, copy->to, copy->bytes, 0);
+            i++;
+            continue;
+        }
+        for (; i < staging->count && staging->copies[i].buffer == copy->buffer && !staging->copies[i].fill &&
+               staging->copies[i].group == group;
+             i++)
+            regions[count++] = (VkBufferCopy){staging->copies[i].from, staging->copies[i].to, staging->copies[i].bytes};
+        dev->vk.CmdCopyBuffer(commands, staging->buffer, copy->buffer, count, regions);
+    }
+    free(regions);
+    return LAP_OK;
+}
+
+/* What ran before on the queue comes first, and what runs later finds the bytes. */
+static enum lap_status record(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
+{
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    enum lap_status status = replay_result(r, dev->vk.BeginCommandBuffer(commands, &begin));
+
+    if (status != LAP_OK)
+        return status;
+    barrier(dev, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, all, VK_PIPELINE_STAGE_TRANSFER_BIT,
+            VK_ACCESS_TRANSFER_WRITE_BIT);
+    status = record_copies(r, dev, commands);
+    if (status != LAP_OK)
+        return status;
+    barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, all);
+    return replay_result(r, dev->vk.EndCommandBuffer(commands));
+}
+
+static enum lap_status hand_over(struct replay *r, struct replay_device *dev, const struct replay_queue *queue)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
+    struct batch *batch = NULL;
+    enum lap_status status = take_batch(r, dev, queue->family, &batch);
+
+    if (status == LAP_OK)
+        status = record(r, dev, batch->commands);
+    if (status == LAP_OK) {
+        submit.pCommandBuffers = &batch->commands;
+        status = replay_result(r, dev->vk.QueueSubmit(queue->live, 1, &submit, batch->fence));
+    }
+    if (status != LAP_OK) {
+        destroy_batches(dev, batch);
+        return status;
+    }
+    batch->number = staging->number++;
+    batch->queue = queue->live;
+    batch->ring_end = staging->head;
+    if (staging->last)
+        staging->last->next = batch;
+    else
+        staging->first = batch;
+    staging->last = batch;
+    staging->count = 0;
+    staging->group++;
+    staging->stats.batches++;
+    return LAP_OK;
+}
+
+/* ---- gathering ---- */
+
+static enum lap_status retire_finished(struct replay *r, struct replay_device *dev)
+{
+    enum lap_status status = LAP_OK;
+
+    while (status == LAP_OK && dev->planner->staging->first)
+        status = wait_batch(r, dev, dev->planner->staging->first, 0);
+    return status == LAP_AGAIN ? LAP_OK : status;
+}
+
+/* Room for so many bytes that lie side by side. */
+static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDeviceSize bytes,
+                               VkDeviceSize *out_offset)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    VkDeviceSize left = staging->bytes - staging->head % staging->bytes, skip = left < bytes ? left : 0;
+    enum lap_status status = LAP_OK;
+
+    if (staging->head + skip + bytes - staging->tail > staging->bytes)
+        status = retire_finished(r, dev);
+    while (status == LAP_OK && staging->head + skip + bytes - staging->tail > staging->bytes) {
+        if (!staging->first && !staging->count) {
+            staging->tail = staging->head; /* only what was skipped, or dropped, is left */
+            continue;
+        }
+        if (!staging->first)
+            status = replay_staging_flush(r, dev, dev->main_queue->live);
+        if (status == LAP_OK && staging->first)
+            status = wait_batch(r, dev, staging->first, (uint64_t)REPLAY_WAIT_LIMIT_MS * 1000000u);
+        if (status == LAP_AGAIN)
+            return replay_fail(r, "the device does not get to what the host wrote: %u s were not enough",
+                               REPLAY_WAIT_LIMIT_MS / 1000);
+    }
+    staging->head += skip;
+    *out_offset = staging->head % staging->bytes;
+    staging->head += bytes;
+    return status;
+}
+
+static enum lap_status add_copy(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
+                                const struct copy *what)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    size_t capacity = staging->capacity ? staging->capacity * 2 : 64;
+    struct copy copy = *what;
+
+    if (staging->count == staging->capacity) {
+        struct copy *more = realloc(staging->copies, capacity * sizeof *more);
+        if (!more)
+            return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+        staging->copies = more;
+        staging->capacity = capacity;
+    }
+    /* Copies of a group may run in any order, so bytes that are written twice begin another one. */
+    if (staged->batch == staging->number && staged->group == staging->group) {
+        if (copy.to < staged->end && staged->begin < copy.to + copy.bytes)
+            staging->group++;
+    }
+    if (staged->batch != staging->number || staged->group != staging->group) {
+        staged->begin = copy.to;
+        staged->end = copy.to + copy.bytes;
+    } else {
+        staged->begin = copy.to < staged->begin ? copy.to : staged->begin;
+        staged->end = copy.to + copy.bytes > staged->end ? copy.to + copy.bytes : staged->end;
+    }
+    staged->batch = staging->number;
+    staged->group = copy.group = staging->group;
+    staging->copies[staging->count++] = copy;
+    staging->stats.copies++;
+    staging->stats.bytes += copy.bytes;
+    return LAP_OK;
+}
+
+/* data NULL: zeroes. */
+static enum lap_status stage_bytes(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
+                                   VkBuffer buffer, VkDeviceSize offset, const uint8_t *data, size_t bytes)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    enum lap_status status = LAP_OK;
+
+    while (status == LAP_OK && bytes) {
+        size_t most = (size_t)staging->bytes / 4, piece = bytes < most ? bytes : most;
+        struct copy copy = {.buffer = buffer, .to = offset, .bytes = piece};
+        status = reserve(r, dev, piece, &copy.from);
+        if (status != LAP_OK)
+            return status;
+        if (data)
+            memcpy(staging->host + copy.from, data, piece);
+        else
+            memset(staging->host + copy.from, 0, piece);
+        status = add_copy(r, dev, staged, &copy);
+        data = data ? data + piece : NULL;
+        offset += piece;
+        bytes -= piece;
+    }
+    return status;
+}
+
+enum lap_status replay_stage(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer,
+                             VkDeviceSize offset, const void *data, size_t bytes)
+{
+    VkDeviceSize first = (offset + 3) & ~(VkDeviceSize)3, last = (offset + bytes) & ~(VkDeviceSize)3;
+    struct copy fill = {.buffer = buffer, .to = first, .bytes = last - first, .fill = true};
+    enum lap_status status = need_staging(r, dev);
+
+    if (status != LAP_OK || data || first >= last)
+        return status == LAP_OK ? stage_bytes(r, dev, staged, buffer, offset, data, bytes) : status;
+    status = stage_bytes(r, dev, staged, buffer, offset, NULL, (size_t)(first - offset));
+    if (status == LAP_OK)
+        status = add_copy(r, dev, staged, &fill);
+    return status == LAP_OK ? stage_bytes(r, dev, staged, buffer, last, NULL, (size_t)(offset + bytes - last)) : status;
+}
+
+void replay_staging_order(struct replay_device *dev)
+{
+    if (dev->planner->staging)
+        dev->planner->staging->group++;
+}
+
+/* ---- handing over ---- */
+
+static bool has_fills(const struct replay_staging *staging)
+{
+    for (size_t i = 0; i < staging->count; i++)
+        if (staging->copies[i].fill)
+            return true;
+    return false;
+}
+
+/* The queue that is meant, where it can copy; else the main one. */
+static const struct replay_queue *queue_for(const struct replay_device *dev, VkQueue live)
+{
+    const VkQueueFlags work = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (dev->queues[i].live == live) {
+            VkQueueFlags flags = dev->queues[i].flags;
+            /* vkCmdFillBuffer is for all queues since Vulkan 1.1 only. */
+            bool able = flags & work || (flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->planner->staging));
+            return able ? &dev->queues[i] : dev->main_queue;
+        }
+    return dev->main_queue;
+}
+
+/* A queue does not see what another one was given before, unless it waits: the host does that for it. */
+static enum lap_status wait_for_other_queues(struct replay *r, struct replay_device *dev, VkQueue queue)
+{
+    struct replay_staging *staging = dev->planner->staging;
+    enum lap_status status = LAP_OK;
+
+    for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
+        next = batch->next;
+        if (batch->queue != queue)
+            status = be_patient(r, dev, batch);
+    }
+    return status;
+}
+
+enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev, VkQueue queue)
+{
+    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    const struct replay_queue *copies_on;
+    enum lap_status status;
+
+    if (!staging || (!staging->first && !staging->count))
+        return LAP_OK;
+    status = retire_finished(r, dev);
+    copies_on = queue_for(dev, queue);
+    if (status == LAP_OK && staging->count) {
+        status = wait_for_other_queues(r, dev, copies_on->live);
+        if (status == LAP_OK)
+            status = hand_over(r, dev, copies_on);
+    }
+    return status == LAP_OK && dev->queue_count > 1 ? wait_for_other_queues(r, dev, queue) : status;
+}
+
+/* What the host lets go on may read what was gathered, on any queue. */
+static enum lap_status finish(struct replay *r, struct replay_device *dev)
+{
+    enum lap_status status = replay_staging_flush(r, dev, dev->main_queue ? dev->main_queue->live : VK_NULL_HANDLE);
+
+    for (struct batch *batch = dev->planner->staging->first, *next; batch && status == LAP_OK; batch = next) {
+        next = batch->next;
+        status = be_patient(r, dev, batch);
+    }
+    return status;
+}
+
+enum lap_status replay_staging_before(struct replay *r, struct replay_device *dev, uint32_t command, const void *args)
+{
+    bool staged = dev->planner && dev->planner->staging;
+
+    if (!dev->planner)
+        return LAP_OK;
+    switch (command) {
+    case GEN_vkQueueSubmit:
+        replay_memory_in_use(dev);
+        return staged ? replay_staging_flush(r, dev, ((const struct gen_args_vkQueueSubmit *)args)->queue) : LAP_OK;
+    case GEN_vkQueueSubmit2:
+        replay_memory_in_use(dev);
+        return staged ? replay_staging_flush(r, dev, ((const struct gen_args_vkQueueSubmit2 *)args)->queue) : LAP_OK;
+    case GEN_vkSetEvent:
+    case GEN_vkSignalSemaphore:
+        return staged ? finish(r, dev) : LAP_OK;
+    default:
+        return LAP_OK;
+    }
+}
+
+void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer)
+{
+    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    enum lap_status status = LAP_OK;
+
+    if (!staging || !staged->batch)
+        return;
+    for (size_t i = 0; staged->batch == staging->number && i < staging->count; i++)
+        if (staging->copies[i].buffer == buffer)
+            staging->copies[i].buffer = VK_NULL_HANDLE;
+    for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
+        next = batch->next;
+        if (batch->number <= staged->batch)
+            status = be_patient(r, dev, batch);
+    }
+    *staged = (struct replay_staged){0};
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Where a replay puts objects: how much memory it takes for them, and what the host can't see is written through staging.
+
+The figures are those of `lapilli replay --measure`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Callable
+
+from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, prepare, programs, \
+    validation_layer
+from e2e.matrix import EXPECTED, WITHOUT, traces_with_work
+
+# Machines that pad nothing. `hidden`: none of a program's objects lies where the host can map it, so all that the host
+# writes goes through staging, and all that is checked is read back.
+SHAPES = {
+    "plain": "",
+    "hidden": "split,crowded=1000000",
+    "unlike": "split,one-visible,merged,reverse,garbage,families=behind",
+    "coarse": "split,granularity=65536,families=one",
+}
+BOUND = 1.25
+
+VALIDATED = ["alias", "attached", "churn", "compute-timeline", "linear", "rebind", "suballoc", "texels", "threads"]
+
+
+def replay_measured(context: Context, trace: str, shape: str, *layers: str) -> tuple[object, dict]:
+    environment = context.layer_env(*layers, SHAPE, LAPILLI_SHAPE=SHAPES[shape]) if SHAPES[shape] else None
+    done = context.replay(trace, "--measure=measure.json", env=environment, expect=0)
+    check_verified(done)
+    return done, json.loads((context.folder / "measure.json").read_text())
+
+
+def check_bound(figures: dict, shape: str) -> None:
+    for device in figures["devices"]:
+        for moment in ("peak", "worst"):
+            use = device["memory"][moment]
+            check(use["ratio"] <= BOUND, f"{shape}: {moment}: {use}")
+            check(use["allocated_bytes"] <= BOUND * use["required_bytes"], f"{shape}: {moment}: {use}")
+        check(device["memory"]["most_allocations"] <= device["memory"]["max_allocations"], f"{shape}: {device}")
+
+
+def bound_in_all_shapes(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        prepare(context, program)
+        context.capture(program.command)
+        for trace in traces_with_work(context):
+            for shape in SHAPES:
+                _, figures = replay_measured(context, trace, shape)
+                check_bound(figures, shape)
+                if shape == "hidden":
+                    updates = any(line["name"].startswith("lapilliUpdate") for line in context.print_lines(trace))
+                    batches = sum(device["staging"]["batches"] for device in figures["devices"])
+                    check(batches > 0 or not updates, f"{trace}: nothing was staged")
+    return run
+
+
+def validate_staging(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        prepare(context, program)
+        context.capture(program.command)
+        for trace in traces_with_work(context):
+            done, _ = replay_measured(context, trace, "hidden", VALIDATION)
+            check_no_validation_message(done, "of a replay that stages everything")
+    return run
+
+
+def what_the_host_leaves_alone(context: Context) -> None:
+    """Buffers in host-visible memory that the host never writes lie in the device's own where there is such."""
+    program = next(p for p in programs(context) if p.name == "churn")
+    prepare(context, program)
+    context.capture(program.command)
+    for shape, hidden in (("plain", False), ("coarse", True)):
+        _, figures = replay_measured(context, "out.lapilli", shape)
+        types = figures["devices"][0]["memory"]["types"]
+        check(hidden == any("HOST_VISIBLE" not in t["properties"] for t in types), f"{shape}: {types}")
+        check(hidden == (figures["devices"][0]["staging"]["batches"] > 0), f"{shape}: {figures['devices'][0]['staging']}")
+
+
+def figures_as_text(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "triangle-offscreen")
+    prepare(context, program)
+    context.capture(program.command)
+    done = context.replay("out.lapilli", "--measure", expect=0)
+    check_verified(done)
+    for words in ("frames: ", "CPU ms", "memory on ", "peak", "worst", "fragmentation", "staging"):
+        check(words in done.out, f"no word of {words!r}\n{done.out}")
+    # The JSON goes to the file and nowhere else, also when it is the next word.
+    done = context.replay("out.lapilli", "--measure", "figures.json", expect=0)
+    check("memory on" not in done.out, done.out)
+    figures = json.loads((context.folder / "figures.json").read_text())
+    info = context.info()
+    check(figures["frames"]["count"] == info["frames"], f"{figures['frames']} {info['frames']}")
+    check(figures["frames"]["cpu_ms"]["p50"] <= figures["frames"]["cpu_ms"]["p99"] <= figures["frames"]["cpu_ms"]["max"],
+          str(figures["frames"]))
+    done = context.replay("out.lapilli", "--measure=no/such/folder/figures.json", expect=1)
+    check("can't be written" in done.err, done.err)
+
+
+def too_little_memory(context: Context) -> None:
+    """A machine that has no room says what is needed and what there is."""
+    program = next(p for p in programs(context) if p.name == "suballoc")
+    prepare(context, program)
+    context.capture(program.command)
+    done = context.replay("out.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE="crowded=1000000000"), expect=1)
+    for words in ("there is no memory for an object of ", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "heap 0 has ", "the replay has ",
+                  "when it was recorded its objects took up to "):
+        check(words in done.err, f"no word of {words!r}\n{done.err}")
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    headless = [p for p in programs(context)
+                if not p.needs_display and p.name not in WITHOUT and not any((p.name, s) in EXPECTED for s in SHAPES)]
+    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "too-little-memory": too_little_memory}
+    result |= {p.name: bound_in_all_shapes(p) for p in headless}
+    result |= {f"validate/{p.name}": validate_staging(p) for p in headless if p.name in VALIDATED}
+    return result
