@@ -78,7 +78,9 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);
-    status = replay_queues_take(r, dev, &info);
+    status = replay_require_commands(r, dev);
+    if (status == LAP_OK)
+        status = replay_queues_take(r, dev, &info);
     return status == LAP_OK ? replay_planner_create(r, dev) : status;
 }
 

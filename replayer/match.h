@@ -39,6 +39,10 @@ struct replay_used {
 /* Reads the trace once, up to last_frame (0: all), on a reader of its own. */
 enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out) LAP_MUST_CHECK;
 
+/* For a device of an older Vulkan than the program asked for: LAP_ERROR_UNSUPPORTED with a sentence that names all
+ * commands of the trace that it has not; reads the trace once. With --force, and for a report, nothing is looked at. */
+enum lap_status replay_require_commands(struct replay *r, const struct replay_device *dev) LAP_MUST_CHECK;
+
 /* Says once, in a warning, that offsets of the trace are no multiples of what this GPU wants; reads the trace once
  * where the recorded machine did not want the same. What can't be read again is no error here: playing will tell. */
 void replay_warn_of_offsets(struct replay *r, const struct replay_instance *instance,

@@ -492,3 +492,40 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
     out->ppEnabledExtensionNames = m.enabled;
     return LAP_OK;
 }
+
+/* ---- commands ---- */
+
+static bool has_function(const struct replay_device *dev, uint16_t function)
+{
+    PFN_vkVoidFunction pointer;
+
+    memcpy(&pointer, (const char *)&dev->vk + (function - 1u) * sizeof pointer, sizeof pointer);
+    return pointer != NULL;
+}
+
+enum lap_status replay_require_commands(struct replay *r, const struct replay_device *dev)
+{
+    const struct replay_instance *instance = dev->instance;
+    struct names missing = {.count = 0};
+    struct replay_used *used;
+    enum lap_status status;
+
+    if (r->report || r->options.force || instance->properties.apiVersion >= instance->api_version)
+        return LAP_OK;
+    used = calloc(1, sizeof *used);
+    if (!used)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    status = replay_find_used(r->options.file, r->options.last_frame, used);
+    for (uint32_t command = 1; command < GEN_COMMAND_COUNT && status == LAP_OK; command++) {
+        const struct gen_replay_entry *entry = &gen_replay_table[command];
+        if (used->commands[command] && entry->function && !(entry->flags & GEN_REPLAY_INSTANCE) &&
+            !has_function(dev, entry->function) && replay_missing(r, command) != LAP_OK)
+            add_name(&missing, gen_command_names[command]);
+    }
+    free(used);
+    if (status != LAP_OK || !missing.count)
+        return status;
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "%s has Vulkan %u.%u, which lacks what the trace needs: %s",
+                    instance->properties.deviceName, VK_API_VERSION_MAJOR(instance->properties.apiVersion),
+                    VK_API_VERSION_MINOR(instance->properties.apiVersion), missing.text);
+}

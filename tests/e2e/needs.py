@@ -144,6 +144,21 @@ def refusals_are_complete(context: Context) -> None:
     check("lapilli check" in done.err, done.err)
 
 
+def older_versions_are_refused_at_once(context: Context) -> None:
+    """The program uses commands of Vulkan 1.3: what the device lacks is said before anything is played."""
+    context.capture([str(context.build / "tests/apps/modern")])
+    check(context.info()["recorded_on"]["api_version"] >= "1.3", "the driver is older")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="version=1")
+    done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
+    check("has Vulkan 1.1, which lacks" in done.err or "lacks what the trace needs" in done.err, done.err)
+    found = report(context, environment, expect=1)
+    refused = {finding["name"] for finding in found["findings"] if finding["outcome"] == "refused"}
+    check("vkCmdBeginRendering" in refused or "dynamicRendering" in refused, f"{refused}")
+    # A program that asks for Vulkan 1.3 and uses nothing of it is played.
+    context.capture([str(context.build / "tests/apps/headless")], "plain.lapilli")
+    check_verified(context.replay("plain.lapilli", env=environment))
+
+
 def gpus_by_uuid(context: Context) -> None:
     """Both drivers at once: the recorded device is taken unless another one is asked for."""
     if not OTHER_DRIVERS["swiftshader"].exists() or context.driver or context.driver_dir:
@@ -189,6 +204,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
               "offsets-are-said-once": offsets_are_said_once,
               "shaders-are-looked-at": shaders_are_looked_at,
               "refusals-are-complete": refusals_are_complete,
+              "older-versions-are-refused-at-once": older_versions_are_refused_at_once,
               "gpus-by-uuid": gpus_by_uuid,
               "extensions-follow-the-same-rule": extensions_follow_the_same_rule}
     for driver in OTHER_DRIVERS:

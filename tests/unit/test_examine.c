@@ -3,6 +3,7 @@
  * trace ends with the same sentence. */
 #include "replayer/examine.h"
 
+#include "replayer/match.h"
 #include "replayer/player.h"
 #include "tests/unit/device.h"
 #include "tests/unit/sample_trace.h"
@@ -305,6 +306,36 @@ static void put_dynamic_offsets(struct program *p, uint32_t storage, uint32_t un
     id = lap_writer_blob(p->s.writer, LAP_BLOB_BLOCK, block.base, (size_t)(block.p - block.base), NULL);
     lap_enc_finish(&block);
     PUT(p, lapilliBlock, commands, id, 3);
+}
+
+/* A device of an older Vulkan than the program asked for: all that it lacks is said at once. */
+UNIT_TEST(commands_of_later_versions_are_looked_for)
+{
+    struct replay_options options = {.present = REPLAY_PRESENT_OFF};
+    struct replay_instance instance = {.api_version = VK_API_VERSION_1_3,
+                                       .properties = {.apiVersion = VK_API_VERSION_1_1, .deviceName = "toy"}};
+    struct replay_device dev = {.instance = &instance}; /* without one function */
+    struct program p;
+    struct replay r;
+
+    if (!program_begin(&p))
+        SKIP("no Vulkan device here");
+    put_start(&p);
+    put_dynamic_offsets(&p, 0, 0);
+    end(&p);
+    options.file = p.s.path;
+    CHECK_EQ_INT(replay_open(&r, &options, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_ERROR_UNSUPPORTED);
+    CHECK(strstr(lap_error_message(), "toy has Vulkan 1.1, which lacks what the trace needs: ") != NULL);
+    CHECK(strstr(lap_error_message(), "vkCmdBindDescriptorSets") != NULL);
+    CHECK(strstr(lap_error_message(), "vkCreatePipelineLayout") != NULL);
+    r.options.force = true;
+    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_OK);
+    r.options.force = false;
+    instance.properties.apiVersion = VK_API_VERSION_1_3; /* then it is left to the call */
+    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_OK);
+    CHECK(replay_close(&r));
+    finish(&p);
 }
 
 /* Each kind of buffer has its own alignment, and offsets come in the order of the bindings' numbers. */

@@ -3,7 +3,8 @@
  * Limits and other properties.
  *
  *   granularity=BYTES   the least bufferImageGranularity
- *   offsets=BYTES       the least of the limits that offsets into buffers are multiples of
+ *   version=N           the device has Vulkan 1.N at most; functions stay, and who asks for them by version does not
+ * see it offsets=BYTES       the least of the limits that offsets into buffers are multiples of
  *   limits=NAME:VALUE+NAME:VALUE  members of VkPhysicalDeviceLimits, or of any structure of properties, are these whole
  *                       numbers; all elements of those that are arrays
  */
@@ -15,6 +16,7 @@
 #define MAX_SET 32u
 
 static VkDeviceSize granularity, offsets;
+static uint64_t minor_version;
 static struct {
     char *name;
     uint64_t value;
@@ -43,6 +45,8 @@ static bool read_word(const char *name, const char *value)
 
     if (!strcmp(name, "granularity"))
         return shape_read_number(value, &granularity);
+    if (!strcmp(name, "version"))
+        return shape_read_number(value, &minor_version);
     if (!strcmp(name, "offsets"))
         return shape_read_number(value, &offsets);
     if (strcmp(name, "limits") != 0)
@@ -95,15 +99,25 @@ static void show_all(VkPhysicalDeviceLimits *limits)
             shape_topic(i)->show_limits(limits);
 }
 
+static void show_version(uint32_t *version)
+{
+    uint32_t most = VK_MAKE_API_VERSION(0, 1, (uint32_t)minor_version, 0);
+
+    if (minor_version && *version > most)
+        *version = most;
+}
+
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties(VkPhysicalDevice gpu, VkPhysicalDeviceProperties *out)
 {
     chain_instance_of(gpu)->next.GetPhysicalDeviceProperties(gpu, out);
+    show_version(&out->apiVersion);
     show_all(&out->limits);
 }
 
 static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice gpu, VkPhysicalDeviceProperties2 *out)
 {
     chain_instance_of(gpu)->next.GetPhysicalDeviceProperties2(gpu, out);
+    show_version(&out->properties.apiVersion);
     show_all(&out->properties.limits);
     shape_each_struct(out->pNext, set_numbers, NULL);
 }
