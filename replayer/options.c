@@ -29,8 +29,7 @@ enum id {
 };
 
 static const struct {
-    const char *name, *value, *help;
-    bool optional; /* the value: after = or, where it ends in .json, as the next word */
+    const char *name, *value, *help; /* a value in brackets: after =, or as the next word if that ends in .json */
 } options_table[OPTION_COUNT] = {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
     [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
@@ -51,7 +50,7 @@ static const struct {
     [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
-                        "say what memory and CPU time the replay took: on stdout, or as JSON in a file", true},
+                        "say what memory and CPU time the replay took: on stdout, or as JSON in a file"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -193,7 +192,7 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
         const char *value = equals ? equals + 1 : NULL;
         if (strlen(options_table[i].name) != length || strncmp(options_table[i].name, text, length) != 0)
             continue;
-        if (options_table[i].optional) {
+        if (options_table[i].value && options_table[i].value[0] == '[') {
             if (!value && *at + 1 < argc && ends_in_json(argv[*at + 1]))
                 value = argv[++*at];
         } else if (options_table[i].value && !value) {

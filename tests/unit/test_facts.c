@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What the host does with the objects of a trace, and what follows for where they lie. No GPU. */
+#include "replayer/facts.h"
+
+#include <string.h>
+
+#include "tests/unit/sample_trace.h"
+
+#define LOCAL   VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+#define VISIBLE (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+
+enum { LEFT_ALONE = 1, ONCE, TWICE, CHECKED, LATE, BUFFERS };
+
+struct written {
+    struct sample sample;
+    VkDevice device;
+    VkQueue queue;
+    VkEvent event;
+    VkBuffer buffers[BUFFERS];
+};
+
+static void update(struct written *w, int which)
+{
+    gen_encode_lapilliUpdateBuffer(sample_packet(&w->sample, GEN_lapilliUpdateBuffer, 0), w->buffers[which], 8, 5,
+                                   "hello");
+    lap_packet_end(w->sample.stream);
+}
+
+static void submit(struct written *w)
+{
+    gen_encode_vkQueueSubmit(sample_packet(&w->sample, GEN_vkQueueSubmit, 0), w->queue, 0, NULL, VK_NULL_HANDLE);
+    lap_packet_end(w->sample.stream);
+}
+
+static void destroy(struct written *w, int which)
+{
+    gen_encode_vkDestroyBuffer(sample_packet(&w->sample, GEN_vkDestroyBuffer, 0), w->device, w->buffers[which], NULL);
+    lap_packet_end(w->sample.stream);
+}
+
+/* Binds are of 1000, 2000, ... bytes; the first buffer ends before the last one is bound. */
+static void write_trace(struct written *w)
+{
+    CHECK(sample_begin(&w->sample));
+    w->device = gen_VkDevice(sample_handle(&w->sample, GEN_HANDLE_VkDevice, 1));
+    w->queue = gen_VkQueue(sample_handle(&w->sample, GEN_HANDLE_VkQueue, 1));
+    w->event = gen_VkEvent(sample_handle(&w->sample, GEN_HANDLE_VkEvent, 1));
+    for (int i = LEFT_ALONE; i < BUFFERS; i++) {
+        w->buffers[i] = gen_VkBuffer(sample_handle(&w->sample, GEN_HANDLE_VkBuffer, (uint64_t)i));
+        if (i == LATE)
+            destroy(w, LEFT_ALONE);
+        gen_encode_lapilliBindBuffer(sample_packet(&w->sample, GEN_lapilliBindBuffer, 0), w->buffers[i], VK_NULL_HANDLE,
+                                     0, (VkDeviceSize)i * 1000, LOCAL | VISIBLE);
+        lap_packet_end(w->sample.stream);
+    }
+    update(w, ONCE);
+    update(w, TWICE);
+    update(w, ONCE); /* in front of the same submit */
+    submit(w);
+    lap_writer_frame(w->sample.writer);
+    update(w, TWICE);
+    submit(w);
+    update(w, LATE);
+    gen_encode_vkSetEvent(sample_packet(&w->sample, GEN_vkSetEvent, 0), w->device, w->event);
+    lap_packet_end(w->sample.stream);
+    gen_encode_lapilliCheckBuffer(sample_packet(&w->sample, GEN_lapilliCheckBuffer, 0), w->buffers[CHECKED], 0, 8, 1,
+                                  2);
+    lap_packet_end(w->sample.stream);
+    destroy(w, ONCE);
+    lap_writer_frame(w->sample.writer);
+    sample_end(&w->sample);
+}
+
+static const struct replay_object_facts *of(const struct replay_facts *facts, int which)
+{
+    return replay_facts_of(facts, GEN_HANDLE_VkBuffer, (uint64_t)which);
+}
+
+UNIT_TEST(what_the_host_does_is_found)
+{
+    struct replay_facts *facts = NULL;
+    struct written w;
+
+    write_trace(&w);
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, &facts), LAP_OK);
+    CHECK(of(facts, LEFT_ALONE) == NULL);
+    CHECK(replay_facts_of(facts, GEN_HANDLE_VkImage, ONCE) == NULL);
+    CHECK(replay_facts_of(facts, GEN_HANDLE_VkBuffer, UINT64_MAX) == NULL);
+    CHECK_EQ_U64(of(facts, ONCE)->moments, 1); /* known though it has ended */
+    CHECK(!of(facts, ONCE)->late && !of(facts, ONCE)->checked);
+    CHECK_EQ_U64(of(facts, TWICE)->moments, 2);
+    CHECK(of(facts, LATE)->late);
+    CHECK(of(facts, CHECKED)->checked);
+    CHECK_EQ_U64(of(facts, CHECKED)->moments, 0);
+    CHECK_EQ_U64(replay_facts_peak_bytes(facts), 2000 + 3000 + 4000 + 5000);
+    replay_facts_destroy(&facts);
+    CHECK(facts == NULL);
+    /* What is not played counts for nothing. */
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 1, &facts), LAP_OK);
+    CHECK_EQ_U64(of(facts, TWICE)->moments, 1);
+    CHECK(of(facts, LATE) == NULL);
+    replay_facts_destroy(&facts);
+    sample_finish(&w.sample);
+    CHECK_EQ_INT(replay_facts_find("no such file", 0, &facts), LAP_ERROR_IO);
+    CHECK(facts == NULL);
+}
+
+UNIT_TEST(objects_lie_as_the_host_uses_them)
+{
+    static const VkMemoryPropertyFlags types[] = {LOCAL, VISIBLE, LOCAL | VISIBLE};
+    static const struct {
+        int which;
+        uint32_t type_count; /* the third type is the device's own that the host sees */
+        VkMemoryPropertyFlags asked, wanted;
+    } cases[] = {
+        {LEFT_ALONE, 2, VISIBLE, LOCAL},
+        {LEFT_ALONE, 3, VISIBLE, LOCAL},
+        {LEFT_ALONE, 3, LOCAL, LOCAL},
+        {ONCE, 2, VISIBLE, VISIBLE}, /* it asked for the host's memory */
+        {ONCE, 2, LOCAL | VISIBLE, LOCAL},
+        {ONCE, 3, LOCAL | VISIBLE, LOCAL | VISIBLE},
+        {TWICE, 2, LOCAL | VISIBLE, LOCAL | VISIBLE},
+        {CHECKED, 2, VISIBLE, VISIBLE},
+        {LATE, 2, LOCAL | VISIBLE, LOCAL | VISIBLE},
+    };
+    struct replay_instance instance = {.memory = {.memoryTypeCount = 3}};
+    struct replay_device dev = {.instance = &instance};
+    struct replay r = {0};
+    struct written w;
+
+    write_trace(&w);
+    r.options.file = w.sample.path;
+    for (uint32_t i = 0; i < 3; i++)
+        instance.memory.memoryTypes[i].propertyFlags = types[i];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        VkMemoryPropertyFlags wanted;
+        instance.memory.memoryTypeCount = cases[i].type_count;
+        wanted = replay_facts_wanted(&r, &dev, GEN_HANDLE_VkBuffer, (uint64_t)cases[i].which, cases[i].asked);
+        if (wanted != cases[i].wanted)
+            printf("case %zu:\n", i);
+        CHECK_EQ_U64(wanted, cases[i].wanted);
+    }
+    /* Linear images stay where the host sees them. */
+    CHECK_EQ_U64(replay_facts_wanted(&r, &dev, GEN_HANDLE_VkImage, LEFT_ALONE, VISIBLE), VISIBLE);
+    CHECK_EQ_U64(replay_peak_at_capture(&r), 14000);
+    replay_facts_destroy(&r.facts);
+    /* A host that sees all of its memory has no need to know. */
+    r.asked_facts = false;
+    instance.memory.memoryTypes[0].propertyFlags = LOCAL | VISIBLE;
+    CHECK_EQ_U64(replay_facts_wanted(&r, &dev, GEN_HANDLE_VkBuffer, LEFT_ALONE, VISIBLE), VISIBLE);
+    CHECK(!r.asked_facts);
+    sample_finish(&w.sample);
+}
+
+UNIT_MAIN();
