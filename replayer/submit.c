@@ -416,15 +416,14 @@ enum lap_status replay_DestroySemaphore(struct replay *r, struct replay_device *
     uint64_t index = replay_object_index(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(args->semaphore));
     struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSemaphore, index);
     struct replay_semaphore *known = object ? object->record : NULL;
-    enum lap_status status = LAP_OK;
-    bool any;
 
     if (known && dev->submits && replay_schedule_names(&dev->submits->schedule, known))
-        status = replay_submits_flush(r, dev, &any);
+        return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
+                           index);
     dev->vk.DestroySemaphore(dev->live, args->semaphore, NULL);
     free(known);
     replay_object_remove(r, GEN_HANDLE_VkSemaphore, index);
-    return status;
+    return LAP_OK;
 }
 
 enum lap_status replay_SignalSemaphore(struct replay *r, struct replay_device *dev,

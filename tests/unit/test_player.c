@@ -547,4 +547,157 @@ __attribute__((constructor)) static void use_validation(void)
         setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 0);
 }
 
+/* ---- work that waits for a later signal ---- */
+
+struct timeline {
+    VkQueue queue; /* another one of the program's */
+    VkSemaphore semaphore, binary;
+};
+
+/* A device with two queues of one family, and semaphores. */
+static void put_timeline(struct program *p, struct timeline *t)
+{
+    VkPhysicalDeviceTimelineSemaphoreFeatures features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                      .initialValue = 3};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+
+    t->queue = gen_VkQueue(sample_handle(&p->s, GEN_HANDLE_VkQueue, 2));
+    t->semaphore = gen_VkSemaphore(sample_handle(&p->s, GEN_HANDLE_VkSemaphore, 1));
+    t->binary = gen_VkSemaphore(sample_handle(&p->s, GEN_HANDLE_VkSemaphore, 2));
+    p->device_info.pNext = &features;
+    put_start(p);
+    PUT(p, vkGetDeviceQueue, p->device, p->family, 0, &t->queue);
+    PUT(p, vkCreateSemaphore, p->device, &info, NULL, &t->semaphore, VK_SUCCESS);
+    info.pNext = NULL;
+    PUT(p, vkCreateSemaphore, p->device, &info, NULL, &t->binary, VK_SUCCESS);
+}
+
+/* Submits nothing but a wait or a signal, or both, of values (0: none). */
+static void put_step(struct program *p, const struct timeline *t, VkQueue queue, uint64_t wait, uint64_t signal,
+                     VkFence fence)
+{
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                            .waitSemaphoreValueCount = wait != 0,
+                                            .pWaitSemaphoreValues = &wait,
+                                            .signalSemaphoreValueCount = signal != 0,
+                                            .pSignalSemaphoreValues = &signal};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .pNext = &values,
+                           .waitSemaphoreCount = wait != 0,
+                           .pWaitSemaphores = &t->semaphore,
+                           .pWaitDstStageMask = &stage,
+                           .signalSemaphoreCount = signal != 0,
+                           .pSignalSemaphores = &t->semaphore};
+
+    PUT(p, vkQueueSubmit, queue, 1, &submit, fence);
+}
+
+static void put_binary(struct program *p, const struct timeline *t, VkQueue queue, bool wait)
+{
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .waitSemaphoreCount = wait,
+                           .pWaitSemaphores = &t->binary,
+                           .pWaitDstStageMask = &stage,
+                           .signalSemaphoreCount = !wait,
+                           .pSignalSemaphores = &t->binary};
+
+    PUT(p, vkQueueSubmit, queue, 1, &submit, VK_NULL_HANDLE);
+}
+
+static void put_signal(struct program *p, const struct timeline *t, uint64_t value)
+{
+    VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = t->semaphore, .value = value};
+
+    PUT(p, vkSignalSemaphore, p->device, &info);
+}
+
+static void put_timeline_ends(struct program *p, const struct timeline *t)
+{
+    PUT(p, vkDestroySemaphore, p->device, t->semaphore, NULL);
+    PUT(p, vkDestroySemaphore, p->device, t->binary, NULL);
+    put_ends(p);
+}
+
+/* The fill, its wait and what the wait brings stand in front of the work that they need, on one queue here. */
+PLAYER_TEST(queues_that_are_one_wait_for_each_other)
+{
+    struct timeline t;
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &p->commands};
+
+    put_timeline(p, &t);
+    block_begin(p);
+    COMMAND(p, vkCmdFillBuffer, p->buffer, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(p, 0);
+    put_step(p, &t, p->queue, 5, 0, VK_NULL_HANDLE);
+    PUT(p, vkQueueSubmit, p->queue, 1, &submit, p->fence);
+    put_check(p, 0); /* it has not begun */
+    put_step(p, &t, t.queue, 4, 5, VK_NULL_HANDLE);
+    put_check(p, 0);
+    put_signal(p, &t, 4);
+    PUT(p, vkWaitForFences, p->device, 1, &p->fence, VK_TRUE, UINT64_MAX, VK_SUCCESS);
+    put_check(p, PATTERN);
+    put_timeline_ends(p, &t);
+    check_played(p, 3, 0);
+}
+
+PLAYER_TEST(idle_queues_have_all_that_was_submitted)
+{
+    struct timeline t;
+
+    put_timeline(p, &t);
+    for (uint64_t round = 0; round < 3; round++) {
+        put_step(p, &t, p->queue, 5 + 2 * round, 0, VK_NULL_HANDLE);
+        put_binary(p, &t, p->queue, false);
+        put_step(p, &t, t.queue, 4 + 2 * round, 5 + 2 * round, VK_NULL_HANDLE);
+        put_signal(p, &t, 4 + 2 * round);
+        put_binary(p, &t, t.queue, true);
+        PUT(p, vkQueueWaitIdle, t.queue, VK_SUCCESS);
+    }
+    PUT(p, vkDeviceWaitIdle, p->device, VK_SUCCESS);
+    put_timeline_ends(p, &t);
+    check_played(p, 0, 0);
+}
+
+PLAYER_TEST(a_trace_may_end_before_a_signal)
+{
+    struct timeline t;
+
+    put_timeline(p, &t);
+    put_step(p, &t, p->queue, 4, 0, p->fence);
+    check_played(p, 0, 0);
+}
+
+PLAYER_TEST(what_is_held_must_stay_alive)
+{
+    struct timeline t;
+    struct result result;
+
+    put_timeline(p, &t);
+    put_step(p, &t, p->queue, 4, 0, p->fence);
+    PUT(p, vkDestroyFence, p->device, p->fence, NULL);
+    put_signal(p, &t, 4);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "(vkQueueSubmit): ");
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkFence:1 is not alive");
+}
+
+PLAYER_TEST(semaphores_that_are_waited_for_must_stay_alive)
+{
+    struct timeline t;
+    struct result result;
+
+    put_timeline(p, &t);
+    put_step(p, &t, p->queue, 4, 0, VK_NULL_HANDLE);
+    PUT(p, vkDestroySemaphore, p->device, t.semaphore, NULL);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkSemaphore:1 is destroyed before the work");
+}
+
 UNIT_MAIN();
