@@ -108,6 +108,15 @@ $(GEN)/xdg_shell.h: $(XDG_SHELL_XML)
 
 $(BUILD)/obj/replayer/window_wayland.o: | $(if $(XDG_SHELL),$(GEN)/xdg_shell.h)
 
+# replayer/shaders/convert.comp becomes shaders/convert_comp.h with the array convert_comp.
+GLSLANG ?= glslangValidator
+REPLAYER_SHADER := $(GEN)/convert_comp.h
+$(REPLAYER_SHADER): replayer/shaders/convert.comp
+	@mkdir -p $(@D)
+	$(call say,GLSL,$<)
+	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.0 --vn convert_comp -o $@ $<
+$(BUILD)/obj/replayer/converter.o: $(REPLAYER_SHADER)
+
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)

@@ -3,7 +3,8 @@
 
 Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
 call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
-file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate.
+file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate. Where it replaces
+formats of images, what stands for them comes out.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(d
 
 
 class _Body:
-    def __init__(self, model: Model, text: Text):
+    def __init__(self, model: Model, text: Text, owner: str = ""):
         self.model, self.text = model, text
+        self.images = owner != "" and owner not in model.overrides.other_formats
 
     def ref(self, name: str) -> str:
         return f"s->{name}"
 
+    def of_image(self, f: Field) -> bool:
+        """The format of images, which may be replaced."""
+        return f.type == "VkFormat" and self.images
+
     def element(self, f: Field) -> str | None:
         """An expression for one element; None when a function fills it."""
+        if self.of_image(f):
+            return "(VkFormat)lap_get_format(dec)"
         if f.element == "scalar":
             return f"({f.type}){'lap_get_address(dec)' if f.is_address else GET[f.wire]}"
         if f.element == "handle":
@@ -106,7 +114,7 @@ class _Body:
             text("rows[i] = row;")
             text("}")
             text(f"{value} = (const {f.type} *const *)rows;")
-        elif f.element == "scalar" and f.wire == "u32" and count != "1":
+        elif f.element == "scalar" and f.wire == "u32" and count != "1" and not self.of_image(f):
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u32_array(dec, (uint64_t)({count}));")
         elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
@@ -233,7 +241,7 @@ def _emit_chain(model: Model, c: Text) -> None:
 
 
 def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
-    body = _Body(model, c)
+    body = _Body(model, c, s.name)
     if s.struct.union:
         c(_prototype(s))
         c("{")

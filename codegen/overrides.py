@@ -51,6 +51,7 @@ class Overrides:
     hidden_extensions: dict[str, str]  # name -> reason
     hidden_features: list[tuple[str, str, str]]  # struct, member, reason
     harmless_handles: set[str] = field(default_factory=set)  # types of objects that lead to no memory
+    other_formats: set[str] = field(default_factory=set)  # structs whose VkFormat is left as it was recorded
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -165,6 +166,13 @@ def load(path: str | Path, registry: Registry) -> Overrides:
                 check.absent(entry, name, f"there is no handle type {name}")
                 continue
             result.harmless_handles.add(name)
+    for entry in data.get("other_format", []):
+        for name in entry["of"]:
+            check.reason(entry, name)
+            if name not in registry.structs or not any(m.type == "VkFormat" for m in registry.structs[name].members):
+                check.absent(entry, name, f"there is no struct {name} with a VkFormat")
+                continue
+            result.other_formats.add(name)
     for entry in data.get("hidden", []):
         for pattern in entry["extensions"]:
             reason = check.reason(entry, pattern)

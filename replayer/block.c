@@ -6,12 +6,33 @@
 
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
+#include "replayer/converter.h"
+#include "replayer/follow.h"
+#include "replayer/format.h"
 #include "replayer/player.h"
+
+static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
+{
+    return gen_replay_table[r->command].call ? gen_replay_table[r->command].call(r, dev, args->bytes) : LAP_OK;
+}
+
+/* The same where images have other formats than recorded. */
+static enum lap_status play_following(struct replay *r, struct replay_device *dev, struct replay_follow *follow,
+                                      const struct lap_block *before, struct lap_args *args)
+{
+    enum lap_status status = replay_follow(r, dev, follow, args->bytes);
+
+    if (status != LAP_END)
+        return status;
+    status = play(r, dev, args);
+    return status == LAP_OK ? replay_bound_note(r, &follow->bound, before, r->command, args->bytes) : status;
+}
 
 enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev, struct gen_args_lapilliBlock *args)
 {
     uint64_t command_buffer = gen_u64_VkCommandBuffer(args->commandBuffer);
-    struct lap_block block;
+    struct replay_follow *follow = NULL, state = {.commands = args->commandBuffer};
+    struct lap_block block, before;
     struct lap_args command_args;
     const uint8_t *data;
     size_t bytes;
@@ -21,18 +42,26 @@ enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev,
         return status;
     dev->block_family = replay_command_buffer_family(r, args->commandBuffer);
     lap_block_init(&block, data, bytes, command_buffer, r->dictionary, &r->arena, &r->source);
+    if (dev->formats && dev->formats->follows) {
+        follow = &state;
+        replay_converter_reuse(dev, args->commandBuffer);
+    }
     for (;;) {
         lap_arena_reset(&r->arena);
+        if (follow)
+            before = block;
         status = lap_block_next(&block, &r->command, &command_args);
         if (status != LAP_OK)
             break;
         r->block_command = gen_command_names[r->command];
-        if (gen_replay_table[r->command].call)
-            status = gen_replay_table[r->command].call(r, dev, command_args.bytes);
+        status = follow ? play_following(r, dev, follow, &before, &command_args) : play(r, dev, &command_args);
         if (status != LAP_OK)
-            return status;
+            break;
         r->block_command = NULL;
     }
+    replay_bound_finish(&state.bound);
+    if (r->block_command)
+        return status;
     r->skipped_structs += block.dec.unknown_structs;
     if (status != LAP_END)
         return status;

@@ -33,6 +33,8 @@ struct replay_submits;       /* submit.h: what waits for a later signal */
 struct replay_window_system; /* window_system.h */
 struct replay_facts;         /* facts.h: what the host does with objects */
 struct replay_measure;       /* measure.h: figures of a replay */
+struct replay_formats;       /* format.h: which formats stand for others */
+struct replay_converter;     /* converter.h */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -89,10 +91,12 @@ struct replay_device {
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
     VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */
     bool idle_pending;
-    struct replay_addresses *addresses; /* address.c; NULL until the program asks for an address */
-    bool has_addresses;                 /* a feature is enabled with which buffers have them */
-    bool has_address_memory;            /* and it wants memory that is allocated for them */
-    bool has_swapchain;                 /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    struct replay_addresses *addresses;   /* address.c; NULL until the program asks for an address */
+    bool has_addresses;                   /* a feature is enabled with which buffers have them */
+    bool has_address_memory;              /* and it wants memory that is allocated for them */
+    bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    const struct replay_formats *formats; /* the replay's */
+    struct replay_converter *converter;   /* converter.h; NULL until texels are converted */
     struct replay_device *next;
 };
 
@@ -151,6 +155,8 @@ struct replay {
     struct replay_instance *instances;
     struct replay_device *devices;
     struct replay_aliases *aliases; /* NULL: none are known */
+    struct replay_formats *formats; /* NULL: every format stands for itself */
+    bool formats_chosen;
     struct replay_check *check;     /* verify.h; NULL without --verify */
     struct replay_facts *facts;     /* NULL: not known */
     bool asked_facts;               /* they were looked for */

@@ -6,6 +6,8 @@
 
 #include "gen_replay.h"
 #include "replayer/address.h"
+#include "replayer/converter.h"
+#include "replayer/format.h"
 #include "replayer/gpu.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
@@ -81,6 +83,8 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     status = replay_require_commands(r, dev);
     if (status == LAP_OK)
         status = replay_queues_take(r, dev, &info);
+    if (status == LAP_OK)
+        status = replay_formats_choose(r, dev);
     return status == LAP_OK ? replay_planner_create(r, dev) : status;
 }
 
@@ -158,6 +162,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
     replay_address_finish(r, dev);
+    replay_converter_destroy(dev);
     replay_measure_device(r, dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)

@@ -95,10 +95,12 @@ static enum lap_status look_at_image(struct examine *e, struct replay_device *de
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE; /* recorded families are not mapped here */
     name = replay_enum_name("VkFormat", info.format);
     name = name ? name : "unknown";
-    status = replay_result(r, replay_image_create(dev, &info, &image));
+    status = replay_image_result(r, args, replay_image_create(dev, &info, &image));
     if (status != LAP_OK)
         return refuse(e, REPLAY_AREA_FORMAT, name, status);
     dev->vk.DestroyImage(dev->live, image, NULL);
+    /* What is done with it later is done in the format that it has here. */
+    ((VkImageCreateInfo *)(uintptr_t)args->pCreateInfo)->format = info.format;
     if (replay_image_supported(r, dev, &info) != LAP_OK)
         replay_report_add(r->report, REPLAY_AREA_FORMAT, REPLAY_IGNORED, name, "%s", lap_error_message());
     return LAP_OK;
@@ -222,6 +224,7 @@ static enum lap_status examine_packet(struct examine *e)
                    : refuse(e, REPLAY_AREA_COMMAND, lap_reader_command_name(r->reader, r->packet.command), status);
     }
     lap_arena_reset(&r->arena);
+    e->source.formats = r->source.formats;
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &e->source);
     gen_decode_table[r->command](&dec, args.bytes);
     report_skipped(e, dec.unknown_structs);

@@ -94,6 +94,7 @@ static const struct replay_alias_answer *ask(struct question *q, const struct re
     if (answer->device == q->dev)
         return answer;
     *answer = (struct replay_alias_answer){0};
+    source.formats = q->r->source.formats;
     lap_arena_reset(&q->arena);
     lap_dec_init(&dec, member->creation->data, member->creation->bytes, &q->arena, &source);
     if (member->type == GEN_HANDLE_VkBuffer)

@@ -5,6 +5,7 @@
 #include "codegen/support/layout.h"
 #include "gen_replay.h"
 #include "replayer/alias.h"
+#include "replayer/format.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
@@ -27,23 +28,38 @@ VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info,
     if (external && external->handleTypes && info->tiling == VK_IMAGE_TILING_OPTIMAL && dev->vk.BindImageMemory2)
         info->flags |= VK_IMAGE_CREATE_ALIAS_BIT;
     replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
+    info->format = replay_format_here(dev, info->format);
+    if (!replay_format_can_be(dev, info->format, info->tiling))
+        return VK_ERROR_FORMAT_NOT_SUPPORTED;
     return dev->vk.CreateImage(dev->live, info, NULL, out_image);
+}
+
+enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCreateImage *args, VkResult result)
+{
+    const VkImageCreateInfo *info = args->pCreateInfo;
+
+    if (result != VK_ERROR_FORMAT_NOT_SUPPORTED)
+        return replay_result(r, result);
+    return replay_refuse(r, "VkImage:%" PRIu64 ": the device has no %s images of %s with usage %#x and flags %#x",
+                         gen_u64_VkImage(*args->pImage), info->tiling == VK_IMAGE_TILING_LINEAR ? "linear" : "optimal",
+                         replay_format_name(info->format), info->usage, info->flags);
 }
 
 enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateImage *args)
 {
     VkImageCreateInfo info = *args->pCreateInfo;
-    struct replay_image record = {.info = info};
+    struct replay_image record = {.recorded_format = info.format};
     enum lap_status status;
     VkImage image;
 
     if (*args->pImage == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    record.info.pNext = NULL;
-    record.info.pQueueFamilyIndices = NULL;
-    status = replay_result(r, replay_image_create(dev, &info, &image));
+    status = replay_image_result(r, args, replay_image_create(dev, &info, &image));
     if (status != LAP_OK)
         return status;
+    record.info = info;
+    record.info.pNext = NULL;
+    record.info.pQueueFamilyIndices = NULL;
     status = replay_record_add(r, dev, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image),
                                &record, sizeof record);
     if (status != LAP_OK)

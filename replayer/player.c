@@ -12,6 +12,7 @@
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/facts.h"
+#include "replayer/format.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
 #include "replayer/staging.h"
@@ -109,6 +110,7 @@ bool replay_close(struct replay *r)
     replay_aliases_destroy(&r->aliases);
     replay_facts_destroy(&r->facts);
     replay_measure_destroy(r);
+    replay_formats_destroy(r);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "gen_replay.h"
+#include "replayer/convert.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/screenshot.h"
@@ -27,6 +28,24 @@ static const struct replay_queue *find_queue(const struct replay_device *dev, Vk
         if (dev->queues[i].live == live)
             return &dev->queues[i];
     return NULL;
+}
+
+/* Pixels as the recorded format has them: the replay's own copy of what was read back. */
+static enum lap_status as_recorded(struct replay *r, const struct replay_swapchain *swapchain, size_t bytes,
+                                   const void **pixels)
+{
+    enum replay_conversion conversion =
+        replay_conversion(swapchain->info.format, swapchain->recorded_format, VK_IMAGE_ASPECT_COLOR_BIT);
+    void *converted;
+
+    if (conversion == REPLAY_CONVERT_NONE || !bytes)
+        return LAP_OK;
+    converted = replay_scratch(r, bytes, 1);
+    if (!converted)
+        return replay_no_scratch(r);
+    replay_convert(conversion, *pixels, converted, bytes / replay_conversion_bytes(conversion).from);
+    *pixels = converted;
+    return LAP_OK;
 }
 
 /* Reads the image back for a check and a screenshot. */
@@ -53,11 +72,15 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
         pixels = NULL;
     } else if (status != LAP_OK) {
         return replay_fail(r, "%s", lap_error_message());
+    } else {
+        status = as_recorded(r, swapchain, bytes, &pixels);
+        if (status != LAP_OK)
+            return status;
     }
-    status = replay_check_present(r, swapchain->index, image_index, r->frames, swapchain->info.format, extent, pixels,
-                                  bytes);
+    status = replay_check_present(r, swapchain->index, image_index, r->frames, swapchain->recorded_format, extent,
+                                  pixels, bytes);
     if (status == LAP_OK && screenshot && pixels)
-        status = replay_screenshot_write(r, r->frames, number, swapchain->info.format, extent, pixels);
+        status = replay_screenshot_write(r, r->frames, number, swapchain->recorded_format, extent, pixels);
     return status < 0 ? replay_place(r, status) : status;
 }
 

@@ -44,6 +44,33 @@ enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, e
     return status;
 }
 
+void replay_buffer_rounded(struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes)
+{
+    VkDeviceSize begin = offset, end = offset + bytes;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < buffer->rounded_count; i++) {
+        bool full = buffer->rounded_count == REPLAY_MAX_ROUNDED && i + 1 == buffer->rounded_count && left == i;
+        if (full || (buffer->rounded[i].begin <= end && begin <= buffer->rounded[i].end)) {
+            begin = buffer->rounded[i].begin < begin ? buffer->rounded[i].begin : begin;
+            end = buffer->rounded[i].end > end ? buffer->rounded[i].end : end;
+        } else {
+            buffer->rounded[left++] = buffer->rounded[i];
+        }
+    }
+    buffer->rounded[left].begin = begin;
+    buffer->rounded[left].end = end;
+    buffer->rounded_count = left + 1;
+}
+
+bool replay_buffer_is_rounded(const struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes)
+{
+    for (uint32_t i = 0; i < buffer->rounded_count; i++)
+        if (buffer->rounded[i].begin < offset + bytes && offset < buffer->rounded[i].end)
+            return true;
+    return false;
+}
+
 void replay_chain_drop(const void **head, const VkStructureType *types, size_t count)
 {
     VkBaseInStructure first = {.pNext = *head}, *last = &first;

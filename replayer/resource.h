@@ -11,18 +11,26 @@
 struct replay_sparse;           /* sparse.c */
 struct replay_buffer_addresses; /* address.c */
 
+#define REPLAY_MAX_ROUNDED 8
+
 struct replay_buffer {
     VkDeviceSize bytes; /* as created */
     struct replay_place place;
     struct replay_staged staged;
     struct replay_sparse *sparse;              /* NULL unless vkQueueBindSparse gives it memory */
     struct replay_buffer_addresses *addresses; /* its address, and those in it; NULL: neither is known */
+    /* Where depths were copied to that were computed with another precision (follow.h). */
+    struct {
+        VkDeviceSize begin, end;
+    } rounded[REPLAY_MAX_ROUNDED];
+    uint32_t rounded_count;
 };
 
 #define REPLAY_MAX_PLANES 3
 
 struct replay_image {
     VkImageCreateInfo info;                             /* as given to the driver; pointers cleared */
+    VkFormat recorded_format;                           /* info.format stands for it (format.h) */
     struct replay_place places[REPLAY_MAX_PLANES];      /* [0] unless disjoint */
     struct replay_byte_buffer bytes[REPLAY_MAX_PLANES]; /* over the place, where the host can't see it */
     bool bound;
@@ -34,6 +42,11 @@ struct replay_image {
 struct replay_buffer *replay_buffer_of(struct replay *r, VkBuffer buffer, uint64_t *out_index);
 struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *out_index);
 
+/* Such bytes are not compared with what was recorded. Where there are more runs than can be kept, those between them
+ * count too. */
+void replay_buffer_rounded(struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes);
+bool replay_buffer_is_rounded(const struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes);
+
 /* Makes the object known with a copy of its record. On failure nothing is; the driver's object is the caller's. */
 enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
                                   uint64_t index, uint64_t live, const void *record,
@@ -43,7 +56,10 @@ enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, e
  * machine had, with the usage that the replay's own copies need. */
 VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer);
 VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info, VkImage *out_image);
-/* format.c: what the driver says of such images (`info` is adapted), in a sentence with its place;
+/* What became of it: replay_result, with a sentence that names the (recorded) format. */
+enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCreateImage *args,
+                                    VkResult result) LAP_MUST_CHECK;
+/* image_support.c: what the driver says of such images (`info` is adapted), in a sentence with its place;
  * LAP_ERROR_UNSUPPORTED where it promises none. Drivers make more than they promise, so this is for a report and keeps
  * no replay from trying. LAP_OK also where it can't be asked. */
 enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev,
@@ -71,6 +87,9 @@ struct replay_rows {
 /* Where they lie on this host (update.c); an error when the image does not have them. */
 enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, VkImage image,
                                   const struct replay_rows_wanted *wanted, struct replay_rows *out) LAP_MUST_CHECK;
+/* `bytes` from the first of the rows on, as the device left them, in memory of the host: until the next such call. */
+enum lap_status replay_rows_read(struct replay *r, struct replay_device *dev, const struct replay_rows *rows,
+                                 VkDeviceSize bytes, const void **out_data) LAP_MUST_CHECK;
 
 /* Takes the structures of these types out of a pNext chain; head is where the chain hangs (the decoder's own memory).
  */

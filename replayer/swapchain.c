@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/format.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/submit.h"
@@ -32,10 +33,11 @@ static enum lap_status describe_images(struct replay *r, struct replay_swapchain
     const VkImageFormatListCreateInfo *list =
         replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
 
+    swapchain->recorded_format = info->imageFormat;
     swapchain->info = (VkImageCreateInfo){
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .imageType = VK_IMAGE_TYPE_2D,
-        .format = info->imageFormat,
+        .format = replay_format_here(swapchain->dev, info->imageFormat),
         .extent = {info->imageExtent.width, info->imageExtent.height, 1},
         .mipLevels = 1,
         .arrayLayers = info->imageArrayLayers,
@@ -83,8 +85,8 @@ static enum lap_status check_images(struct replay *r, const struct replay_swapch
     result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(
         dev->gpu, info->format, info->imageType, info->tiling, info->usage, info->flags, &properties);
     if (result == VK_ERROR_FORMAT_NOT_SUPPORTED)
-        return replay_refuse(r, "the device has no images of format %d with usage %#x, which the swapchain has",
-                             (int)info->format, info->usage);
+        return replay_refuse(r, "the device has no images of %s with usage %#x, which the swapchain has",
+                             replay_format_name(swapchain->recorded_format), info->usage);
     if (result < 0)
         return replay_result(r, result);
     if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > properties.maxExtent.width ||
@@ -274,6 +276,7 @@ static enum lap_status add_image_object(struct replay *r, struct replay_swapchai
     if (!record)
         return no_memory(r);
     record->info = swapchain->info;
+    record->recorded_format = swapchain->recorded_format;
     record->info.pNext = NULL;
     record->info.pQueueFamilyIndices = NULL;
     record->bound = record->of_swapchain = true;

@@ -23,9 +23,10 @@ struct replay_swapchain_image {
 
 struct replay_swapchain {
     struct replay_device *dev;
-    uint64_t index;         /* of the VkSwapchainKHR */
-    uint64_t surface;       /* index of the VkSurfaceKHR */
-    VkImageCreateInfo info; /* of each image; pNext is `formats` or NULL, families are `families` */
+    uint64_t index;           /* of the VkSwapchainKHR */
+    uint64_t surface;         /* index of the VkSurfaceKHR */
+    VkImageCreateInfo info;   /* of each image; pNext is `formats` or NULL, families are `families` */
+    VkFormat recorded_format; /* info.format stands for it (format.h) */
     VkImageFormatListCreateInfo format_list;
     VkFormat *formats;
     uint32_t *families;

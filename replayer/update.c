@@ -8,9 +8,12 @@
  * (staging.h).
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "gen_replay.h"
 #include "replayer/address.h"
+#include "replayer/convert.h"
+#include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 
@@ -123,14 +126,63 @@ enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, V
     return out->bytes ? replay_byte_buffer_need(r, dev, out->place, out->bytes) : LAP_OK;
 }
 
+enum lap_status replay_rows_read(struct replay *r, struct replay_device *dev, const struct replay_rows *rows,
+                                 VkDeviceSize bytes, const void **out_data)
+{
+    if (rows->bytes)
+        return replay_read_back(r, dev, rows->bytes->buffer, rows->bytes->skip + rows->offset, bytes, out_data);
+    *out_data = rows->place->host + rows->offset;
+    return replay_place_invalidate(r, dev, rows->place, rows->offset, bytes);
+}
+
+/* Texels of an image whose format is another one here. An update may have parts of texels: the rest of these is what
+ * the image has, and comes out of both conversions as it was. */
+static enum lap_status update_converted(struct replay *r, struct replay_device *dev, const struct replay_image *record,
+                                        const struct gen_args_lapilliUpdateImage *args)
+{
+    enum replay_conversion in = replay_conversion(record->recorded_format, record->info.format, args->aspect),
+                           out = replay_conversion(record->info.format, record->recorded_format, args->aspect);
+    struct replay_texel_bytes texel = replay_conversion_bytes(in);
+    uint64_t first = args->offsetInRow / texel.from, begin = args->offsetInRow - first * texel.from;
+    uint64_t count = (begin + args->dataSize + texel.from - 1) / texel.from;
+    struct replay_rows_wanted wanted = {args->aspect,     args->mipLevel,  args->arrayLayer, args->slice, args->row, 1,
+                                        first * texel.to, count * texel.to};
+    uint8_t *recorded = replay_scratch(r, count, texel.from), *here = replay_scratch(r, count, texel.to);
+    struct replay_rows rows;
+    enum lap_status status = replay_image_rows(r, dev, args->image, &wanted, &rows);
+    size_t bytes = (size_t)count * texel.to;
+    const void *before;
+
+    if (status == LAP_OK && (!recorded || !here))
+        return replay_no_scratch(r);
+    if (status == LAP_OK && (begin || args->dataSize % texel.from)) {
+        status = replay_rows_read(r, dev, &rows, bytes, &before);
+        if (status == LAP_OK)
+            replay_convert(out, before, recorded, (size_t)count);
+    }
+    if (status != LAP_OK)
+        return status;
+    memcpy(recorded + begin, args->pData, args->dataSize);
+    replay_convert(in, recorded, here, (size_t)count);
+    if (rows.bytes)
+        return replay_stage(r, dev, &rows.bytes->staged, rows.bytes->buffer, rows.bytes->skip + rows.offset, here,
+                            bytes);
+    return replay_place_write(r, dev, rows.place, rows.offset, here, bytes);
+}
+
 enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliUpdateImage *args)
 {
     struct replay_rows_wanted wanted = {args->aspect,      args->mipLevel, args->arrayLayer, args->slice, args->row, 1,
                                         args->offsetInRow, args->dataSize};
+    const struct replay_image *record = replay_image_of(r, args->image, NULL);
     struct replay_rows rows;
-    enum lap_status status = replay_image_rows(r, dev, args->image, &wanted, &rows);
+    enum lap_status status;
 
+    if (record && args->dataSize && args->pData &&
+        replay_conversion(record->recorded_format, record->info.format, args->aspect) != REPLAY_CONVERT_NONE)
+        return update_converted(r, dev, record, args);
+    status = replay_image_rows(r, dev, args->image, &wanted, &rows);
     if (status != LAP_OK || args->dataSize == 0)
         return status;
     if (!args->pData)

@@ -141,7 +141,11 @@ struct lap_dec_source {
      * addresses in them replaced: `data` itself when there are none, else a copy in the arena (NULL: out of memory). */
     uint64_t (*address)(void *user, uint64_t recorded);
     const void *(*words)(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes);
+    /* LAP_DEC_FORMATS values: what stands for a format of images, by its number. NULL: each for itself. */
+    const uint16_t *formats;
 };
+
+#define LAP_DEC_FORMATS 185u /* those of Vulkan 1.0; no other one is ever replaced */
 
 struct lap_dec {
     const uint8_t *base, *p, *end;
@@ -171,6 +175,13 @@ static inline uint64_t lap_get_u64(struct lap_dec *dec)
 }
 
 uint32_t lap_get_u32(struct lap_dec *dec); /* fails when the value does not fit */
+/* The number of a format of images, or of what stands for it. */
+static inline uint32_t lap_get_format(struct lap_dec *dec)
+{
+    uint32_t format = lap_get_u32(dec);
+    const uint16_t *formats = dec->source->formats;
+    return __builtin_expect(formats != NULL, 0) && format < LAP_DEC_FORMATS ? formats[format] : format;
+}
 static inline int64_t lap_get_i64(struct lap_dec *dec)
 {
     uint64_t raw = lap_get_u64(dec);

@@ -7,7 +7,6 @@ APP_SHADER_SOURCES := $(wildcard tests/apps/shaders/*.*)
 APP_SHADERS := $(foreach s,$(notdir $(APP_SHADER_SOURCES)),$(GEN)/shaders/$(subst .,_,$(s)).h)
 APP_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/apps/common/*.c))
 APP_OBJECTS := $(APP_NAMES:%=$(BUILD)/obj/tests/apps/%.o)
-GLSLANG ?= glslangValidator
 
 .PHONY: apps
 apps: $(TEST_APPS)

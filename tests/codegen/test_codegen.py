@@ -254,6 +254,10 @@ reason = "wrong on purpose"
         self.fails(r"overrides.toml:\d+: there is no union VkGone",
                    toml=TINY_TOML + '\n[[union]]\nname = "VkGone"\nas = "raw"\nreason = "wrong on purpose"\n')
 
+    def test_struct_without_a_format(self) -> None:
+        self.fails(r"overrides.toml:\d+: there is no struct VkBufferCreateInfo with a VkFormat",
+                   toml=TINY_TOML + '\n[[other_format]]\nof = ["VkBufferCreateInfo"]\nreason = "wrong on purpose"\n')
+
     def test_value_that_is_none(self) -> None:
         self.fails("'sometimes' is none of return, entry", toml=replaced(TINY_TOML, 'when = "entry"', 'when = "sometimes"'))
 
@@ -315,6 +319,16 @@ class MachineRegistry(unittest.TestCase):
         for name in names:
             with self.subTest(name):
                 self.assertNotEqual(name in reasons, re.search(rf"\b{name}\b", compared) is not None)
+
+    def test_formats_of_images_may_be_replaced(self) -> None:
+        text = importlib.import_module("emit_decode").emit(self.machine)["gen_decode_structs.c"]
+        bodies = dict(re.findall(r"(?:decode_members|gen_decode)_(\w+)\([^;{]*?\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
+        bodies |= dict(re.findall(r"decode_members_(\w+)\([^;{]*?\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
+        replaced_in = {name for name, body in bodies.items() if "lap_get_format(dec)" in body}
+        self.assertLessEqual({"VkImageViewCreateInfo", "VkImageFormatListCreateInfo", "VkAttachmentDescription", "VkAttachmentDescription2",
+                              "VkFramebufferAttachmentImageInfo", "VkCommandBufferInheritanceRenderingInfo"}, replaced_in)
+        self.assertEqual(bodies["VkPipelineRenderingCreateInfo"].count("lap_get_format(dec)"), 3)
+        self.assertFalse({"VkVertexInputAttributeDescription", "VkBufferViewCreateInfo", "VkImageCreateInfo"} & replaced_in)
 
     def test_a_feature_without_a_rule_is_noticed(self) -> None:
         needs = self.needs(('names = ["alphaToOne"]', 'names = ["no*such"]\nlater = true'))

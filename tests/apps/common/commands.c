@@ -100,6 +100,12 @@ VkPipeline app_graphics_pipeline(const struct app *app, const struct app_pipelin
     VkPipelineDepthStencilStateCreateInfo depth = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
     depth.depthTestEnable = depth.depthWriteEnable = pipeline->depth;
     depth.depthCompareOp = VK_COMPARE_OP_LESS;
+    depth.stencilTestEnable = pipeline->stencil;
+    depth.front.compareOp = VK_COMPARE_OP_EQUAL;
+    depth.front.passOp = VK_STENCIL_OP_INCREMENT_AND_CLAMP;
+    depth.front.compareMask = depth.front.writeMask = 0xff;
+    depth.front.reference = 1;
+    depth.back = depth.front;
     VkPipelineColorBlendAttachmentState attachments[4] = {{0}};
     CHECK(pipeline->color_count <= COUNT_OF(attachments));
     for (uint32_t i = 0; i < pipeline->color_count; i++)

@@ -1,0 +1,8 @@
+#version 450
+// SPDX-License-Identifier: MIT
+layout(location = 0) out vec4 color;
+
+void main()
+{
+    color = vec4(1.0, 0.5, 0.25, 1.0);
+}

@@ -1,0 +1,9 @@
+#version 450
+// SPDX-License-Identifier: MIT
+// A triangle that covers everything, at the depth that is pushed.
+layout(push_constant) uniform Push { float depth; };
+
+void main()
+{
+    gl_Position = vec4(gl_VertexIndex == 1 ? 3.0 : -1.0, gl_VertexIndex == 2 ? 3.0 : -1.0, depth, 1.0);
+}
