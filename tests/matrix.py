@@ -43,7 +43,7 @@ def run_kept(context: cases.Context, place: Path, every: dict[str, Machine], kep
     with tempfile.TemporaryDirectory(prefix="lapilli-matrix-") as folder:
         row = drivers.KeptRow(context.in_folder(Path(folder)), place, every, kept)
         try:
-            return row.run([m for m in every.values() if not m.shape and m.name != drivers.PRETENDER])
+            return row.run([m for m in every.values() if not m.layer and m.name != drivers.PRETENDER])
         except (cases.Failure, OSError) as failure:
             return [row.cell(drivers.ANY, "FAILS", str(failure))]
         except subprocess.TimeoutExpired as late:
@@ -125,7 +125,7 @@ def main() -> int:
 
 def run(context: cases.Context, programs: list[cases.Program], every: dict[str, Machine], options: argparse.Namespace,
         kept: Path) -> list[Cell]:
-    real = [m for m in every.values() if not m.shape and m.name != drivers.PRETENDER]
+    real = [m for m in every.values() if not m.layer and m.name != drivers.PRETENDER]
     recorders = dict(drivers.RECORDERS) | {m.name: [] for m in real if m.by_hand}
     cells: list[Cell] = []
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Traces across drivers: each program is recorded on each machine and replayed on every other one.
 
-A machine is a driver, or one in another shape (tests/layers/shape, e2e/matrix.SHAPES). Where a replay does not give the very bytes that
+A machine is a driver, or one in another shape (tests/layers/shape, e2e/matrix.SHAPES) or with many queues (tests/layers/queues.c). Where a replay does not give the very bytes that
 were recorded, what it checked is compared with what a replay on the recording machine checks (e2e/compare). EXPECTED says what is
 refused or differs, and why; that it then does is tested, too.
 """
@@ -15,7 +15,7 @@ import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from e2e.cases import LAYER, SHAPE, Context, Done, Program
+from e2e.cases import LAYER, QUEUES, SHAPE, Context, Done, Program
 from e2e.compare import Dump, compare, copied_formats, missing_in
 from e2e.matrix import ALIGNMENT, SHAPES
 from e2e.matrix import EXPECTED as MATRIX_EXPECTED
@@ -28,6 +28,7 @@ class Machine:
     name: str
     manifest: Path
     libraries: Path | None = None  # where the driver finds its own
+    layer: str | None = None  # next to the driver: SHAPE or QUEUES
     shape: str | None = None  # a key of SHAPES
     by_hand: bool = False  # a driver that nothing is known of
 
@@ -39,8 +40,8 @@ class Machine:
         return replace(context, driver=self.manifest)
 
     def env(self, context: Context, *layers: str, **more: str) -> dict[str, str]:
-        """With our layers on top: `layers` and, next to the driver, the shape."""
-        names = (*layers, *((SHAPE,) if self.shape else ()))
+        """With our layers on top: `layers` and, next to the driver, its own."""
+        names = (*layers, *((self.layer,) if self.layer else ()))
         result = dict(context.layer_env(*names, **more)) if names else dict(more)
         if self.libraries:
             result["LD_LIBRARY_PATH"] = str(self.libraries)
@@ -65,13 +66,15 @@ def machines(backport: Path, folder: Path, by_hand: list[str]) -> dict[str, Mach
     result = [Machine("lavapipe", lavapipe()), Machine("backports", backport / "icd.json", backport / "lib"),
               Machine("swiftshader", chromium / "vk_swiftshader_icd.json"), Machine(PRETENDER, manifest)]
     result += [Machine(text.partition("=")[0], Path(text.partition("=")[2]), by_hand=True) for text in by_hand]
-    result += [Machine(f"lavapipe/{shape}", lavapipe(), shape=shape) for shape in SHAPES]
+    result += [Machine(f"lavapipe/{shape}", lavapipe(), layer=SHAPE, shape=shape) for shape in SHAPES]
+    result += [Machine("lavapipe/queues", lavapipe(), layer=QUEUES)]
     return {machine.name: machine for machine in result}
 
 
 # What records, and on what its traces are replayed besides the drivers. Shapes of one driver must show the same bytes.
-RECORDERS = {"lavapipe": [f"lavapipe/{shape}" for shape in SHAPES], "backports": ["lavapipe/discrete"],
-             "swiftshader": ["lavapipe/discrete", "lavapipe/unlike"], "lavapipe/discrete": [], "lavapipe/unlike": [], PRETENDER: []}
+RECORDERS = {"lavapipe": [*(f"lavapipe/{shape}" for shape in SHAPES), "lavapipe/queues"], "backports": ["lavapipe/discrete"],
+             "swiftshader": ["lavapipe/discrete", "lavapipe/unlike"], "lavapipe/discrete": [], "lavapipe/unlike": [],
+             "lavapipe/queues": ["lavapipe/unlike"], PRETENDER: []}
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class Row:
 
     def record(self, machine: Machine, file: str, *arguments: str) -> Done:
         command = [*self.program.command, *arguments]
-        if machine.shape:
+        if machine.layer:
             env = machine.env(self.context, LAYER, LAPILLI_VERIFY="1", LAPILLI_FILE=file)
             return machine.context(self.context).run(command, env, expect=None)
         return machine.context(self.context).capture(command, file, env=machine.env(self.context), expect=None)
@@ -271,6 +274,8 @@ class Row:
     def run(self, replayers: list[Machine], keep: Path | None = None) -> list[Cell]:
         if (self.program.name, self.recorder.name) in UNFIT:
             return [self.cell(ANY, "skipped", "the program itself counts on smaller objects")]
+        if self.program.needs_display and self.recorder.layer == QUEUES:
+            return [self.cell(ANY, "skipped", "the layer is for programs without windows")]
         done = self.record(self.recorder, "out.lapilli")
         if done.status == 77:
             said = [line for line in done.out.splitlines() if line.startswith("skip ")]
