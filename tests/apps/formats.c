@@ -247,6 +247,75 @@ static void blit(const struct app *app)
     app_buffer_destroy(app, &download);
 }
 
+/* Bytes go through images of two formats with texels of one size: copies between images change no bits. The layers of
+ * the first become slices of the second, a texel further to the right and down. */
+static void copy_between(const struct app *app, VkFormat from, VkFormat to, uint32_t texel_bytes)
+{
+    const VkFormatFeatureFlags transfer = VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
+    const VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 3},
+                                   slices = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    const VkClearColorValue nothing = {0};
+    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = from,
+                              .extent = {15, 9, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 3,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .tiling = VK_IMAGE_TILING_OPTIMAL,
+                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const uint32_t row = 15 * texel_bytes, bytes = row * 9 * 3, wide = 16 * texel_bytes;
+    struct app_image first, second;
+    struct app_buffer upload, download;
+
+    if (app->api_version < VK_API_VERSION_1_1 || !app_format_has(app, from, VK_IMAGE_TILING_OPTIMAL, transfer) ||
+        !app_format_has(app, to, VK_IMAGE_TILING_OPTIMAL, transfer)) {
+        printf("left out: copies from format %d to format %d\n", (int)from, (int)to);
+        return;
+    }
+    app_image_create(app, &first, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_MAX_ENUM);
+    info.imageType = VK_IMAGE_TYPE_3D;
+    info.format = to;
+    info.extent = (VkExtent3D){16, 10, 3};
+    info.arrayLayers = 1;
+    app_image_create(app, &second, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_MAX_ENUM);
+    app_buffer_create(app, &upload, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    app_buffer_create(app, &download, wide * 10 * 3, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t i = 0; i < bytes; i++)
+        upload.mapped[i] = (uint8_t)(i * 7 % 253);
+    app_buffer_flush(app, &upload, 0, upload.size);
+    VkCommandBuffer commands = app_begin(app);
+    app_image_barrier(commands, &first, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    app_image_barrier(commands, &second, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    const VkBufferImageCopy in = {.imageSubresource = layers, .imageExtent = {15, 9, 1}};
+    const VkBufferImageCopy out = {.imageSubresource = slices, .imageExtent = {16, 10, 3}};
+    const VkImageCopy copy = {layers, {0, 0, 0}, slices, {1, 1, 0}, {15, 9, 3}};
+    vkCmdCopyBufferToImage(commands, upload.buffer, first.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &in);
+    vkCmdClearColorImage(commands, second.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &nothing, 1, &all);
+    app_image_barrier(commands, &first, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    app_image_barrier(commands, &second, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdCopyImage(commands, first.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, second.image,
+                   VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &copy);
+    app_image_barrier(commands, &second, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    vkCmdCopyImageToBuffer(commands, second.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, download.buffer, 1, &out);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    app_run(app, commands);
+    app_buffer_invalidate(app, &download, 0, download.size);
+    for (uint32_t slice = 0; slice < 3; slice++)
+        for (uint32_t y = 0; y < 10; y++)
+            for (uint32_t x = 0; x < wide; x++) {
+                const bool copied = y > 0 && x >= texel_bytes;
+                EXPECT_EQ(app, download.mapped[(slice * 10 + y) * wide + x],
+                          copied ? upload.mapped[(slice * 9 + y - 1) * row + x - texel_bytes] : 0);
+            }
+    app_image_destroy(app, &first);
+    app_image_destroy(app, &second);
+    app_buffer_destroy(app, &upload);
+    app_buffer_destroy(app, &download);
+}
+
 static VkRenderPass multisample_pass(const struct app *app)
 {
     VkAttachmentDescription attachments[2] = {{0}};
@@ -486,6 +555,10 @@ int main(int argc, char **argv)
                 if (!shapes[s].color_only || (kinds[k].aspect == VK_IMAGE_ASPECT_COLOR_BIT && kinds[k].block_size == 1))
                     round_trip(&app, &kinds[k], &shapes[s]);
         blit(&app);
+        copy_between(&app, VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, 4);
+        copy_between(&app, VK_FORMAT_R32_UINT, VK_FORMAT_B8G8R8A8_UNORM, 4);
+        copy_between(&app, VK_FORMAT_A2B10G10R10_UNORM_PACK32, VK_FORMAT_B8G8R8A8_UNORM, 4);
+        copy_between(&app, VK_FORMAT_R5G6B5_UNORM_PACK16, VK_FORMAT_R16_UINT, 2);
         resolve(&app);
         sample_views(&app);
     }
