@@ -23,6 +23,11 @@
 
 enum way { WAY_PASS, WAY_PASS2, WAY_RENDERING, WAYS };
 
+static bool pushed_ones; /* --push */
+
+/* How the shader that looks at depths gets its image: from a set, pushed, or pushed with a template. */
+enum look { LOOK_BOUND, LOOK_PUSHED, LOOK_TEMPLATE, LOOKS };
+
 struct push_look {
     uint32_t width, height, base;
     float steps[3];
@@ -30,7 +35,7 @@ struct push_look {
 
 struct scene {
     struct app *app;
-    bool has_pass2, has_rendering, has_copy2;
+    bool has_pass2, has_rendering, has_copy2, has_push;
     PFN_vkCreateRenderPass2 create_pass2;
     PFN_vkCmdBeginRenderPass2 begin_pass2;
     PFN_vkCmdEndRenderPass2 end_pass2;
@@ -40,9 +45,12 @@ struct scene {
     PFN_vkCmdCopyImageToBuffer2 to_buffer2;
     PFN_vkCmdCopyImage2 copy_image2;
     VkShaderModule vertex, fragment;
-    VkPipelineLayout draw_layout, look_layout;
-    VkPipeline look;
-    VkDescriptorSetLayout sampled_layout, result_layout;
+    PFN_vkCmdPushDescriptorSetKHR push;
+    PFN_vkCmdPushDescriptorSetWithTemplateKHR push_with_template;
+    VkPipelineLayout draw_layout, look_layouts[LOOKS]; /* those that push are one */
+    VkPipeline looks[LOOKS];
+    VkDescriptorUpdateTemplate template;
+    VkDescriptorSetLayout sampled_layout, pushed_layout, result_layout;
     VkDescriptorPool descriptors;
     VkSampler sampler;
     struct app_image color;
@@ -163,6 +171,11 @@ static void load_functions(struct scene *scene)
         snprintf(name, sizeof(name), "vkCmdEndRendering%s", suffix);
         scene->end_rendering = (PFN_vkCmdEndRendering)app_device_function(app, name);
     }
+    if (scene->has_push) {
+        scene->push = (PFN_vkCmdPushDescriptorSetKHR)app_device_function(app, "vkCmdPushDescriptorSetKHR");
+        scene->push_with_template = (PFN_vkCmdPushDescriptorSetWithTemplateKHR)app_device_function(
+            app, "vkCmdPushDescriptorSetWithTemplateKHR");
+    }
     if (scene->has_copy2) {
         scene->to_image2 = (PFN_vkCmdCopyBufferToImage2)app_device_function(app, "vkCmdCopyBufferToImage2");
         scene->to_buffer2 = (PFN_vkCmdCopyImageToBuffer2)app_device_function(app, "vkCmdCopyImageToBuffer2");
@@ -176,6 +189,12 @@ static void create_device(struct scene *scene)
     VkPhysicalDeviceVulkan13Features want = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                              .dynamicRendering = VK_TRUE};
     struct app_device_request request = {0};
+    static const char *const push[] = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+    scene->has_push = pushed_ones;
+    if (pushed_ones && (app->api_version < VK_API_VERSION_1_1 || !app_has_extension(app, push[0])))
+        app_skip(app, "no push descriptors");
+    request.extensions = push;
+    request.extension_count = scene->has_push;
     scene->has_pass2 = app->api_version >= VK_API_VERSION_1_2;
     scene->has_rendering = scene->has_copy2 = app->api_version >= VK_API_VERSION_1_3;
     if (scene->has_rendering)
@@ -188,6 +207,40 @@ static VkDescriptorSetLayout one_binding(const struct app *app, VkDescriptorType
 {
     const VkDescriptorSetLayoutBinding binding = {0, type, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     return app_set_layout(app, 1, &binding);
+}
+
+static void create_looks(struct scene *scene)
+{
+    const struct app *app = scene->app;
+    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1,
+                                                  VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+    const VkDescriptorSetLayoutCreateInfo pushed = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                    .flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR,
+                                                    .bindingCount = 1,
+                                                    .pBindings = &binding};
+    const VkDescriptorUpdateTemplateEntry entry = {.descriptorCount = 1,
+                                                   .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                                                   .stride = sizeof(VkDescriptorImageInfo)};
+    VkDescriptorUpdateTemplateCreateInfo template = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+                                                     .descriptorUpdateEntryCount = 1,
+                                                     .pDescriptorUpdateEntries = &entry,
+                                                     .templateType =
+                                                         VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS_KHR,
+                                                     .pipelineBindPoint = VK_PIPELINE_BIND_POINT_COMPUTE};
+    VkDescriptorSetLayout sets[2] = {scene->sampled_layout, scene->result_layout};
+    scene->look_layouts[LOOK_BOUND] =
+        app_pipeline_layout(app, 2, sets, VK_SHADER_STAGE_COMPUTE_BIT, sizeof(struct push_look));
+    scene->looks[LOOK_BOUND] =
+        app_compute_pipeline(app, depth_look_comp, sizeof(depth_look_comp), scene->look_layouts[LOOK_BOUND]);
+    if (!scene->has_push)
+        return;
+    CHECK_VK(vkCreateDescriptorSetLayout(app->device, &pushed, NULL, &scene->pushed_layout));
+    sets[0] = scene->pushed_layout;
+    template.pipelineLayout = scene->look_layouts[LOOK_PUSHED] = scene->look_layouts[LOOK_TEMPLATE] =
+        app_pipeline_layout(app, 2, sets, VK_SHADER_STAGE_COMPUTE_BIT, sizeof(struct push_look));
+    scene->looks[LOOK_PUSHED] = scene->looks[LOOK_TEMPLATE] =
+        app_compute_pipeline(app, depth_look_comp, sizeof(depth_look_comp), scene->look_layouts[LOOK_PUSHED]);
+    CHECK_VK(vkCreateDescriptorUpdateTemplate(app->device, &template, NULL, &scene->template));
 }
 
 static void create_scene(struct scene *scene)
@@ -207,9 +260,7 @@ static void create_scene(struct scene *scene)
     CHECK_VK(vkCreatePipelineLayout(app->device, &draw, NULL, &scene->draw_layout));
     scene->sampled_layout = one_binding(app, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER);
     scene->result_layout = one_binding(app, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
-    const VkDescriptorSetLayout sets[2] = {scene->sampled_layout, scene->result_layout};
-    scene->look_layout = app_pipeline_layout(app, 2, sets, VK_SHADER_STAGE_COMPUTE_BIT, sizeof(struct push_look));
-    scene->look = app_compute_pipeline(app, depth_look_comp, sizeof(depth_look_comp), scene->look_layout);
+    create_looks(scene);
     CHECK_VK(vkCreateDescriptorPool(app->device, &pool, NULL, &scene->descriptors));
     CHECK_VK(vkCreateSampler(app->device, &sampler, NULL, &scene->sampler));
     app_image_create_2d(app, &scene->color, COLOR, WIDTH, HEIGHT,
@@ -226,8 +277,14 @@ static void destroy_scene(struct scene *scene)
     app_image_destroy(app, &scene->color);
     vkDestroySampler(app->device, scene->sampler, NULL);
     vkDestroyDescriptorPool(app->device, scene->descriptors, NULL);
-    vkDestroyPipeline(app->device, scene->look, NULL);
-    vkDestroyPipelineLayout(app->device, scene->look_layout, NULL);
+    if (scene->has_push) {
+        vkDestroyDescriptorUpdateTemplate(app->device, scene->template, NULL);
+        vkDestroyPipeline(app->device, scene->looks[LOOK_PUSHED], NULL);
+        vkDestroyPipelineLayout(app->device, scene->look_layouts[LOOK_PUSHED], NULL);
+        vkDestroyDescriptorSetLayout(app->device, scene->pushed_layout, NULL);
+    }
+    vkDestroyPipeline(app->device, scene->looks[LOOK_BOUND], NULL);
+    vkDestroyPipelineLayout(app->device, scene->look_layouts[LOOK_BOUND], NULL);
     vkDestroyPipelineLayout(app->device, scene->draw_layout, NULL);
     vkDestroyDescriptorSetLayout(app->device, scene->result_layout, NULL);
     vkDestroyDescriptorSetLayout(app->device, scene->sampled_layout, NULL);
@@ -611,28 +668,41 @@ static void copy_images(const struct scene *scene, VkCommandBuffer commands, con
 
 /* ---- looking ---- */
 
-static void look_at(const struct scene *scene, VkCommandBuffer commands, const struct depth *d, uint32_t image)
+static void look_at(const struct scene *scene, VkCommandBuffer commands, const struct depth *d, enum look how,
+                    uint32_t image)
 {
     const uint32_t base = image * WIDTH * HEIGHT;
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, scene->look_layout, 0, 1, &d->sampled[image], 0,
-                            NULL);
-    vkCmdPushConstants(commands, scene->look_layout, VK_SHADER_STAGE_COMPUTE_BIT, offsetof(struct push_look, base),
-                       sizeof(base), &base);
+    const VkDescriptorImageInfo info = {scene->sampler, d->looked[image],
+                                        VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .descriptorCount = 1,
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                                        .pImageInfo = &info};
+    VkPipelineLayout layout = scene->look_layouts[how];
+    if (how == LOOK_BOUND)
+        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &d->sampled[image], 0, NULL);
+    else if (how == LOOK_PUSHED)
+        scene->push(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
+    else
+        scene->push_with_template(commands, scene->template, layout, 0, &info);
+    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, offsetof(struct push_look, base), sizeof(base),
+                       &base);
 }
 
 /* What a dispatch needs, long before it comes. */
-static void push_looking(const struct scene *scene, VkCommandBuffer commands)
+static void push_looking(const struct scene *scene, VkCommandBuffer commands, enum look how)
 {
     const struct push_look push = {WIDTH, HEIGHT, 0, {0.2f, 0.4f, 0.6f}};
-    vkCmdPushConstants(commands, scene->look_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+    vkCmdPushConstants(commands, scene->look_layouts[how], VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
 }
 
-static void prepare_looking(const struct scene *scene, VkCommandBuffer commands, const struct depth *d)
+static void prepare_looking(const struct scene *scene, VkCommandBuffer commands, const struct depth *d, enum look how)
 {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, scene->look);
-    push_looking(scene, commands);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, scene->look_layout, 1, 1, &d->result, 0, NULL);
-    look_at(scene, commands, d, 0);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, scene->looks[how]);
+    push_looking(scene, commands, how);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, scene->look_layouts[how], 1, 1, &d->result, 0,
+                            NULL);
+    look_at(scene, commands, d, how, 0);
 }
 
 static void look(VkCommandBuffer commands)
@@ -742,12 +812,15 @@ static void run(const struct scene *scene, const struct depth *d, enum way way)
     const VkImageSubresourceRange all = {d->aspects, 0, 1, 0, LAYERS};
     const VkBufferImageCopy color = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                      .imageExtent = {WIDTH, HEIGHT, 1}};
+    const enum look how = !scene->has_push || way == WAY_PASS ? LOOK_BOUND
+                          : way == WAY_PASS2                  ? LOOK_PUSHED
+                                                              : LOOK_TEMPLATE;
     VkCommandBuffer commands;
     struct pass pass;
 
     open_pass(scene, d, way, 0, &pass);
     commands = app_begin(app);
-    prepare_looking(scene, commands, d);
+    prepare_looking(scene, commands, d, how);
     /* Cleared, and filled all the same: from the host's buffer, or by way of another one. */
     TO(0, UNDEFINED, TRANSFER_DST_OPTIMAL);
     vkCmdClearDepthStencilImage(commands, d->images[0].image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &far, 1, &all);
@@ -763,7 +836,7 @@ static void run(const struct scene *scene, const struct depth *d, enum way way)
     TO(0, TRANSFER_DST_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
     app_image_barrier(commands, &scene->color, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     draw_pass(scene, commands, d, &pass, 0);
-    push_looking(scene, commands); /* drawing has constants of its own */
+    push_looking(scene, commands, how); /* drawing has constants of its own */
     app_image_barrier(commands, &scene->color, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
                       VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(commands, scene->color.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, scene->colors.buffer, 1,
@@ -784,8 +857,8 @@ static void run(const struct scene *scene, const struct depth *d, enum way way)
     commands = app_begin(app);
     clear_column(scene, commands, d);
     commands = app_begin(app);
-    prepare_looking(scene, commands, d);
-    look_at(scene, commands, d, 1);
+    prepare_looking(scene, commands, d, how);
+    look_at(scene, commands, d, how, 1);
     look(commands);
     app_memory_barrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
                        VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
@@ -812,8 +885,10 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    static const struct app_program program = {.name = "depth",
-                                               .what = "fills, draws against, samples and reads depth images"};
+    static const struct app_option options[] = {
+        {"--push", "the shader that looks at depths gets descriptors that are pushed", &pushed_ones, NULL}, {0}};
+    static const struct app_program program = {
+        .name = "depth", .what = "Fills, draws against, samples and reads depth images.", .options = options};
     const VkFormatFeatureFlags needed = VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT |
                                         VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
                                         VK_FORMAT_FEATURE_TRANSFER_DST_BIT;

@@ -97,7 +97,7 @@ SHAPED = [Expected(re.escape(program), ANY, f"lavapipe/{shape}", "refused" if st
 EXPECTED = SHAPED + [
     Expected("vkcube", MESA, "swiftshader", "within", "", ROUNDINGS),
     Expected("vkcube", "swiftshader", MESA, "within", "", ROUNDINGS),
-    Expected("(modern|attached).*", MESA, "swiftshader", "refused", "VK_KHR_push_descriptor", "it is used"),
+    Expected("(modern|attached).*|depth-push", MESA, "swiftshader", "refused", "VK_KHR_push_descriptor", "it is used"),
     Expected("address-constants", MESA, "swiftshader", "refused", "shaderInt64", "it is used"),
     Expected("enables-geometry", MESA, "swiftshader", "refused", "geometryShader", "it is used"),
     Expected("(descriptors|bindless).*", "backports|swiftshader", LAVAPIPE, "refused", "descriptorBindingStorageBufferUpdateAfterBind",
