@@ -315,7 +315,7 @@ static void print_device(const struct device *device)
     print_use("worst", &stats->worst);
     print_use("worst moment", &stats->worst_moment);
     for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
-        char name[16];
+        char name[32];
         if (!stats->type_peaks[i].used_bytes)
             continue;
         snprintf(name, sizeof name, "peak of type %u", i);
