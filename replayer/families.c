@@ -268,6 +268,8 @@ enum lap_status replay_plan_queues(const struct replay_recorded_family recorded[
             out_plan->failed = number < out_plan->failed ? number : out_plan->failed;
             family = 0;
         }
+        if (cost[1])
+            out_plan->unfit |= 1u << number;
         take(out_plan, &recorded[number], number, family, here[family].queueCount, &p.used[family]);
     }
     name_the_rest(recorded, here_count, out_plan);

@@ -51,6 +51,7 @@ struct replay_queue_plan {
     uint32_t queue_counts[REPLAY_MAX_FAMILIES]; /* [here]: queues to make */
     bool differs;                               /* some family has another number here */
     bool shared;                                /* some queue here stands for several */
+    uint32_t unfit;                             /* bit i: no family here takes all copies or timestamps of recorded i */
     uint32_t failed;                            /* with LAP_ERROR_UNSUPPORTED: the first family that has none here */
 };
 

@@ -97,6 +97,19 @@ static void find_use(struct replay *r, const struct replay_device *dev,
     }
 }
 
+static void report_unfit(struct replay *r, uint32_t recorded)
+{
+    static const char text[] =
+        "no family here that takes its work copies parts of images as small as it did, or writes "
+        "timestamps if it did";
+    char name[32];
+
+    snprintf(name, sizeof name, "%" PRIu32 ", parts", recorded);
+    replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_IGNORED, name, "%s", text);
+    if (!r->report)
+        lap_log(r->log, LAP_LOG_WARNING, "queue family %" PRIu32 ": %s", recorded, text);
+}
+
 static void report_plan(struct replay *r, const struct replay_device *dev,
                         const struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES], bool same)
 {
@@ -114,6 +127,9 @@ static void report_plan(struct replay *r, const struct replay_device *dev,
         replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, name, "it is family %" PRIu32 " here (%s: %s)",
                           plan->families[i], same ? "it had" : "needed for", kinds);
     }
+    for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++)
+        if (plan->unfit >> i & 1)
+            report_unfit(r, i);
     if (plan->shared)
         replay_report_add(r->report, REPLAY_AREA_QUEUES, REPLAY_MAPPED, "queues",
                           "there are fewer queues here, so some stand for several of the trace");

@@ -207,6 +207,12 @@ UNIT_TEST(copies_of_parts_want_families_that_take_them)
     r.families[1].granularity = (VkExtent3D){0, 0, 0};
     CHECK_EQ_INT(plan(&r, &here), LAP_OK);
     CHECK_EQ_U64(r.plan.families[1], 0);
+    CHECK_EQ_U64(r.plan.unfit, 0);
+    here.families[0].queueFlags = S;
+    r.families[0].queue_count = 0;
+    CHECK_EQ_INT(plan(&r, &here), LAP_OK);
+    CHECK_EQ_U64(r.plan.families[1], 1); /* nothing else is left */
+    CHECK_EQ_U64(r.plan.unfit, 1u << 1);
 }
 
 UNIT_TEST(timestamps_want_families_that_have_them)
