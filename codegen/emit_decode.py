@@ -35,7 +35,8 @@ class _Body:
         if self.of_image(f):
             return "(VkFormat)lap_get_format(dec)"
         if f.element == "scalar":
-            return f"({f.type}){'lap_get_address(dec)' if f.is_address else GET[f.wire]}"
+            get = "lap_get_address(dec)" if f.is_address else "lap_get_layout(dec)" if f.is_layout else GET[f.wire]
+            return f"({f.type}){get}"
         if f.element == "handle":
             return f"gen_{f.type}({'lap_get_u64(dec)' if f.created else f'lap_get_handle(dec, GEN_HANDLE_{f.type})'})"
         return None

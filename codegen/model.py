@@ -70,6 +70,11 @@ class Field:
         return self.type == "VkDeviceAddress"
 
     @property
+    def is_layout(self) -> bool:
+        """How an image's texels lie: a device may not know the layout of presents."""
+        return self.type == "VkImageLayout"
+
+    @property
     def length(self) -> str:
         """Number of elements of a fixed array, as C."""
         return " * ".join(self.member.dims)

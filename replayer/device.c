@@ -76,6 +76,11 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     if (result < 0)
         return replay_result(r, result);
     dev->has_swapchain = names_swapchain(&info);
+    /* Presented images are plain ones here, which can have a layout that every device knows. */
+    if (!dev->has_swapchain && names_swapchain(recorded)) {
+        r->source.layout_from = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
+        r->source.layout_to = VK_IMAGE_LAYOUT_GENERAL;
+    }
     replay_address_begin(dev, &info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion

@@ -61,9 +61,9 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
     const void *pixels;
     size_t bytes;
     bool submitted;
-    enum lap_status status = lap_readback_image(replay_device_readback(dev), &at, swapchain->images[image_index].live,
-                                                swapchain->info.format, extent, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR,
-                                                &pixels, &bytes, &submitted);
+    enum lap_status status =
+        lap_readback_image(replay_device_readback(dev), &at, swapchain->images[image_index].live,
+                           swapchain->info.format, extent, replay_present_layout(r), &pixels, &bytes, &submitted);
 
     if (submitted)
         present->wait_count = 0;
@@ -99,6 +99,7 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
         status = take_pixels(r, present, swapchain, number, image_index, screenshot);
     if (status == LAP_OK && swapchain->window) {
         struct replay_picture picture = {.image = swapchain->images[image_index].live,
+                                         .layout = replay_present_layout(r),
                                          .extent = {swapchain->info.extent.width, swapchain->info.extent.height},
                                          .mode = swapchain->mode,
                                          .wait_count = present->wait_count,

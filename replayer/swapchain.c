@@ -19,6 +19,12 @@ struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR sw
     return object ? object->record : NULL;
 }
 
+VkImageLayout replay_present_layout(const struct replay *r)
+{
+    return r->source.layout_from == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR ? (VkImageLayout)r->source.layout_to
+                                                                    : VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
+}
+
 /* ---- creation ---- */
 
 static enum lap_status no_memory(struct replay *r)
@@ -80,8 +86,6 @@ static enum lap_status check_images(struct replay *r, const struct replay_swapch
     VkImageFormatProperties properties;
     VkResult result;
 
-    if (!dev->has_swapchain)
-        return replay_refuse(r, "the device lacks VK_KHR_swapchain, whose image layouts the trace uses");
     result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(
         dev->gpu, info->format, info->imageType, info->tiling, info->usage, info->flags, &properties);
     if (result == VK_ERROR_FORMAT_NOT_SUPPORTED)
@@ -119,7 +123,7 @@ static enum lap_status attach_window(struct replay *r, struct replay_swapchain *
     enum lap_status status = LAP_OK;
 
     if (present == REPLAY_PRESENT_HEADLESS || present == REPLAY_PRESENT_OFF || !surface ||
-        (present == REPLAY_PRESENT_AUTO && !replay_window_possible(r, swapchain->dev)))
+        (present == REPLAY_PRESENT_AUTO && !surface->record && !replay_window_possible(r, swapchain->dev)))
         return LAP_OK;
     if (!surface->record)
         status = replay_window_create(r, swapchain->dev, extent, (struct replay_window **)&surface->record);

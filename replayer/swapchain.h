@@ -43,6 +43,9 @@ struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR sw
 enum lap_status replay_swapchain_supported(struct replay *r, struct replay_device *dev,
                                            const VkSwapchainCreateInfoKHR *info) LAP_MUST_CHECK;
 
+/* The layout that presented images are in. */
+VkImageLayout replay_present_layout(const struct replay *r);
+
 /* The image of a swapchain, made if it is not there yet. */
 enum lap_status replay_swapchain_image(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
                                        uint32_t image_index, VkImage *out_image) LAP_MUST_CHECK;

@@ -210,9 +210,11 @@ static void barrier(const struct replay_window *w, VkCommandBuffer commands, VkI
                                   0, NULL, 0, NULL, 1, &info);
 }
 
-static VkResult record_copy(const struct replay_window *w, VkCommandBuffer commands, VkImage from, VkExtent2D extent,
-                            VkImage to)
+static VkResult record_copy(const struct replay_window *w, VkCommandBuffer commands,
+                            const struct replay_picture *picture, VkImage to)
 {
+    const VkImage from = picture->image;
+    const VkExtent2D extent = picture->extent;
     const VkImageLayout present = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, source = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                         target = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -228,12 +230,12 @@ static VkResult record_copy(const struct replay_window *w, VkCommandBuffer comma
 
     if (result < 0)
         return result;
-    barrier(w, commands, from, present, source, VK_ACCESS_MEMORY_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    barrier(w, commands, from, picture->layout, source, VK_ACCESS_MEMORY_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     barrier(w, commands, to, VK_IMAGE_LAYOUT_UNDEFINED, target, 0, VK_ACCESS_TRANSFER_WRITE_BIT);
     w->dev->vk.CmdBlitImage(commands, from, source, to, target, 1, &region,
                             same ? VK_FILTER_NEAREST : VK_FILTER_LINEAR);
     barrier(w, commands, to, target, present, VK_ACCESS_TRANSFER_WRITE_BIT, 0);
-    barrier(w, commands, from, source, present, VK_ACCESS_TRANSFER_READ_BIT,
+    barrier(w, commands, from, source, picture->layout, VK_ACCESS_TRANSFER_READ_BIT,
             VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
     return w->dev->vk.EndCommandBuffer(commands);
 }
@@ -323,8 +325,8 @@ static enum lap_status copy_and_present(struct replay *r, struct replay_window *
                                 .pSwapchains = &w->swapchain,
                                 .pImageIndices = &image_index};
     char title[256];
-    enum lap_status status = replay_window_result(
-        record_copy(w, slot->commands, picture->image, picture->extent, w->images[image_index]), "recording a copy");
+    enum lap_status status =
+        replay_window_result(record_copy(w, slot->commands, picture, w->images[image_index]), "recording a copy");
     VkResult result;
 
     if (status == LAP_OK)

@@ -12,9 +12,10 @@
 
 struct replay_window;
 
-/* What is shown: an image in PRESENT_SRC_KHR layout, which it is in again afterwards. */
+/* What is shown. */
 struct replay_picture {
     VkImage image;
+    VkImageLayout layout; /* it is in this, and is so afterwards */
     VkExtent2D extent;
     VkPresentModeKHR mode; /* of the program; FIFO is taken where the window has no such */
     uint32_t wait_count;

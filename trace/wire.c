@@ -361,6 +361,12 @@ uint64_t lap_get_address(struct lap_dec *dec)
     return dec->source->address(dec->source->user, recorded);
 }
 
+uint32_t lap_get_layout(struct lap_dec *dec)
+{
+    uint32_t recorded = lap_get_u32(dec);
+    return dec->source && recorded && recorded == dec->source->layout_from ? dec->source->layout_to : recorded;
+}
+
 const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *data, uint64_t bytes)
 {
     const void *words;

@@ -143,6 +143,8 @@ struct lap_dec_source {
     const void *(*words)(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes);
     /* LAP_DEC_FORMATS values: what stands for a format of images, by its number. NULL: each for itself. */
     const uint16_t *formats;
+    /* An image layout that comes out as another; both 0: none does. */
+    uint32_t layout_from, layout_to;
 };
 
 #define LAP_DEC_FORMATS 185u /* those of Vulkan 1.0; no other one is ever replaced */
@@ -198,6 +200,9 @@ uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type);
 
 /* A device address as the source translates it. */
 uint64_t lap_get_address(struct lap_dec *dec);
+
+/* An image layout as the source has it. */
+uint32_t lap_get_layout(struct lap_dec *dec);
 
 /* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
  * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). Zeroed. NULL on

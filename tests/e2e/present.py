@@ -296,6 +296,26 @@ def a_compositor_that_chooses_the_size(context: Context) -> None:
         check(", 0, 400, 300, " in done.err, "no image is as large as the window")
 
 
+@case
+def a_device_without_swapchains(context: Context) -> None:
+    """Presented images are plain ones, so it needs none; they have another layout then."""
+    display()
+    shaped = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_swapchain")
+    for program in ("triangle", "wsi"):
+        context.capture([app(context, program)], f"{program}.lapilli")
+        done = context.run([context.program("lapilli-replay"), "--verify", f"{program}.lapilli"], shaped)
+        check(check_verified(done) == check_verified(context.replay(f"{program}.lapilli")), done.text)
+        done = context.run([context.program("lapilli-replay"), "--present", "window", f"{program}.lapilli"], shaped, expect=5)
+        check("can't present to a window" in done.err, done.err)
+        report = json.loads(context.run([context.program("lapilli"), "check", "--json", f"{program}.lapilli"], shaped).out)
+        dropped = {finding["name"] for finding in report["findings"] if finding["outcome"] == "dropped"}
+        check(dropped == {"VK_KHR_swapchain", "window"}, f"{dropped}")
+        if (context.validation_folder / "VkLayer_khronos_validation.json").exists():
+            done = context.run([context.program("lapilli-replay"), "--verify", f"{program}.lapilli"],
+                               context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_swapchain"))
+            check_no_validation_message(done, "of the replay")
+
+
 def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     """What the replayer's own swapchains do, under the validation layer."""
     def run(context: Context) -> None:
