@@ -512,7 +512,12 @@ def check_and_replay_agree_on_another_machine(context: Context) -> None:
     context.capture([app(context, "headless")])
     formats = {line["args"]["pCreateInfo"]["format"] for line in context.print_lines() if line["name"] == "vkCreateImage"}
     check("VK_FORMAT_R8G8B8A8_UNORM" in formats, f"{formats}")
-    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="formats=37")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="formats=37")  # another order of components stands for it
+    check_verified(context.replay("out.lapilli", "--quiet", env=environment))
+    report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment).out)
+    mapped = [finding["name"] for finding in report["findings"] if finding["area"] == "format" and finding["outcome"] == "mapped"]
+    check(mapped == ["VK_FORMAT_R8G8B8A8_UNORM"], f"{mapped}")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="formats=37+44+51")  # no order is left
     done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
     report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment, expect=1).out)
     check(done.err.strip().endswith(report["refusal"]), f"{report['refusal']!r}, but the replay: {done.err}")
