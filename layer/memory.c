@@ -43,6 +43,12 @@ static bool is_imported(const void *chain)
     return false;
 }
 
+static bool has_addresses(const void *chain)
+{
+    const VkMemoryAllocateFlagsInfo *info = layer_chain_find(chain, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    return info && info->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+}
+
 /* A type that is shown without HOST_VISIBLE is never mapped, whatever stands behind it. */
 static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
 {
@@ -51,6 +57,8 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
         return 0;
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
         flags |= LAP_MEM_HOST_COHERENT;
+    if (has_addresses(chain) && memory->shown_flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
+        flags |= LAP_MEM_READ_BACK;
     return flags | LAP_MEM_HOST_VISIBLE;
 }
 

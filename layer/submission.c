@@ -6,6 +6,7 @@
 
 #include "layer/check.h"
 #include "layer/records.h"
+#include "layer/update.h"
 
 #define MOST_SUBMISSIONS 256u  /* that are kept apart */
 #define MOST_WRITTEN     1024u /* ranges of a folded submission before they are merged */
@@ -77,7 +78,7 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     submission->serial = dev->submit_serial;
     submission->fence = 0;
     submission->state = LAYER_RUNNING;
-    submission->absorbed = false;
+    submission->anywhere = submission->absorbed = false;
     submission->tells.count = 0;
     submission->signal_count = submission->wait_count = submission->written_count = 0;
     if (dev->last_submission)
@@ -201,6 +202,7 @@ static bool fold(struct layer_device *dev)
         struct layer_submission *next = successor(old);
         if (!next)
             continue;
+        next->anywhere |= old->anywhere;
         if (!layer_tells_append(&next->tells, &old->tells))
             return false;
         for (uint32_t i = 0; i < old->written_count; i++)
@@ -301,6 +303,22 @@ static void check(struct layer_device *dev)
         }
 }
 
+/* What shaders stored through addresses is found before the host can store there again, perhaps what was there before;
+ * then nobody could find either. */
+static void look_anywhere(struct layer_device *dev)
+{
+    bool any = false;
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->state != LAYER_RUNNING) {
+            any |= s->anywhere;
+            s->anywhere = false;
+        }
+    if (!any || !dev->memtrack || !layer_is_recording())
+        return;
+    lap_memtrack_doubt(dev->memtrack);
+    layer_emit_updates(dev, NULL);
+}
+
 /* The mutex is held until all is done: a thread that learns the same a moment later must find it done. */
 static void retire(struct layer_device *dev)
 {
@@ -310,6 +328,7 @@ static void retire(struct layer_device *dev)
     tell_tracker(dev, false);
     if (checking)
         check(dev);
+    look_anywhere(dev);
     while (*link) {
         if ((*link)->state == LAYER_FINISHED || ((*link)->state == LAYER_SEEN && !checking)) {
             take_out(dev, link, before);

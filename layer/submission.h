@@ -42,6 +42,7 @@ struct layer_submission {
     uint64_t serial;
     uint64_t fence; /* index of the record; 0: none, or reset since */
     enum layer_submission_state state;
+    bool anywhere; /* its shaders may store where nobody can tell, and nobody has looked for that yet */
     bool absorbed; /* memory tracking knows that the device does not write any more */
     struct layer_tells tells;
     struct layer_point *signals, *waits;

@@ -100,7 +100,7 @@ static void batch_written(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
     const struct lap_touched *batch = &dev->batch.ranges;
-    bool needed = dev->submissions;
+    bool needed = dev->submissions || batch->everything;
 
     layer_touched_seal(&dev->batch);
     loosen(&dev->batch.unchecked);
@@ -108,6 +108,8 @@ static void batch_written(struct gathering *g)
         needed = batch->ranges[i].written;
     if (needed)
         g->submission = layer_submission_begin(dev, g->queue);
+    if (g->submission)
+        g->submission->anywhere = batch->everything;
     if (g->submission && !layer_tells_append(&g->submission->tells, &dev->batch_tells))
         g->failed = true;
     for (size_t i = 0; g->submission && i < batch->count; i++) {

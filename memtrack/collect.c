@@ -273,6 +273,16 @@ void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_to
     lap_memtrack_unlock(tracker);
 }
 
+void lap_memtrack_doubt(struct lap_memtrack *tracker)
+{
+    lap_memtrack_lock(tracker);
+    for (struct lap_mem *mem = tracker->mems; mem; mem = mem->next)
+        if (mem->flags & LAP_MEM_READ_BACK && exposed(mem) && mem->watch->exact &&
+            !lap_interval_add(&mem->candidates, mem->map_begin, mem->map_end))
+            lap_memtrack_break(tracker);
+    lap_memtrack_unlock(tracker);
+}
+
 static void set_busy(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     if (!lap_interval_add(&mem->busy, begin, end))

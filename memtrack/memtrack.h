@@ -71,7 +71,10 @@ enum lap_mem_flags {
     LAP_MEM_FILLED = 8,
     /* The same bytes may be stored to through other mappings, or by other processes, which no watch sees: compared,
      * whatever watch the tracker has. */
-    LAP_MEM_SHARED = 16
+    LAP_MEM_SHARED = 16,
+    /* Work may store anywhere in it without being announced, and the program means to read that: see
+     * lap_memtrack_doubt. */
+    LAP_MEM_READ_BACK = 32
 };
 
 enum lap_status lap_mem_create(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags,
@@ -224,6 +227,10 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
  * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the
  * host owns keep counting. Ranges in memory that is not mapped are remembered. */
 void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_touched *touched);
+
+/* Work that may have stored anywhere has finished, as far as the program knows. A device need not store through what a
+ * watch sees, so memory with LAP_MEM_READ_BACK that is mapped is compared in the next collect, whatever is reported. */
+void lap_memtrack_doubt(struct lap_memtrack *tracker);
 
 /* Submitted work of which the program does not know that it is finished writes these ranges (those with ->written). No
  * scan compares their bytes: it would take what the device has stored so far for the host's, and sent to a replay that

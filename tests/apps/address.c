@@ -39,7 +39,7 @@ struct push {
     uint32_t what, slot;
 };
 
-enum { WALK, HEAD, LOOK_UP, LOOK_UP_INLINED, REVERSE, FOLLOW };
+enum { WALK, HEAD, LOOK_UP, LOOK_UP_INLINED, REVERSE, FOLLOW, COUNT };
 
 struct corner {
     float place[2];
@@ -410,6 +410,9 @@ static void compute(const struct app *app, struct job *job, uint32_t frame, VkPi
     push.what = frame % 2 ? FOLLOW : REVERSE;
     push.slot = frame % 2 ? 0 : 1;
     dispatch(job, commands, 0, push);
+    push.what = COUNT; /* onto what the host left there */
+    push.slot = 3;
+    dispatch(job, commands, 0, push);
     wait_for_stores(commands);
     vkCmdCopyBuffer(commands, job->result.buffer.buffer, job->copy.buffer, 1, &(VkBufferCopy){0, 0, RESULTS * 4});
     vkCmdCopyBuffer(commands, job->mapped.buffer.buffer, job->copy.buffer, 1,
@@ -493,7 +496,18 @@ static void check(const struct app *app, struct job *job, uint32_t frame, bool h
         EXPECT_EQ(app, table->nodes[i],
                   i < GUESTS ? job->guests[i].place.address + 16 : node_at(job, (frame + i) % NODES));
     EXPECT_EQ(app, mapped[0], expected_mapped);
+    EXPECT_EQ(app, mapped[3], job->order[0] + 1);
     EXPECT_EQ(app, two_words(&mapped[1]), job->scratch.address + (16 + NODES - 1 - frame % 2) * sizeof(struct node));
+}
+
+/* A shader counts, the host looks, and begins again: the same bytes as before the shader's. */
+static void take_count(const struct app *app, struct job *job)
+{
+    const uint32_t zero = 0;
+
+    app_buffer_invalidate(app, &job->mapped.buffer, 0, RESULTS * 4);
+    EXPECT_EQ(app, ((const uint32_t *)job->mapped.buffer.mapped)[3], job->order[0] + 1);
+    write_bytes(app, &job->mapped, 12, &zero, sizeof zero);
 }
 
 /* What a shader stored in the frame before now names the next node of the reversed list. */
@@ -521,6 +535,7 @@ static void run_frame(const struct app *app, struct job *job, uint32_t frame)
     if (job->has_inline)
         write_block(app, job);
     compute(app, job, frame, job->constant);
+    take_count(app, job);
     check(app, job, frame, job->constant, job->expected_mapped);
     draw(app, job, frame);
 }

@@ -297,6 +297,35 @@ RULE(shared_memory_is_watched_too)
     close(fd);
 }
 
+/* A device that stores behind the watch's back, as through another mapping; then the host stores what was there before.
+ */
+RULE(what_no_watch_sees_is_found_where_it_is_read_back)
+{
+    struct lap_memtrack_options options = {.watch = kind};
+    int fd = memfd_create("lapilli test", MFD_CLOEXEC);
+    unsigned char *memory, *device;
+    struct place place;
+    CHECK_EQ_INT(ftruncate(fd, PAGES * PAGE), 0);
+    memory = pages_of(MAP_SHARED, fd, PAGES * PAGE);
+    device = pages_of(MAP_SHARED, fd, PAGES * PAGE);
+    CHECK_EQ_INT(lap_memtrack_create(&options, &tracker), LAP_OK);
+    for (unsigned read_back = 0; read_back < 2; read_back++) {
+        place_make(&place, tracker, memory, PAGES * PAGE, COHERENT | (read_back ? LAP_MEM_READ_BACK : 0));
+        device[3 * PAGE + 5] = 7;
+        lap_memtrack_doubt(tracker);
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+        CHECK_EQ_U64(stats.emitted_bytes, read_back || !exact);
+        memory[3 * PAGE + 5] = 0;
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+        CHECK_EQ_U64(stats.emitted_bytes, read_back || !exact);
+        lap_mem_destroy(&place.mem);
+    }
+    lap_memtrack_destroy(&tracker);
+    munmap(memory, PAGES * PAGE);
+    munmap(device, PAGES * PAGE);
+    close(fd);
+}
+
 static uint64_t resident_bytes(void)
 {
     unsigned long long total = 0, resident = 0;

@@ -704,6 +704,27 @@ UNIT_TEST(only_submits_of_commands_that_reach_unknown_memory_touch_everything)
     end();
 }
 
+UNIT_TEST(what_may_be_stored_anywhere_is_looked_for_when_it_has_finished)
+{
+    begin();
+    (void)sends_everything(true);
+    sends = 0;
+    sent_everything = false;
+    layer_learn_queue(dev, QUEUE(1)); /* of another queue */
+    CHECK_EQ_U64(sends, 0);
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(sends, 1);
+    CHECK(sent_everything);
+    layer_learn_queue(dev, QUEUE(0));
+    (void)sends_everything(false);
+    sends = 0;
+    layer_learn_device(dev); /* nothing of that kind any more */
+    CHECK_EQ_U64(sends, 0);
+    CHECK_EQ_U64(outstanding(), 0);
+    layer_touch_finish(&cmdbuf);
+    end();
+}
+
 /* ---- what is checked ---- */
 
 static struct layer_image image;

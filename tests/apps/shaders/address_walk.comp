@@ -78,5 +78,7 @@ void main()
     } else if (push.what == 5) { // the list that begins in two words of the result
         sum = walk(uvec2(push.result.word[push.slot + 1], push.result.word[push.slot + 2]));
     }
+    if (push.what == 6)
+        sum = push.result.word[push.slot] + push.list.value;
     push.result.word[push.slot] = sum;
 }
