@@ -203,7 +203,7 @@ static enum lap_status need_record(struct replay *r, VkBuffer buffer, struct rep
     return LAP_OK;
 }
 
-/* The program asked before, or asks for something that a forced replay can't have. */
+/* The program asked before. */
 static bool is_settled(const struct replay_buffer *record, VkDeviceAddress recorded)
 {
     return !recorded ||
@@ -221,8 +221,10 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
 
     if (!record)
         return replay_fail(r, "the address of a buffer that is not alive");
-    if (!dev->has_addresses || is_settled(record, args->result))
+    if (is_settled(record, args->result))
         return LAP_OK;
+    if (!dev->has_addresses) /* by force; what shaders follow then would be somewhere else */
+        return replay_refuse(r, "the program follows device addresses, and this device has none");
     if (!dev->vk.GetBufferDeviceAddress)
         return replay_missing(r, GEN_vkGetBufferDeviceAddress);
     live = dev->vk.GetBufferDeviceAddress(dev->live, args->pInfo);

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import OTHER_DRIVERS, Context, Skip, check, check_verified
+from e2e.cases import OTHER_DRIVERS, SHAPE, Context, Skip, check, check_verified
 
 
 def record(context: Context) -> None:
@@ -38,6 +38,17 @@ def is_said(context: Context) -> None:
     check("addresses of" not in context.replay("without.lapilli").err, "a replay talks of addresses where there are none")
 
 
+def needs_the_feature(context: Context) -> None:
+    """A device without it is refused, also by force: nobody may follow recorded addresses."""
+    record(context)
+    without = context.layer_env(SHAPE, LAPILLI_SHAPE="features=bufferDeviceAddress")
+    for arguments, sentence in (([], "bufferDeviceAddress"), (["--force"], "the program follows device addresses")):
+        done = context.replay("out.lapilli", *arguments, env=without, expect=5)
+        check(sentence in done.err, done.text[-2000:])
+    report = context.run([context.program("lapilli"), "check", "out.lapilli"], without, expect=1).out
+    check(re.search("refused +feature bufferDeviceAddress", report) is not None, report)
+
+
 def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if not OTHER_DRIVERS[name].exists():
@@ -49,7 +60,7 @@ def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result = {"is-said": is_said}
+    result = {"is-said": is_said, "needs-the-feature": needs_the_feature}
     for name in OTHER_DRIVERS:
         result[f"to-{name}"] = to_other_driver(name, False)
         result[f"from-{name}"] = to_other_driver(name, True)
