@@ -23,6 +23,10 @@ from e2e.matrix import EXPECTED as MATRIX_EXPECTED
 PRETENDER = "mock"  # accepts everything, and computes nothing
 
 
+# Programs count on formats that every driver has, so nothing records where one is gone.
+WORDS = SHAPES | {"recorder": re.sub(",formats=[^,]*", "", SHAPES["unlike"])}
+
+
 @dataclass(frozen=True)
 class Machine:
     name: str
@@ -46,7 +50,7 @@ class Machine:
         if self.libraries:
             result["LD_LIBRARY_PATH"] = str(self.libraries)
         if self.shape:
-            result["LAPILLI_SHAPE"] = SHAPES[self.shape]
+            result["LAPILLI_SHAPE"] = WORDS[self.shape]
         return result
 
 
@@ -66,14 +70,14 @@ def machines(backport: Path, folder: Path, by_hand: list[str]) -> dict[str, Mach
     result = [Machine("lavapipe", lavapipe()), Machine("backports", backport / "icd.json", backport / "lib"),
               Machine("swiftshader", chromium / "vk_swiftshader_icd.json"), Machine(PRETENDER, manifest)]
     result += [Machine(text.partition("=")[0], Path(text.partition("=")[2]), by_hand=True) for text in by_hand]
-    result += [Machine(f"lavapipe/{shape}", lavapipe(), layer=SHAPE, shape=shape) for shape in SHAPES]
+    result += [Machine(f"lavapipe/{shape}", lavapipe(), layer=SHAPE, shape=shape) for shape in WORDS]
     result += [Machine("lavapipe/queues", lavapipe(), layer=QUEUES)]
     return {machine.name: machine for machine in result}
 
 
 # What records, and on what its traces are replayed besides the drivers. Shapes of one driver must show the same bytes.
 RECORDERS = {"lavapipe": [*(f"lavapipe/{shape}" for shape in SHAPES), "lavapipe/queues"], "backports": ["lavapipe/discrete"],
-             "swiftshader": ["lavapipe/discrete", "lavapipe/unlike"], "lavapipe/discrete": [], "lavapipe/unlike": [],
+             "swiftshader": ["lavapipe/discrete", "lavapipe/unlike"], "lavapipe/discrete": [], "lavapipe/recorder": [],
              "lavapipe/queues": ["lavapipe/unlike"], PRETENDER: []}
 
 
@@ -103,7 +107,7 @@ EXPECTED = SHAPED + [
     Expected("(descriptors|bindless).*", "backports|swiftshader", LAVAPIPE, "refused", "descriptorBindingStorageBufferUpdateAfterBind",
              "it is used"),
     Expected("sparse", "backports", f"{LAVAPIPE}|swiftshader", "refused", "sparse", "neither binds pages"),
-    Expected("alias", "lavapipe|swiftshader", "backports", "differs", ALIGNMENT, "an image begins in the middle of a buffer"),
+    Expected("alias", "lavapipe(/queues)?|swiftshader", "backports", "differs", ALIGNMENT, "an image begins in the middle of a buffer"),
     Expected("alias", "backports", f"{LAVAPIPE}|swiftshader", "differs", "",
              "the driver makes disjoint images, which it does not promise, but gives their planes no memory of their own"),
 ]
@@ -115,7 +119,7 @@ NOT_PRETENDED = {
     "alias": HANDED_ON, "memory": HANDED_ON, "payload": HANDED_ON, "payload-process": HANDED_ON, "rebind": HANDED_ON,
     "rebind-image": HANDED_ON, "suballoc": HANDED_ON, "address": HANDED_ON, "address-khr": HANDED_ON, "address-two": HANDED_ON,
     "address-constants": HANDED_ON,
-    "descriptors": LEAVES_OUT, "descriptors-garbage": LEAVES_OUT, "texels": LEAVES_OUT,
+    "descriptors": LEAVES_OUT, "descriptors-garbage": LEAVES_OUT, "texels": LEAVES_OUT, "depth": LEAVES_OUT,
     "churn": "a fence that nobody signals is signalled there, and a replay waits for it",
     "churn-present": "a fence that nobody signals is signalled there, and a replay waits for it",
     "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
@@ -221,6 +225,10 @@ class Row:
         found = self.replay(machine, trace)
         if found.done.status == 5:
             return self.cell(machine.name, "refused", found.refusal), found.done.err
+        # Linear images of a format that another one stands for are not compared, which is said.
+        left_out = re.search(r"(\d+) checks could not be made", found.done.err) if "formats=" in WORDS.get(machine.shape, "") else None
+        if left_out and found.checks + int(left_out[1]) == wanted:
+            wanted = found.checks
         if found.done.status not in (0, 1) or found.checks != wanted or (found.done.status == 1 and not found.different):
             return self.cell(machine.name, "FAILS", f"{found.refusal}; {found.checks} of {wanted} checks"), found.done.err
         if found.different:
