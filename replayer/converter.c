@@ -286,7 +286,7 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
 enum lap_status replay_converter_begin(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                        enum replay_conversion conversion, uint64_t texels, struct replay_texels *out)
 {
-    const struct temporary *temporary;
+    const struct temporary *temporary = NULL;
     enum lap_status status = need_converter(r, dev);
 
     if (status == LAP_OK)
