@@ -97,6 +97,7 @@ struct replay_device {
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     const struct replay_formats *formats; /* the replay's */
     struct replay_converter *converter;   /* converter.h; NULL until texels are converted */
+    uint64_t asked_images[64];            /* image_support.c: kinds of images that the driver was asked about */
     struct replay_device *next;
 };
 

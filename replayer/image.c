@@ -57,6 +57,7 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
     status = replay_image_result(r, args, replay_image_create(dev, &info, &image));
     if (status != LAP_OK)
         return status;
+    replay_image_warn(r, dev, gen_u64_VkImage(*args->pImage), &info);
     record.info = info;
     record.info.pNext = NULL;
     record.info.pQueueFamilyIndices = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver says of images such as a trace's. */
+#include <inttypes.h>
+
 #include "replayer/format.h"
 #include "replayer/resource.h"
 
@@ -43,6 +45,18 @@ static bool make_query(const VkImageCreateInfo *info, struct query *query)
     return true;
 }
 
+/* Planes with memory of their own: drivers take the flag without being able to. */
+static bool has_disjoint(const struct replay_device *dev, const VkImageCreateInfo *info)
+{
+    VkFormatProperties of;
+
+    if (!(info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
+        return true;
+    dev->instance->vk.GetPhysicalDeviceFormatProperties(dev->gpu, info->format, &of);
+    return (info->tiling == VK_IMAGE_TILING_LINEAR ? of.linearTilingFeatures : of.optimalTilingFeatures) &
+           VK_FORMAT_FEATURE_DISJOINT_BIT;
+}
+
 enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev, const VkImageCreateInfo *info)
 {
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
@@ -60,6 +74,8 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
                              info->usage, info->flags);
     if (result < 0)
         return LAP_OK;
+    if (!has_disjoint(dev, info))
+        return replay_refuse(r, "the driver promises no images of %s whose planes have memory of their own", name);
     if (info->extent.width > most->maxExtent.width || info->extent.height > most->maxExtent.height ||
         info->extent.depth > most->maxExtent.depth || info->mipLevels > most->maxMipLevels ||
         info->arrayLayers > most->maxArrayLayers || !(info->samples & most->sampleCounts))
@@ -70,4 +86,29 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
             info->tiling == VK_IMAGE_TILING_LINEAR ? "linear" : "optimal", name, info->extent.width,
             info->extent.height, info->extent.depth, info->mipLevels, info->arrayLayers, info->samples, info->usage);
     return LAP_OK;
+}
+
+/* Drivers are not asked again about what an image was like before. Two kinds may share a place; then they are. */
+static bool is_new_kind(struct replay_device *dev, const VkImageCreateInfo *info)
+{
+    const uint32_t kind[] = {(uint32_t)info->format,    (uint32_t)info->tiling, info->usage, info->flags,
+                             (uint32_t)info->imageType, (uint32_t)info->samples};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t *place;
+
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+        hash = (hash ^ kind[i]) * UINT64_C(0x100000001b3);
+    hash |= 1; /* a place that nobody has used is 0 */
+    place = &dev->asked_images[(hash >> 32) % (sizeof dev->asked_images / sizeof *dev->asked_images)];
+    if (*place == hash)
+        return false;
+    *place = hash;
+    return true;
+}
+
+void replay_image_warn(struct replay *r, struct replay_device *dev, uint64_t index, const VkImageCreateInfo *info)
+{
+    if (is_new_kind(dev, info) && replay_image_supported(r, dev, info) != LAP_OK)
+        lap_log(r->log, LAP_LOG_WARNING, "%s; VkImage:%" PRIu64 " is made all the same, and what comes out may differ",
+                lap_error_message(), index);
 }

@@ -64,6 +64,8 @@ enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCr
  * no replay from trying. LAP_OK also where it can't be asked. */
 enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev,
                                        const VkImageCreateInfo *info) LAP_MUST_CHECK;
+/* image_support.c: the same in a replay, which goes on: once for each kind of image a warning that names the first. */
+void replay_image_warn(struct replay *r, struct replay_device *dev, uint64_t index, const VkImageCreateInfo *info);
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
 bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
 

@@ -248,7 +248,7 @@ class Row:
         rule = self.expected(machine)
         wanted = rule.outcome if rule else "identical"
         if machine.by_hand or self.recorder.by_hand:
-            foreseen = re.search(r"warning: (.*can't lie in one memory.*)", err)
+            foreseen = re.search(r"warning: (.*(?:can't lie in one memory|is made all the same|has memory of its own).*)", err)
             fails = cell.outcome == "differs" and not foreseen
             cell.why = foreseen[1] if cell.outcome == "differs" and foreseen else cell.why
         else:
@@ -330,7 +330,8 @@ class KeptRow(Row):
 
     def __init__(self, context: Context, place: Path, every: dict[str, Machine], kept: Path):
         self.about = json.loads((place / "row.json").read_text())
-        recorder = Machine(self.about["recorded"], Path(f"(the driver of {self.about['recorded']})"))
+        name = self.about["recorded"]
+        recorder = Machine(name, Path(f"(the driver of {name})"), by_hand=name not in RECORDERS)
         super().__init__(context, Program(self.about["program"], [], False), recorder, every, kept)
         for name in ("out.lapilli", "checks.ndjson"):
             shutil.copy(place / name, context.folder)
