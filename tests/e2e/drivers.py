@@ -120,10 +120,11 @@ NOT_PRETENDED = {
     "rebind-image": HANDED_ON, "suballoc": HANDED_ON, "address": HANDED_ON, "address-khr": HANDED_ON, "address-two": HANDED_ON,
     "address-constants": HANDED_ON,
     "descriptors": LEAVES_OUT, "descriptors-garbage": LEAVES_OUT, "texels": LEAVES_OUT, "depth": LEAVES_OUT,
+    "depth-push": LEAVES_OUT,
     "churn": "a fence that nobody signals is signalled there, and a replay waits for it",
     "churn-present": "a fence that nobody signals is signalled there, and a replay waits for it",
     "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
-    "wsi": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
+    "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
     "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
 }
 
