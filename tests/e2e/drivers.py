@@ -249,7 +249,7 @@ class Row:
         rule = self.expected(machine)
         wanted = rule.outcome if rule else "identical"
         if machine.by_hand or self.recorder.by_hand:
-            foreseen = re.search(r"warning: (.*(?:can't lie in one memory|is made all the same|has memory of its own).*)", err)
+            foreseen = re.search(r"warning: (.*(?:can't lie in one memory|is made all the same|gets memory for all of its bytes).*)", err)
             fails = cell.outcome == "differs" and not foreseen
             cell.why = foreseen[1] if cell.outcome == "differs" and foreseen else cell.why
         else:
