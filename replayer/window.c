@@ -373,9 +373,15 @@ enum lap_status replay_window_show(struct replay *r, struct replay_window *w, co
     }
     if (status == LAP_OK)
         return LAP_OK;
-    /* The display may have gone meanwhile: that says more than what the driver makes of it. */
-    if (w->system->poll(w->native, &window_extent) == REPLAY_WINDOW_LOST)
+    /* The window or its display may have gone meanwhile: that says more than what the driver makes of it. */
+    switch (w->system->poll(w->native, &window_extent)) {
+    case REPLAY_WINDOW_CLOSED:
+        return LAP_END;
+    case REPLAY_WINDOW_LOST:
         return replay_fail(r, "the window is lost: its display (%s) does not answer any more", w->system->name);
+    case REPLAY_WINDOW_OPEN:
+        break;
+    }
     return replay_fail(r, "%s", lap_error_message());
 }
 
