@@ -33,9 +33,10 @@ class Tolerance:
 
 
 NONE = Tolerance(0, 0, 0)
-# Rasterizers disagree about single pixels of edges, which then have another surface's color: hence the share.
+# Rasterizers disagree about single pixels of edges, which then have another surface's color: hence the share. A half is
+# rounded up by some and down by others: hence the average.
 TOLERANCES = {
-    "normalized": Tolerance(2 / 255, 0.002, 0.1 / 255),
+    "normalized": Tolerance(2 / 255, 0.002, 0.5 / 255),
     "float": Tolerance(2.0 ** -8, 0.002, 2.0 ** -10),
     "integer": NONE,
     "opaque": NONE,
@@ -136,11 +137,15 @@ class Result:
 
 def copied_formats(lines: list[dict]) -> dict[str, str]:
     """What lies in buffers that images are copied to, from the lines of `lapilli print --json`: a format for each buffer."""
-    images, result = {}, {}
+    images, swapchains, result = {}, {}, {}
     for line in lines:
         args = line["args"]
         if line["name"] == "vkCreateImage" and args.get("pCreateInfo"):
             images[args["pImage"]] = args["pCreateInfo"]["format"]
+        elif line["name"] == "vkCreateSwapchainKHR" and args.get("pCreateInfo"):
+            swapchains[args["pSwapchain"]] = args["pCreateInfo"]["imageFormat"]
+        elif line["name"] == "vkGetSwapchainImagesKHR":
+            images |= {image: swapchains.get(args["swapchain"], "") for image in args.get("pSwapchainImages") or []}
         elif line["name"].startswith("vkCmdCopyImageToBuffer"):
             info = args.get("pCopyImageToBufferInfo") or args
             for region in info["pRegions"] or []:
