@@ -45,16 +45,36 @@ static bool make_query(const VkImageCreateInfo *info, struct query *query)
     return true;
 }
 
-/* Planes with memory of their own: drivers take the flag without being able to. */
-static bool has_disjoint(const struct replay_device *dev, const VkImageCreateInfo *info)
+/* Drivers say yes to images whose format has no such feature, and do something else then: what they say of the format
+ * counts as well. NULL, or what it lacks. */
+static const char *lacking_feature(const struct replay_device *dev, const VkImageCreateInfo *info)
 {
+    static const struct {
+        VkImageUsageFlags usage;
+        VkFormatFeatureFlags features; /* one of these */
+        const char *text;
+    } uses[] = {
+        {VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT, "are sampled"},
+        {VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT, "are storage images"},
+        {VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT, "are attachments"},
+        {VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT,
+         "are attachments"},
+        {VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT,
+         VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT, "are attachments"},
+    };
+    VkFormatFeatureFlags has;
     VkFormatProperties of;
 
-    if (!(info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
-        return true;
     dev->instance->vk.GetPhysicalDeviceFormatProperties(dev->gpu, info->format, &of);
-    return (info->tiling == VK_IMAGE_TILING_LINEAR ? of.linearTilingFeatures : of.optimalTilingFeatures) &
-           VK_FORMAT_FEATURE_DISJOINT_BIT;
+    has = info->tiling == VK_IMAGE_TILING_LINEAR ? of.linearTilingFeatures : of.optimalTilingFeatures;
+    if (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT && !(has & VK_FORMAT_FEATURE_DISJOINT_BIT))
+        return "have planes with memory of their own";
+    if (info->flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT) /* what views of other formats may be used for */
+        return NULL;
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (info->usage & uses[i].usage && !(has & uses[i].features))
+            return uses[i].text;
+    return NULL;
 }
 
 enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev, const VkImageCreateInfo *info)
@@ -62,6 +82,7 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
     const VkImageFormatProperties *most = &answer.imageFormatProperties;
     const char *name = replay_format_name(info->format);
+    const char *lacks;
     struct query query;
     VkResult result;
 
@@ -74,8 +95,10 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
                              info->usage, info->flags);
     if (result < 0)
         return LAP_OK;
-    if (!has_disjoint(dev, info))
-        return replay_refuse(r, "the driver promises no images of %s whose planes have memory of their own", name);
+    lacks = lacking_feature(dev, info);
+    if (lacks)
+        return replay_refuse(r, "the driver promises no %s images of %s that %s",
+                             info->tiling == VK_IMAGE_TILING_LINEAR ? "linear" : "optimal", name, lacks);
     if (info->extent.width > most->maxExtent.width || info->extent.height > most->maxExtent.height ||
         info->extent.depth > most->maxExtent.depth || info->mipLevels > most->maxMipLevels ||
         info->arrayLayers > most->maxArrayLayers || !(info->samples & most->sampleCounts))
