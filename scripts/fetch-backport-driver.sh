@@ -31,7 +31,9 @@ apt-get "$@" install -qq -y --no-install-recommends --download-only --reinstall 
 rm -rf "$folder/root"
 for package in "$state"/cache/archives/*.deb; do
     dpkg -x "$package" "$folder/root"
-    dpkg-deb --show --showformat "\${Package} \${Version} of $release-backports\n" "$package" | grep '^mesa-vulkan-drivers ' || true
+    case "$package" in
+    */mesa-vulkan-drivers_*) dpkg-deb --show --showformat "\${Package} \${Version} of $release-backports\n" "$package" ;;
+    esac
 done
 libraries="$folder/root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2> /dev/null || gcc -print-multiarch)"
 driver="$libraries/libvulkan_lvp.so"
