@@ -4,57 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "Physical Layout of a SPIR-V Module and Instruction"; numbers from its tables. */
-#define MAGIC        0x07230203u
-#define HEADER_WORDS 5u
-#define MOST_IDS     (1u << 22)
-
-enum {
-    OP_CAPABILITY = 17,
-    OP_TYPE_IMAGE = 25,
-    OP_TYPE_POINTER = 32,
-    OP_FUNCTION_CALL = 57,
-    OP_VARIABLE = 59,
-    OP_IMAGE_TEXEL_POINTER = 60,
-    OP_LOAD = 61,
-    OP_STORE = 62,
-    OP_COPY_MEMORY = 63,
-    OP_COPY_MEMORY_SIZED = 64,
-    OP_ACCESS_CHAIN = 65,
-    OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    OP_PTR_ACCESS_CHAIN = 67,
-    OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
-    OP_DECORATE = 71,
-    OP_COMPOSITE_CONSTRUCT = 80,
-    OP_COMPOSITE_INSERT = 82,
-    OP_COPY_OBJECT = 83,
-    OP_IMAGE_WRITE = 99,
-    OP_SELECT = 169,
-    OP_ATOMIC_STORE = 228,
-    OP_ATOMIC_EXCHANGE = 229, /* the first of those that give the old value */
-    OP_ATOMIC_XOR = 242,      /* the last of them */
-    OP_PHI = 245,
-    OP_RETURN_VALUE = 254,
-    OP_ATOMIC_FLAG_TEST_AND_SET = 318,
-    OP_ATOMIC_FLAG_CLEAR = 319,
-    OP_COPY_LOGICAL = 400,
-    OP_TYPE_UNTYPED_POINTER = 4417, /* SPV_KHR_untyped_pointers */
-    OP_UNTYPED_VARIABLE = 4418,
-    OP_UNTYPED_ACCESS_CHAIN = 4419,
-    OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN = 4420,
-    OP_UNTYPED_PTR_ACCESS_CHAIN = 4423,
-    OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN = 4424,
-    OP_COOPERATIVE_MATRIX_STORE = 4458,
-    OP_COOPERATIVE_MATRIX_STORE_NV = 5360,
-    OP_RAW_ACCESS_CHAIN_NV = 5398,
-    OP_ATOMIC_F_MIN_EXT = 5614,
-    OP_ATOMIC_F_MAX_EXT = 5615,
-    OP_ATOMIC_F_ADD_EXT = 6035
-};
-
-enum { CAPABILITY_PHYSICAL_STORAGE_BUFFER_ADDRESSES = 5347 };
-enum { DECORATION_BINDING = 33, DECORATION_DESCRIPTOR_SET = 34 };
-enum { STORAGE_UNIFORM_CONSTANT = 0, STORAGE_UNIFORM = 2, STORAGE_STORAGE_BUFFER = 12 };
+#include "codegen/support/spirv.h"
 
 struct id {
     uint32_t root; /* the variable that this pointer, image or value came from; 0: none that matters */
@@ -199,10 +149,11 @@ static void collect(const struct search *search, struct lap_spirv_reach *out)
 void lap_spirv_find_reach(const uint32_t *words, size_t word_count, struct lap_spirv_reach *out)
 {
     struct search search = {0};
-    size_t at = HEADER_WORDS;
+    size_t at = SPIRV_HEADER_WORDS;
 
     lap_spirv_reach_all(out);
-    if (!words || word_count < HEADER_WORDS || words[0] != MAGIC || words[3] == 0 || words[3] > MOST_IDS)
+    if (!words || word_count < SPIRV_HEADER_WORDS || words[0] != SPIRV_MAGIC || words[3] == 0 ||
+        words[3] > SPIRV_MOST_IDS)
         return;
     search.bound = words[3];
     search.ids = calloc(search.bound, sizeof *search.ids);

@@ -4,50 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "Physical Layout of a SPIR-V Module and Instruction"; numbers from its tables. */
-#define MAGIC        0x07230203u
-#define HEADER_WORDS 5u
-#define MOST_IDS     (1u << 22)
-
-enum {
-    OP_EXTENSION = 10,
-    OP_ENTRY_POINT = 15,
-    OP_EXECUTION_MODE = 16,
-    OP_CAPABILITY = 17,
-    OP_TYPE_POINTER = 32,
-    OP_CONSTANT = 43,
-    OP_CONSTANT_COMPOSITE = 44,
-    OP_SPEC_CONSTANT = 50,
-    OP_SPEC_CONSTANT_COMPOSITE = 51,
-    OP_VARIABLE = 59,
-    OP_IMAGE_TEXEL_POINTER = 60,
-    OP_STORE = 62,
-    OP_COPY_MEMORY = 63,
-    OP_COPY_MEMORY_SIZED = 64,
-    OP_ACCESS_CHAIN = 65,
-    OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    OP_PTR_ACCESS_CHAIN = 67,
-    OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
-    OP_DECORATE = 71,
-    OP_IMAGE_WRITE = 99,
-    OP_ATOMIC_STORE = 228,
-    OP_ATOMIC_EXCHANGE = 229, /* the first of those that give the old value */
-    OP_ATOMIC_XOR = 242,      /* the last of them */
-    OP_EXECUTION_MODE_ID = 331,
-    OP_ATOMIC_F_MIN_EXT = 5614,
-    OP_ATOMIC_F_MAX_EXT = 5615,
-    OP_ATOMIC_F_ADD_EXT = 6035
-};
-
-enum { MODEL_VERTEX = 0, MODEL_GEOMETRY = 3, MODEL_FRAGMENT = 4 };
-enum { MODE_LOCAL_SIZE = 17, MODE_LOCAL_SIZE_ID = 38 };
-enum { DECORATION_SPEC_ID = 1, DECORATION_BUILTIN = 11, BUILTIN_WORKGROUP_SIZE = 25 };
-enum {
-    STORAGE_UNIFORM = 2, /* blocks that can be stored to were of this class once */
-    STORAGE_IMAGE = 11,
-    STORAGE_STORAGE_BUFFER = 12,
-    STORAGE_PHYSICAL = 5349
-};
+#include "codegen/support/spirv.h"
 
 /* What is kept of an id: a pointer type's or a pointer's storage class; a constant's value. */
 struct id {
@@ -218,10 +175,11 @@ static void settle(struct read *read)
 bool replay_shader_read(const uint32_t *words, size_t word_count, struct replay_shader *out)
 {
     struct read read = {.out = out};
-    size_t at = HEADER_WORDS;
+    size_t at = SPIRV_HEADER_WORDS;
 
     memset(out, 0, sizeof *out);
-    if (!words || word_count < HEADER_WORDS || words[0] != MAGIC || words[3] == 0 || words[3] > MOST_IDS)
+    if (!words || word_count < SPIRV_HEADER_WORDS || words[0] != SPIRV_MAGIC || words[3] == 0 ||
+        words[3] > SPIRV_MOST_IDS)
         return false;
     read.bound = words[3];
     read.ids = calloc(read.bound, sizeof *read.ids);

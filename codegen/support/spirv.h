@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spirv: numbers of SPIR-V that whoever looks into shaders needs: "Physical Layout of a SPIR-V Module and Instruction"
+ * and the tables of the SPIR-V specification, of version 1.6 and its extensions.
+ */
+#ifndef LAP_CODEGEN_SPIRV_H
+#define LAP_CODEGEN_SPIRV_H
+
+#define SPIRV_MAGIC        0x07230203u
+#define SPIRV_HEADER_WORDS 5u
+#define SPIRV_MOST_IDS     (1u << 22) /* of a module that is looked into */
+
+enum {
+    OP_EXTENSION = 10,
+    OP_ENTRY_POINT = 15,
+    OP_EXECUTION_MODE = 16,
+    OP_CAPABILITY = 17,
+    OP_TYPE_IMAGE = 25,
+    OP_TYPE_POINTER = 32,
+    OP_CONSTANT = 43,
+    OP_CONSTANT_COMPOSITE = 44,
+    OP_SPEC_CONSTANT = 50,
+    OP_SPEC_CONSTANT_COMPOSITE = 51,
+    OP_FUNCTION_CALL = 57,
+    OP_VARIABLE = 59,
+    OP_IMAGE_TEXEL_POINTER = 60,
+    OP_LOAD = 61,
+    OP_STORE = 62,
+    OP_COPY_MEMORY = 63,
+    OP_COPY_MEMORY_SIZED = 64,
+    OP_ACCESS_CHAIN = 65,
+    OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    OP_PTR_ACCESS_CHAIN = 67,
+    OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
+    OP_DECORATE = 71,
+    OP_COMPOSITE_CONSTRUCT = 80,
+    OP_COMPOSITE_INSERT = 82,
+    OP_COPY_OBJECT = 83,
+    OP_IMAGE_WRITE = 99,
+    OP_SELECT = 169,
+    OP_ATOMIC_STORE = 228,
+    OP_ATOMIC_EXCHANGE = 229, /* the first of those that give the old value */
+    OP_ATOMIC_XOR = 242,      /* the last of them */
+    OP_PHI = 245,
+    OP_RETURN_VALUE = 254,
+    OP_ATOMIC_FLAG_TEST_AND_SET = 318,
+    OP_ATOMIC_FLAG_CLEAR = 319,
+    OP_EXECUTION_MODE_ID = 331,
+    OP_COPY_LOGICAL = 400,
+    OP_TYPE_UNTYPED_POINTER = 4417, /* SPV_KHR_untyped_pointers */
+    OP_UNTYPED_VARIABLE = 4418,
+    OP_UNTYPED_ACCESS_CHAIN = 4419,
+    OP_UNTYPED_IN_BOUNDS_ACCESS_CHAIN = 4420,
+    OP_UNTYPED_PTR_ACCESS_CHAIN = 4423,
+    OP_UNTYPED_IN_BOUNDS_PTR_ACCESS_CHAIN = 4424,
+    OP_COOPERATIVE_MATRIX_STORE = 4458,
+    OP_COOPERATIVE_MATRIX_STORE_NV = 5360,
+    OP_RAW_ACCESS_CHAIN_NV = 5398,
+    OP_ATOMIC_F_MIN_EXT = 5614,
+    OP_ATOMIC_F_MAX_EXT = 5615,
+    OP_ATOMIC_F_ADD_EXT = 6035,
+};
+
+enum {
+    CAPABILITY_PHYSICAL_STORAGE_BUFFER_ADDRESSES = 5347,
+};
+
+enum {
+    DECORATION_SPEC_ID = 1,
+    DECORATION_BUILTIN = 11,
+    DECORATION_BINDING = 33,
+    DECORATION_DESCRIPTOR_SET = 34,
+};
+
+enum {
+    STORAGE_UNIFORM_CONSTANT = 0,
+    STORAGE_UNIFORM = 2, /* blocks that can be stored to were of this class once */
+    STORAGE_IMAGE = 11,
+    STORAGE_STORAGE_BUFFER = 12,
+    STORAGE_PHYSICAL = 5349,
+};
+
+enum {
+    MODEL_VERTEX = 0,
+    MODEL_GEOMETRY = 3,
+    MODEL_FRAGMENT = 4,
+};
+
+enum {
+    MODE_LOCAL_SIZE = 17,
+    MODE_LOCAL_SIZE_ID = 38,
+};
+
+enum {
+    BUILTIN_WORKGROUP_SIZE = 25,
+};
+
+#endif
