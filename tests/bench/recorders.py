@@ -65,6 +65,13 @@ def find_driver(name: str, folder: Path) -> Driver:
     return Driver(Path(name).stem, Path(name).resolve())
 
 
+def clean_environment(driver: Driver) -> dict[str, str]:
+    """Ours without settings of recorders and the loader, with this driver. Layers that a desktop loads into every program would count
+    as part of it."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_", "GFXRECON_"))}
+    return {**environment, "VK_LOADER_LAYERS_DISABLE": "~implicit~", "NODEVICE_SELECT": "1", **driver.environment()}
+
+
 @dataclass
 class Recorder:
     """Something that records a program, or nothing ("none")."""
@@ -127,11 +134,7 @@ class Runner:
         place = self.folder / "trace"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_", "GFXRECON_"))}
-        # Layers that a desktop loads into every program would count as part of it.
-        environment.update(VK_LOADER_LAYERS_DISABLE="~implicit~", NODEVICE_SELECT="1")
-        environment.update(driver.environment())
-        environment.update(recorder.environment(place / f"out.{recorder.extension}"))
+        environment = {**clean_environment(driver), **recorder.environment(place / f"out.{recorder.extension}")}
         start = time.monotonic()
         try:
             done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, errors="replace",

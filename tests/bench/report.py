@@ -97,7 +97,8 @@ def text(measured: Measured, lines: list[Line], recorders: list[str]) -> str:
     short = measured.short.get("lapilli")
     watch = f"write watch {short.info['write_watch']}" if short and short.info and workload.kind == "memory" else ""
     where = f"\n  {', '.join(part for part in (measured.driver, measured.device, watch) if part)}"
-    rows = [["", *["no layer" if r == BASE else r for r in recorders], "lapilli / gfxr."]]
+    bare = "the program" if workload.name.startswith("replay-") else "no layer"
+    rows = [["", *[bare if r == BASE else r for r in recorders], "lapilli / gfxr."]]
     for line in lines:
         name = f"{line.name}, {line.unit}" if line.unit else line.name
         rows.append([name, *[cell(line, r) for r in recorders], "" if line.ratio is None else f"{line.ratio:.2f}"])

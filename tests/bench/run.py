@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What recording costs: runs workloads without a layer, with Lapilli and, where it is installed, with gfxreconstruct.
+"""What recording and replaying cost: runs workloads without a layer, with Lapilli and, where it is installed, with gfxreconstruct;
+those named replay-* measure what plays the recordings (replay.py).
 
 Every round runs each of them once, in turn, so that whatever else the machine does hits all alike. Printed are medians over the
 rounds, and the smallest and largest value in brackets; `+` is what a recorder adds to the run without a layer of the same round.
@@ -21,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 from recorders import Driver, Recorder, Run, RunFailed, Runner, Unavailable, find_driver, gfxreconstruct, lapilli
+from replay import REPLAYS, Replay, measure_replay
 from report import BASE, Measured, as_json, compute, text, wrong
 from workloads import WORKLOADS, Workload
 
@@ -49,7 +51,7 @@ def machine(folder: Path) -> dict:
             "transparent_hugepages": read("/sys/kernel/mm/transparent_hugepage/enabled")}
 
 
-def choose_driver(workload: Workload, wanted: str, folder: Path) -> Driver:
+def choose_driver(workload: Workload | Replay, wanted: str, folder: Path) -> Driver:
     why = None
     for name in [wanted] if wanted else DRIVERS[workload.kind]:
         try:
@@ -77,9 +79,12 @@ def command_of(workload: Workload, build: Path, driver: Driver, frames: int, qui
     return command
 
 
-def measure(workload: Workload, recorders: list[Recorder], runner: Runner, options: argparse.Namespace) -> Measured:
+def measure(workload: Workload | Replay, recorders: list[Recorder], runner: Runner, options: argparse.Namespace) -> Measured:
     measured = Measured(workload, "")
     try:
+        if isinstance(workload, Replay):
+            return measure_replay(workload, recorders, choose_driver(workload, options.driver, options.folder), options.build,
+                                  options.folder, options)
         driver = choose_driver(workload, options.driver, options.folder)
         measured.driver = driver.name
         frames = workload.quick_frames if options.quick else workload.frames
@@ -153,7 +158,7 @@ def main() -> int:
     options = parse()
     # Whoever ends the harness ends the program that it runs, and leaves no trace of gigabytes behind.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    chosen = [w for w in WORKLOADS if re.search(options.workload, w.name)]
+    chosen = [w for w in [*WORKLOADS, *REPLAYS] if re.search(options.workload, w.name)]
     if options.list:
         print("\n".join(f"{w.name:24} {w.what}" for w in chosen))
         return 0

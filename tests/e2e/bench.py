@@ -46,6 +46,20 @@ def workload(name: str) -> Callable[[Context], None]:
     return run
 
 
+def replay_row(name: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        result = bench(context, "--workload", f"^{name}$")
+        found, = result["workloads"]
+        if found["skipped"]:
+            raise Skip(found["skipped"])
+        check(result["problems"] == [] and found["failures"] == {}, f"{result['problems']} {found['failures']}")
+        played = found["rounds"][0]["lapilli"]
+        check(played["trace_bytes"] > 0 and played["seconds"] > 0, f"{played}")
+        for figure in found["figures"]:
+            check("lapilli" in figure["spreads"], f"{figure['name']} has no value for lapilli")
+    return run
+
+
 def random_writes_replay(context: Context) -> None:
     """What is measured is also right: in the end the replay's map has every byte that was written at random."""
     context.capture([str(context.build / "tests/bench/map_random"), "--size-mib", "32", "--frames", "30", "--check"])
@@ -67,5 +81,5 @@ def options(context: Context) -> None:
 def cases(context: Context) -> list[Case]:
     listed = subprocess.run([sys.executable, str(context.root / "tests/bench/run.py"), "--list"], capture_output=True, text=True, check=True)
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    return [Case(f"bench/{name}", workload(name)) for name in names] + [
+    return [Case(f"bench/{name}", replay_row(name) if name.startswith("replay-") else workload(name)) for name in names] + [
         Case("bench/random-writes-replay", random_writes_replay), Case("bench/options", options)]
