@@ -299,7 +299,7 @@ enum lap_status replay_converter_begin(struct replay *r, struct replay_device *d
         .buffer = temporary->buffer, .from = HEADER_BYTES, .to = HEADER_BYTES, .count = texels, .set = temporary->set};
     if (bytes_for(conversion, texels) != padded(texels * replay_conversion_bytes(conversion).from))
         out->to += padded(texels * replay_conversion_bytes(conversion).from);
-    /* The command buffer may have been submitted before. */
+    /* The command buffer may have been submitted before, and still be under way. */
     barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
             VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
             VK_ACCESS_TRANSFER_WRITE_BIT);

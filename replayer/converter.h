@@ -4,6 +4,9 @@
  * a buffer of the converter's, which belongs to the command buffer that it was made for: it is taken again when that is
  * recorded anew, and goes with it or with the device.
  *
+ * A command buffer that is under way several times at once has one such buffer: why that is enough,
+ * docs/architecture.md says ("Formats").
+ *
  * What is recorded changes the compute bind point: pipeline and descriptor sets, but no push constants. One thread.
  */
 #ifndef LAP_REPLAYER_CONVERTER_H

@@ -41,11 +41,11 @@ EXPECTED = {
 WITHOUT = {"sparse"}
 
 # Replayed under the validation layer, too, which then knows the limits and types of the shape, and must have nothing to say.
-VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "alias"]
+VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "again", "alias"]
 
 
 # Of these the shapes take formats away that are copied to and from buffers.
-CONVERTED = ("formats", "depth")
+CONVERTED = ("formats", "depth", "again")
 
 
 def traces_with_work(context: Context) -> list[str]:

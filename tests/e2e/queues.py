@@ -76,6 +76,19 @@ def from_one_to_many(context: Context) -> None:
     check_verified(context.replay(env=context.layer_env(QUEUES)))
 
 
+def converted_while_under_way(context: Context) -> None:
+    """Copies of one command buffer, on two queues and in one primary, convert texels through one buffer of the replay's."""
+    validation_layer(context)
+    done = context.run([str(context.build / "tests/apps/again")], context.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1"))
+    check(done.out == "ok again\n", done.text[-2000:])
+    for layers in ((SHAPE, QUEUES), (VALIDATION, SHAPE), (VALIDATION, SHAPE, QUEUES)):
+        done = context.replay(env=context.layer_env(*layers, LAPILLI_SHAPE="formats=44",
+                                                    VK_LAYER_ENABLES="VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"))
+        check_no_validation_message(done, f"of the replay on {layers[-1]}")
+        check("stands for it" in done.err, done.err)
+        check_verified(done)
+
+
 def validate(arguments: list[str]) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         validation_layer(context)
@@ -93,7 +106,8 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many}
+    result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many,
+                                                          "converted": converted_while_under_way}
     for arguments in MODES:
         label = "-".join(["plain", *(a.lstrip("-") for a in arguments)])
         result[label] = from_many_to_one(arguments)
