@@ -61,12 +61,12 @@ def choose_driver(workload: Workload | Replay, wanted: str, folder: Path) -> Dri
     raise why
 
 
-def command_of(workload: Workload, build: Path, driver: Driver, frames: int, quick: bool) -> list[str]:
-    program, *arguments = workload.command
-    own = build / "tests/bench" / program
-    if own.exists():
+def command_of(workload: Workload, build: Path, driver: Driver, folder: Path, frames: int, quick: bool) -> list[str]:
+    program, *arguments = (word.format(folder=folder) for word in workload.command)
+    own, script = build / "tests/bench" / program, ROOT / "tests/bench" / program
+    if own.exists() or script.suffix == ".py":
         arguments += [] if driver.computes else ["--no-check"]
-        command = [str(own)]
+        command = [str(own)] if own.exists() else [sys.executable, str(script)]
     elif shutil.which(program):
         command = [program]
     else:
@@ -88,8 +88,8 @@ def measure(workload: Workload | Replay, recorders: list[Recorder], runner: Runn
         driver = choose_driver(workload, options.driver, options.folder)
         measured.driver = driver.name
         frames = workload.quick_frames if options.quick else workload.frames
-        command = command_of(workload, options.build, driver, frames, options.quick)
-        short = command_of(workload, options.build, driver, SHORT_FRAMES, options.quick)
+        command = command_of(workload, options.build, driver, options.folder, frames, options.quick)
+        short = command_of(workload, options.build, driver, options.folder, SHORT_FRAMES, options.quick)
         for number in range(1 if workload.once else options.runs):
             runs: dict[str, Run] = {}
             # Each begins a round in turn.

@@ -34,7 +34,7 @@ class Figure:
 class Workload:
     name: str
     what: str
-    command: list[str]  # the first word is a program of build/tests/bench, or is found in PATH
+    command: list[str]  # the first word is a program of build/tests/bench or a script here, or is found in PATH; {folder}: to be used
     quick: list[str]  # more arguments of --quick; they win
     figures: list[Figure]
     kind: str = "memory"  # which driver: "memory" computes, "api" may do nothing
@@ -213,6 +213,9 @@ MEMORY_WORKLOADS = [
              [time_of("frame", "frame", unit="ms"), SUBMIT, time_of("the program's loads", "read"), THREAD_CPU, PROCESS_CPU,
               Figure("update bytes", "", lambda s: update_bytes(s.run)), TRACE],
              frames=30, must_be_zero=["update bytes"]),
+    Workload("texture-stream", "4 textures of 256 x 256 with their levels uploaded each frame, on a walk there and back", ["texture_stream"],
+             ["--edge", "64"], [time_of("frame", "frame", unit="ms"), SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=120,
+             quick_frames=12),
     Workload("tiny-submits", "2,000 submits a frame that read 64 KiB of a map of 256 MiB to which nobody writes", ["tiny_submits"],
              ["--size-mib", "16", "--submits", "200"], SUBMITS, frames=10, quick_frames=3),
     Workload("tiny-submits-present", "the same, with a present into a window at each frame's end", ["tiny_submits", "--present"],
@@ -249,11 +252,31 @@ CALL_WORKLOADS = [
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame, one uniform buffer each", ["descriptor_updates"],
              ["--updates", "1000"], cost_of_calls("an update"), kind="api"),
+    Workload("barriers-copies", "1,000 copies a frame to a buffer and on to an image, with three barriers each", ["barriers_copies"],
+             ["--copies", "100"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("object-churn", "2,000 buffers, image views, samplers and semaphores created and destroyed each frame", ["object_churn"],
              ["--objects", "200"], cost_of_calls("a create or destroy"), kind="api"),
 ]
 
+def of_run(label: str, unit: str, amount: Callable[[Run], float | None], added: bool = False) -> Figure:
+    """Of programs that say themselves how many frames they got done."""
+    def value(sample: Sample) -> float | None:
+        own = amount(sample.run)
+        base = amount(sample.base) if added and sample.base else 0.0
+        return None if own is None or base is None else own - base
+    return Figure(label, unit, value, added)
+
+
+def frames_a_second(run: Run) -> float | None:
+    return counted(run, "frames") * 1e6 / counted(run, "microseconds") if counted(run, "microseconds") else None
+
+
 PROGRAM_WORKLOADS = [
+    Workload("ddnet", "the menu of DDNet for 6 seconds, as many frames as it gets done", ["ddnet.py", "--shaders", "{folder}/ddnet-shaders"], [],
+             [of_run("frames a second", "", frames_a_second),
+              of_run("frame", "µs", lambda run: counted(run, "median_microseconds"), added=True),
+              of_run("trace a frame", "bytes", lambda run: run.trace_bytes / counted(run, "frames") if run.trace_bytes else None)],
+             kind="api", frames=6, quick_frames=2, frames_option="--seconds", display=True),
     Workload("vkcube", "vkcube in a window, 2,000 frames", ["vkcube"], [],
              [Figure("trace", "KiB", lambda s: s.run.trace_bytes / 1024 if s.run.trace_bytes else None), TRACE],
              frames=2000, quick_frames=20, frames_option="--c", display=True, once=True),
