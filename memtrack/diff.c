@@ -109,6 +109,21 @@ bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size
     return true;
 }
 
+bool lap_diff_next_blocks(const void *a, const void *b, size_t bytes, size_t from, size_t *out_begin, size_t *out_end)
+{
+    const unsigned char *left = a, *right = b;
+    size_t end = first_difference(left, right, bytes, from);
+    if (end >= bytes)
+        return false;
+    end -= end % BLOCK;
+    *out_begin = end;
+    do
+        end += BLOCK;
+    while (end + BLOCK <= bytes && block_differs(left + end, right + end));
+    *out_end = end + BLOCK > bytes ? bytes : end;
+    return true;
+}
+
 bool lap_diff_is_zero(const void *data, size_t bytes)
 {
     const unsigned char *at = data;

@@ -14,6 +14,10 @@
 bool lap_diff_next(const void *a, const void *b, size_t bytes, size_t from, size_t gap, size_t *out_begin,
                    size_t *out_end);
 
+/* The same by blocks of 64 bytes, counted from a: the first run of blocks at or after `from` (a multiple of 64) each of
+ * which differs somewhere. It may end with a last block that is shorter, and that one may be equal. */
+bool lap_diff_next_blocks(const void *a, const void *b, size_t bytes, size_t from, size_t *out_begin, size_t *out_end);
+
 bool lap_diff_is_zero(const void *data, size_t bytes);
 
 #endif

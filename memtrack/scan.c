@@ -64,10 +64,14 @@ static inline size_t part_of_page(uint64_t begin, uint64_t end)
     return (size_t)(left < end - begin ? left : end - begin);
 }
 
+static inline const unsigned char *known_bytes(const struct lap_mem *mem, uint64_t offset)
+{
+    return lap_shadow_page(&mem->shadow, offset / LAP_SHADOW_PAGE) + offset % LAP_SHADOW_PAGE;
+}
+
 static inline bool is_known(const struct lap_mem *mem, uint64_t offset, size_t bytes)
 {
-    const unsigned char *known = lap_shadow_page(&mem->shadow, offset / LAP_SHADOW_PAGE) + offset % LAP_SHADOW_PAGE;
-    return memcmp(live_bytes(mem, offset), known, bytes) == 0;
+    return memcmp(live_bytes(mem, offset), known_bytes(mem, offset), bytes) == 0;
 }
 
 /* Joins spans that come in ascending order. */
@@ -121,6 +125,18 @@ static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struc
     }
 }
 
+/* The program may be writing here. One copy is what gets compared, kept and sent; whatever comes later differs from it
+ * next time. */
+static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, unsigned char *known, size_t gap)
+{
+    unsigned char *copy = joiner->mem->tracker->page;
+    size_t from, to = 0;
+    memcpy(copy, live_bytes(joiner->mem, begin), bytes);
+    while (lap_diff_next(copy, known, bytes, to, gap, &from, &to))
+        joiner_add(joiner, begin + from, begin + to);
+    memcpy(known, copy, bytes);
+}
+
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     struct lap_memtrack *tracker = mem->tracker;
@@ -128,20 +144,21 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
     stats->scanned_bytes += end - begin;
     take_unread(mem, begin, end, stats);
     while (begin < end && tracker->failed == LAP_OK) {
-        size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;
-        if (!is_known(mem, begin, bytes)) {
-            unsigned char *known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
-            size_t gap = lap_interval_intersects(&mem->device, begin, begin + bytes) ? 0 : tracker->gap_bytes;
+        size_t bytes = part_of_page(begin, end), from, to = 0, gap = 0;
+        const unsigned char *live = live_bytes(mem, begin);
+        unsigned char *known = NULL;
+        /* Most pages lie in no cache: each byte is fetched once, and only what changed is stored to. */
+        while (lap_diff_next_blocks(live, known ? known : known_bytes(mem, begin), bytes, to, &from, &to)) {
             if (!known) {
-                lap_memtrack_break(tracker);
-                break;
+                known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
+                if (!known) {
+                    lap_memtrack_break(tracker);
+                    break;
+                }
+                known += begin % LAP_SHADOW_PAGE;
+                gap = lap_interval_intersects(&mem->device, begin, begin + bytes) ? 0 : tracker->gap_bytes;
             }
-            /* The program may be writing here. One copy is what gets compared, kept and sent; whatever comes later
-             * differs from it next time. */
-            memcpy(tracker->page, live_bytes(mem, begin), bytes);
-            while (lap_diff_next(tracker->page, known + within, bytes, to, gap, &from, &to))
-                joiner_add(&joiner, begin + from, begin + to);
-            memcpy(known + within, tracker->page, bytes);
+            take_changes(&joiner, begin + from, to - from, known + from, gap);
         }
         begin += bytes;
     }

@@ -97,6 +97,34 @@ UNIT_TEST(agrees_with_the_plain_loop)
     }
 }
 
+/* Every difference lies in a run, in each whole block of a run there is one, and runs ascend apart. */
+static void check_blocks(const unsigned char *a, const unsigned char *b, size_t bytes)
+{
+    size_t begin, end = 0, before = 0;
+    while (lap_diff_next_blocks(a, b, bytes, end, &begin, &end)) {
+        CHECK(begin % 64 == 0 && begin >= before && begin < end && end <= bytes && (end % 64 == 0 || end == bytes));
+        CHECK(memcmp(a + before, b + before, begin - before) == 0);
+        for (size_t at = begin; at + 64 <= end; at += 64)
+            CHECK(memcmp(a + at, b + at, 64) != 0);
+        before = end;
+    }
+    CHECK(memcmp(a + before, b + before, bytes - before) == 0);
+}
+
+UNIT_TEST(blocks_hold_all_differences)
+{
+    static unsigned char a[5000], b[5000];
+    for (unsigned step = 0; step < 3000; step++) {
+        size_t bytes = random_below(sizeof(a) - 8), shift = random_below(8);
+        memcpy(a, b, sizeof(a));
+        for (unsigned changes = random_below(12); changes; changes--) {
+            size_t at = random_below(sizeof(a)), length = random_below(step % 2 ? 3 : 400);
+            memset(a + at, (int)step | 1, length < sizeof(a) - at ? length : sizeof(a) - at);
+        }
+        check_blocks(a + shift, b + shift, bytes);
+    }
+}
+
 UNIT_TEST(knows_zero)
 {
     unsigned char data[200] = {0};

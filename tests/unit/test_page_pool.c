@@ -25,6 +25,26 @@ UNIT_TEST(pages_are_zero_and_apart)
     CHECK_EQ_U64(pool.block_count, 0);
 }
 
+UNIT_TEST(a_large_pool_takes_several_blocks_at_once)
+{
+    enum { MANY = 8000 };
+    static unsigned char *pages[MANY];
+    struct lap_page_pool pool = {0};
+    for (unsigned i = 0; i < MANY; i++) {
+        pages[i] = lap_page_pool_take(&pool);
+        CHECK(pages[i] != NULL && lap_diff_is_zero(pages[i], LAP_POOL_PAGE));
+        memset(pages[i], (int)i | 1, LAP_POOL_PAGE);
+    }
+    CHECK(pool.block_count >= (MANY + 62) / 63 && pool.block_count < (MANY + 62) / 63 + 8); /* 2 MiB, no more */
+    for (unsigned i = 0; i < MANY; i++)
+        CHECK(pages[i][0] == (unsigned char)(i | 1) && pages[i][LAP_POOL_PAGE - 1] == (unsigned char)(i | 1));
+    for (unsigned i = 0; i < MANY; i++)
+        lap_page_pool_give(&pool, pages[i * 7 % MANY]);
+    CHECK(pool.block_count <= 8);
+    lap_page_pool_finish(&pool);
+    CHECK_EQ_U64(pool.block_count, 0);
+}
+
 UNIT_TEST(a_page_that_comes_back_is_zero_again)
 {
     struct lap_page_pool pool = {0};
