@@ -189,6 +189,7 @@ ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay|contract/(a
 check-asan: ## unit tests and recorded and replayed programs with AddressSanitizer and UndefinedBehaviorSanitizer
 	+$(MAKE) BUILD=$(BUILD)/asan SANITIZE=address,undefined CFLAGS="-O1 -g" test-programs
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} \
 		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
 
 # All platforms at once are linked too: a command that is to be written by hand for one of them must be there.
