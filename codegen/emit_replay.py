@@ -82,10 +82,10 @@ class _Families:
                 c(f"    {value}{mode.name} = VK_SHARING_MODE_EXCLUSIVE;")
             c("}")
         elif f.shape == "value":
-            c(f"map_{f.type}(dev, &{value}{f.name});")
+            c(f"map_{f.type}(r, dev, &{value}{f.name});")
         else:
             c(f"for (size_t i = 0; {value}{f.name} && i < (size_t)({expand(f.count, lambda n: f'{value}{n}')}); i++)")
-            c(f"    map_{f.type}(dev, ({f.type} *)(uintptr_t)&{value}{f.name}[i]);")
+            c(f"    map_{f.type}(r, dev, ({f.type} *)(uintptr_t)&{value}{f.name}[i]);")
 
     def emit_struct(self, c: Text, plan: StructPlan, done: set[str]) -> None:
         if plan.name in done:
@@ -96,17 +96,39 @@ class _Families:
             if f.element == "struct":
                 self.emit_struct(c, self.model.struct_of[f.type], done)
         c.guard(plan.struct.guard)
-        c(f"static void map_{plan.name}(struct replay_device *dev, {plan.name} *s)")
+        c(f"static void map_{plan.name}(struct replay *r, struct replay_device *dev, {plan.name} *s)")
         c("{")
-        names = {f.name for f in inner}
-        if {"srcQueueFamilyIndex", "dstQueueFamilyIndex"} <= names and {"oldLayout", "newLayout"} <= {f.name for f in plan.fields}:
-            # Release and acquire of one transfer may meet in one family: the second must not change the layout again.
-            # From UNDEFINED it may: there is nothing to keep, and perhaps no release.
-            c("if (s->oldLayout != VK_IMAGE_LAYOUT_UNDEFINED &&")
-            c("    replay_is_acquire(dev, s->srcQueueFamilyIndex, s->dstQueueFamilyIndex))")
-            c("    s->oldLayout = s->newLayout;")
+        c("(void)r;")
+        names = {f.name for f in plan.fields}
+        transfer = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
+        if names.issuperset(transfer):
+            self._emit_transfer(c, names)
+            inner = [f for f in inner if f.name not in transfer]
         for f in inner:
             self.emit_field(c, f, plan.fields, "s->")
+        c("}")
+
+    def _emit_transfer(self, c: Text, names: set[str]) -> None:
+        """Release and acquire of one transfer may become plain barriers. What the driver was to pass over in a transfer may not
+        fit the stages, and the layout changes once. From UNDEFINED it may change again: there is nothing to keep, and perhaps no
+        release.
+        """
+        c("if (s->srcQueueFamilyIndex == s->dstQueueFamilyIndex && s->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED)")
+        c("    return;")
+        image = "image" in names
+        shared = "replay_shares_image(r, dev, s->image)" if image else "replay_shares_buffers(dev)"
+        c(f"switch (replay_map_transfer(dev, &s->srcQueueFamilyIndex, &s->dstQueueFamilyIndex, {shared})) {{")
+        c("case REPLAY_HALF_RELEASE:")
+        c("s->dstAccessMask = 0;")
+        c("break;")
+        c("case REPLAY_HALF_ACQUIRE:")
+        c("s->srcAccessMask = 0;")
+        if image:
+            c("if (s->oldLayout != VK_IMAGE_LAYOUT_UNDEFINED)")
+            c("    s->oldLayout = s->newLayout;")
+        c("break;")
+        c("case REPLAY_HALF_NONE:")
+        c("break;")
         c("}")
 
 
@@ -218,7 +240,7 @@ def _emit_mapping(c: Text, p: CommandPlan, families: _Families, declare: bool = 
         return
     if declare:
         c("struct replay_device *dev = owner;")
-    c("if (dev->families_differ) {")
+    c("if (dev->families_differ || dev->family_count > 1) {")
     c(f"struct gen_args_{p.name} *m = args;")
     for f in p.fields:
         if families.field(f):

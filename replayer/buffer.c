@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/address.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 
@@ -24,6 +25,7 @@ VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *inf
     replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
     info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     info->usage |= ADDED_USAGE;
+    replay_share_buffer(dev, info);
     if (!dev->has_addresses)
         info->usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
 #ifdef VK_KHR_maintenance5

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/byte_buffer.h"
 
+#include "replayer/queues.h"
+
 enum lap_status replay_byte_buffer_need(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                         struct replay_byte_buffer *bytes)
 {
@@ -12,6 +14,7 @@ enum lap_status replay_byte_buffer_need(struct replay *r, struct replay_device *
 
     if (bytes->buffer)
         return LAP_OK;
+    replay_share_buffer(dev, &info);
     status = replay_result(r, dev->vk.CreateBuffer(dev->live, &info, NULL, &bytes->buffer));
     if (status != LAP_OK)
         return status;

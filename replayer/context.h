@@ -84,7 +84,9 @@ struct replay_device {
     struct replay_queue *queues;
     uint32_t queue_count;
     struct replay_queue_plan queue_plan;
-    bool families_differ;            /* some recorded family has another number here */
+    bool families_differ;                   /* some recorded family has another number here */
+    uint32_t families[REPLAY_MAX_FAMILIES]; /* those of the queues, each once */
+    uint32_t family_count;
     uint32_t last_family;            /* the recorded family that was mapped last */
     uint32_t block_family;           /* the recorded family of the command buffer that is being replayed */
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */

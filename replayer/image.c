@@ -7,6 +7,7 @@
 #include "replayer/alias.h"
 #include "replayer/format.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 #include "replayer/swapchain.h"
@@ -29,6 +30,7 @@ VkResult replay_image_create(struct replay_device *dev, VkImageCreateInfo *info,
         info->flags |= VK_IMAGE_CREATE_ALIAS_BIT;
     replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
     info->format = replay_format_here(dev, info->format);
+    replay_share_image(dev, info);
     if (!replay_format_can_be(dev, info->format, info->tiling))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     return dev->vk.CreateImage(dev->live, info, NULL, out_image);

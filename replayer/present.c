@@ -7,6 +7,7 @@
 
 #include "gen_replay.h"
 #include "replayer/convert.h"
+#include "replayer/handover.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/screenshot.h"
@@ -84,6 +85,33 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
     return status < 0 ? replay_place(r, status) : status;
 }
 
+/* The window's copy is made on the main queue. What the program waits for next is signalled behind that: on the main
+ * queue, or on the queue of another family to which the image has gone back. */
+static enum lap_status show(struct replay *r, struct present *present, struct replay_swapchain *swapchain,
+                            uint32_t image_index)
+{
+    struct replay_swapchain_image *image = &swapchain->images[image_index];
+    struct replay_device *dev = swapchain->dev;
+    bool other = replay_handover_needed(dev, present->queue, swapchain->info.sharingMode);
+    struct replay_picture picture = {.image = image->live,
+                                     .layout = replay_present_layout(r),
+                                     .extent = {swapchain->info.extent.width, swapchain->info.extent.height},
+                                     .mode = swapchain->mode,
+                                     .wait_count = other ? 0 : present->wait_count,
+                                     .waits = present->waits};
+    enum lap_status status = LAP_OK;
+
+    if (other)
+        status = replay_handover_to_main(r, dev, &image->handover, present->queue, image->live, picture.layout,
+                                         present->wait_count, present->waits);
+    present->wait_count = 0;
+    if (status == LAP_OK)
+        status = replay_window_show(r, swapchain->window, &picture);
+    if (!other)
+        image->presented_by = dev->main_queue;
+    return other && status == LAP_OK ? replay_handover_back(r, dev, image->handover) : status;
+}
+
 static enum lap_status present_one(struct replay *r, struct present *present, VkSwapchainKHR handle, uint32_t number,
                                    uint32_t image_index)
 {
@@ -97,19 +125,8 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
         return replay_fail(r, "VkSwapchainKHR:%" PRIu64 " has no image %u", swapchain->index, image_index);
     if (screenshot || replay_check_wants_present(r, swapchain->index, image_index))
         status = take_pixels(r, present, swapchain, number, image_index, screenshot);
-    if (status == LAP_OK && swapchain->window) {
-        struct replay_picture picture = {.image = swapchain->images[image_index].live,
-                                         .layout = replay_present_layout(r),
-                                         .extent = {swapchain->info.extent.width, swapchain->info.extent.height},
-                                         .mode = swapchain->mode,
-                                         .wait_count = present->wait_count,
-                                         .waits = present->waits};
-        status = replay_window_show(r, swapchain->window, &picture);
-        present->wait_count = 0;
-    }
-    /* The image is free when the window's copy of it is made, and that is done on the main queue. */
-    swapchain->images[image_index].presented_by = swapchain->window ? swapchain->dev->main_queue : present->queue;
-    return status;
+    swapchain->images[image_index].presented_by = present->queue;
+    return status == LAP_OK && swapchain->window ? show(r, present, swapchain, image_index) : status;
 }
 
 /* A present without copies: only the semaphores. */
@@ -153,7 +170,8 @@ static enum lap_status signal_fences(struct replay *r, struct replay_device *dev
     for (uint32_t i = 0;
          fences && fences->pFences && i < fences->swapchainCount && i < info->swapchainCount && status == LAP_OK; i++) {
         const struct replay_swapchain *swapchain = replay_swapchain_of(r, info->pSwapchains[i]);
-        const struct replay_queue *queue = swapchain && swapchain->window ? dev->main_queue : present->queue;
+        const struct replay_queue *queue =
+            swapchain ? swapchain->images[info->pImageIndices[i]].presented_by : present->queue;
         if (fences->pFences[i])
             status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fences->pFences[i]));
     }

@@ -37,12 +37,59 @@ uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint
     return kept;
 }
 
-bool replay_is_acquire(const struct replay_device *dev, uint32_t source, uint32_t destination)
-{
-    const uint32_t *here = dev->queue_plan.families;
+/* ---- what families share ---- */
 
-    return source != destination && source < REPLAY_MAX_FAMILIES && destination < REPLAY_MAX_FAMILIES &&
-           here[source] == here[destination] && dev->block_family == destination;
+bool replay_shares_buffers(const struct replay_device *dev)
+{
+    return dev->family_count > 1;
+}
+
+bool replay_shares_image(struct replay *r, const struct replay_device *dev, VkImage image)
+{
+    const struct replay_image *record = dev->family_count > 1 ? replay_image_of(r, image, NULL) : NULL;
+
+    return record && record->info.sharingMode == VK_SHARING_MODE_CONCURRENT;
+}
+
+enum replay_half replay_map_transfer(struct replay_device *dev, uint32_t *source, uint32_t *destination, bool shared)
+{
+    uint32_t from = *source, to = *destination;
+    bool named = from < REPLAY_MAX_FAMILIES, both = named && to < REPLAY_MAX_FAMILIES;
+
+    *source = replay_map_family(dev, from);
+    *destination = replay_map_family(dev, to);
+    if (from == to) {
+        if (shared)
+            *source = *destination = VK_QUEUE_FAMILY_IGNORED;
+        return REPLAY_HALF_NONE;
+    }
+    if (!both) { /* what is shared belongs to no family that could be named beside EXTERNAL */
+        if (shared)
+            *(named ? source : destination) = VK_QUEUE_FAMILY_IGNORED;
+        return REPLAY_HALF_NONE;
+    }
+    if (!shared && *source != *destination)
+        return REPLAY_HALF_NONE;
+    *source = *destination = VK_QUEUE_FAMILY_IGNORED;
+    return dev->block_family == to ? REPLAY_HALF_ACQUIRE : REPLAY_HALF_RELEASE;
+}
+
+void replay_share_buffer(const struct replay_device *dev, VkBufferCreateInfo *info)
+{
+    if (!replay_shares_buffers(dev))
+        return;
+    info->sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info->queueFamilyIndexCount = dev->family_count;
+    info->pQueueFamilyIndices = dev->families;
+}
+
+void replay_share_image(const struct replay_device *dev, VkImageCreateInfo *info)
+{
+    if (dev->family_count < 2 || info->tiling != VK_IMAGE_TILING_LINEAR)
+        return;
+    info->sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info->queueFamilyIndexCount = dev->family_count;
+    info->pQueueFamilyIndices = dev->families;
 }
 
 /* ---- planning ---- */
@@ -251,7 +298,8 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
     dev->queues = calloc(dev->queue_count, sizeof *dev->queues);
     if (!dev->queues)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for queues");
-    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
+        dev->families[dev->family_count++] = info->pQueueCreateInfos[i].queueFamilyIndex;
         for (uint32_t j = 0; j < info->pQueueCreateInfos[i].queueCount; j++) {
             struct replay_queue *queue = &dev->queues[taken++];
             queue->family = info->pQueueCreateInfos[i].queueFamilyIndex;
@@ -261,6 +309,7 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
             if (!dev->main_queue || rank(queue->flags) > rank(dev->main_queue->flags))
                 dev->main_queue = queue;
         }
+    }
     pool.queueFamilyIndex = dev->main_queue->family;
     return replay_result(r, dev->vk.CreateCommandPool(dev->live, &pool, NULL, &dev->pool));
 }

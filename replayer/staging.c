@@ -7,6 +7,7 @@
 
 #include "replayer/planner.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 
 #define RING_BYTES     ((VkDeviceSize)8 << 20)
 #define MIN_RING_BYTES ((VkDeviceSize)64 << 10) /* where memory that the host sees is scarce */
@@ -71,20 +72,11 @@ static enum lap_status allocate_ring(struct replay *r, struct replay_device *dev
 
 static enum lap_status create_ring(struct replay *r, struct replay_device *dev, struct replay_staging *staging)
 {
-    uint32_t families[REPLAY_MAX_FAMILIES], family_count = 0;
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                               .pQueueFamilyIndices = families};
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     enum lap_status status = LAP_ERROR_MEMORY;
 
-    /* Queues of one family stand side by side. */
-    for (uint32_t i = 0; i < dev->queue_count && family_count < REPLAY_MAX_FAMILIES; i++)
-        if (i == 0 || dev->queues[i].family != dev->queues[i - 1].family)
-            families[family_count++] = dev->queues[i].family;
-    if (family_count > 1) {
-        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
-        info.queueFamilyIndexCount = family_count;
-    }
+    replay_share_buffer(dev, &info);
     for (VkDeviceSize bytes = RING_BYTES; bytes >= MIN_RING_BYTES && status == LAP_ERROR_MEMORY; bytes /= 2) {
         info.size = staging->bytes = bytes;
         if (staging->buffer)

@@ -7,6 +7,7 @@
 
 #include "gen_replay.h"
 #include "replayer/format.h"
+#include "replayer/handover.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/submit.h"
@@ -65,15 +66,12 @@ static enum lap_status describe_images(struct replay *r, struct replay_swapchain
                                                                .pViewFormats = swapchain->formats};
         swapchain->info.pNext = &swapchain->format_list;
     }
-    if (info->imageSharingMode == VK_SHARING_MODE_CONCURRENT && info->pQueueFamilyIndices &&
-        info->queueFamilyIndexCount) {
-        swapchain->families = malloc(info->queueFamilyIndexCount * sizeof *swapchain->families);
-        if (!swapchain->families)
-            return no_memory(r);
-        memcpy(swapchain->families, info->pQueueFamilyIndices,
-               info->queueFamilyIndexCount * sizeof *swapchain->families);
-        swapchain->info.pQueueFamilyIndices = swapchain->families;
-        swapchain->info.queueFamilyIndexCount = info->queueFamilyIndexCount;
+    /* Windows, checks and screenshots copy on queues that the program may not have listed. */
+    if (swapchain->dev->family_count < 2)
+        swapchain->info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+    if (swapchain->info.sharingMode == VK_SHARING_MODE_CONCURRENT) {
+        swapchain->info.pQueueFamilyIndices = swapchain->dev->families;
+        swapchain->info.queueFamilyIndexCount = swapchain->dev->family_count;
     }
     return LAP_OK;
 }
@@ -110,7 +108,6 @@ enum lap_status replay_swapchain_supported(struct replay *r, struct replay_devic
     if (status == LAP_OK)
         status = check_images(r, &swapchain);
     free(swapchain.formats);
-    free(swapchain.families);
     return status;
 }
 
@@ -147,13 +144,13 @@ static void destroy_swapchain(struct replay_swapchain *swapchain)
 
     replay_window_detach(swapchain->window);
     for (uint32_t i = 0; i < REPLAY_MAX_SWAPCHAIN_IMAGES; i++) {
+        replay_handover_destroy(dev, &swapchain->images[i].handover);
         if (swapchain->images[i].live)
             dev->vk.DestroyImage(dev->live, swapchain->images[i].live, NULL);
         replay_place_free(dev, &swapchain->images[i].place);
     }
     free(swapchain->image_objects);
     free(swapchain->formats);
-    free(swapchain->families);
     free(swapchain);
 }
 

@@ -19,17 +19,17 @@ struct replay_swapchain_image {
     VkImage live; /* null: not made yet */
     struct replay_place place;
     const struct replay_queue *presented_by; /* where its last present was carried out; NULL: never */
+    struct replay_handover *handover;        /* handover.h */
 };
 
 struct replay_swapchain {
     struct replay_device *dev;
     uint64_t index;           /* of the VkSwapchainKHR */
     uint64_t surface;         /* index of the VkSurfaceKHR */
-    VkImageCreateInfo info;   /* of each image; pNext is `formats` or NULL, families are `families` */
+    VkImageCreateInfo info;   /* of each image; pNext is `formats` or NULL */
     VkFormat recorded_format; /* info.format stands for it (format.h) */
     VkImageFormatListCreateInfo format_list;
     VkFormat *formats;
-    uint32_t *families;
     uint64_t *image_objects; /* indices of the VkImage objects that end with it */
     size_t image_object_count, image_object_capacity;
     struct replay_swapchain_image images[REPLAY_MAX_SWAPCHAIN_IMAGES];

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Callable
 
 from e2e.cases import LAYER, OTHER_DRIVERS, QUEUES, SHAPE, VALIDATION, Context, check, check_no_validation_message, check_verified, \
-    validation_layer
+    display, validation_layer
 
 MODES = [[], ["--backwards"], ["--two"], ["--two", "--backwards"]]
 
@@ -89,6 +89,52 @@ def converted_while_under_way(context: Context) -> None:
         check_verified(done)
 
 
+def drivers(context: Context) -> list[Context]:
+    """The driver that is tested, and SwiftShader where it is there."""
+    other = OTHER_DRIVERS["swiftshader"]
+    return [context, *([replace(context, driver=other)] if other.exists() and not context.driver else [])]
+
+
+def check_owners(context: Context, trace: str, *arguments: str, layers: tuple[str, ...] = (VALIDATION, SHAPE, QUEUES), shape: str = "owners") -> None:
+    done = context.run([context.program("lapilli-replay"), "--verify", *arguments, trace], context.layer_env(*layers, LAPILLI_SHAPE=shape))
+    check_verified(done)
+    check("owners:" not in done.err, f"of what belongs to other families:\n{done.err[-2000:]}")
+    check_no_validation_message(done, f"of the replay of {trace}")
+
+
+def windows_of_another_family(context: Context) -> None:
+    """Images go to the main queue's family to be shown, and back."""
+    validation_layer(context)
+    display()
+    for number, one in enumerate(drivers(context)):
+        trace = f"handover{number}.lapilli"
+        program = [str(context.build / "tests/apps/handover")]
+        done = one.run(program, one.layer_env(VALIDATION, SHAPE, QUEUES, LAPILLI_SHAPE="owners"))
+        check("owners:" not in done.err, done.err[-2000:])
+        check_no_validation_message(done, "of the program itself")
+        done = one.run(program, one.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1", LAPILLI_FILE=trace))
+        check(done.out == "ok handover\n", done.text[-2000:])
+        for arguments in (["--window-system", "xcb"], ["--present", "headless"]):
+            check_owners(one, trace, *arguments)
+            check_verified(one.run([one.program("lapilli-replay"), "--verify", *arguments, trace]))
+
+
+def host_writes_of_another_family(context: Context) -> None:
+    """What a replay copies there for the host reaches the family that it belongs to."""
+    validation_layer(context)
+    for number, one in enumerate(drivers(context)):
+        trace = f"exclusive{number}.lapilli"
+        # With real types memory of lavapipe is the device's and the host's at once.
+        done = one.run([str(context.build / "tests/apps/exclusive")],
+                       one.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1", LAPILLI_FILE=trace, LAPILLI_MEMORY_TYPES="real"))
+        check(done.out == "ok exclusive\n", done.text[-2000:])
+        for shape in ("owners", "owners,split", "owners,split,families=one"):
+            check_owners(one, trace, layers=(VALIDATION, SHAPE, QUEUES), shape=shape)
+    for arguments in ([], ["--two"]):
+        context.run(command(context, arguments), context.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1", LAPILLI_FILE=f"queues{len(arguments)}.lapilli"))
+        check_owners(context, f"queues{len(arguments)}.lapilli", shape="owners,split,one-visible,garbage")
+
+
 def validate(arguments: list[str]) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         validation_layer(context)
@@ -107,7 +153,9 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many,
-                                                          "converted": converted_while_under_way}
+                                                          "converted": converted_while_under_way,
+                                                          "windows-of-another-family": windows_of_another_family,
+                                                          "host-writes-of-another-family": host_writes_of_another_family}
     for arguments in MODES:
         label = "-".join(["plain", *(a.lstrip("-") for a in arguments)])
         result[label] = from_many_to_one(arguments)

@@ -5,8 +5,8 @@
  * thread that waits on the host for what a batch waits for, and only then gives it to the driver, so work that waits
  * for a later submit on another queue goes through. It is no model of the replayer's schedule: nobody here looks ahead.
  *
- * It stands next to the driver, for programs without windows, debug labels of queues, sparse objects and groups of
- * devices. Barriers name families that the driver does not have; one with a single family has no use for them.
+ * It stands next to the driver, for programs without debug labels of queues, sparse objects and groups of devices.
+ * Barriers name families that the driver does not have; one with a single family has no use for them.
  */
 #include "tests/layers/chain.h"
 #include <pthread.h>
@@ -329,6 +329,38 @@ static VKAPI_ATTR VkResult VKAPI_CALL DeviceWaitIdle(VkDevice handle)
     return wait_idle(device);
 }
 
+/* ---- windows ---- */
+
+/* On the caller's thread: when the driver has what signals the semaphores. */
+static VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
+{
+    struct device *device = queue_of(handle)->device;
+    VkResult result;
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        wait_for(device, info->pWaitSemaphores[i], 0);
+    pthread_mutex_lock(&driver_mutex);
+    result = device->chain.next.QueuePresentKHR(device->real, info);
+    pthread_mutex_unlock(&driver_mutex);
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL AcquireNextImageKHR(VkDevice handle, VkSwapchainKHR swapchain, uint64_t limit_ns,
+                                                          VkSemaphore semaphore, VkFence fence, uint32_t *out)
+{
+    VkResult result =
+        device_of(handle)->chain.next.AcquireNextImageKHR(handle, swapchain, limit_ns, semaphore, fence, out);
+    if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR)
+        signalled(semaphore);
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceSupportKHR(VkPhysicalDevice gpu, uint32_t family,
+                                                                         VkSurfaceKHR surface, VkBool32 *out)
+{
+    (void)family;
+    return chain_instance_of(gpu)->next.GetPhysicalDeviceSurfaceSupportKHR(gpu, 0, surface, out);
+}
+
 /* ---- families ---- */
 
 static void show(VkQueueFamilyProperties *properties, uint32_t family)
@@ -420,6 +452,9 @@ static const struct chain_function *functions(size_t i)
         CHAIN_OWN(DestroySemaphore),
         CHAIN_OWN(QueueSubmit),
         CHAIN_OWN_2(QueueSubmit2),
+        CHAIN_OWN(QueuePresentKHR),
+        CHAIN_OWN(AcquireNextImageKHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceSupportKHR),
         CHAIN_OWN(QueueWaitIdle),
         CHAIN_OWN(DeviceWaitIdle),
         CHAIN_END,

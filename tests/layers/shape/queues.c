@@ -90,7 +90,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateCommandPool(VkDevice handle, const V
     struct shape_device *device = shape_device_of(handle);
     VkCommandPoolCreateInfo real = *info;
     real.queueFamilyIndex = real_family(device->behind, info->queueFamilyIndex);
-    return device->chain.next.CreateCommandPool(handle, &real, allocator, out);
+    VkResult result = device->chain.next.CreateCommandPool(handle, &real, allocator, out);
+    if (result >= 0)
+        shape_note_pool(*out, info->queueFamilyIndex);
+    return result;
 }
 
 /* The families that are asked for as the driver has them: with `behind` the two shown ones are one. */

@@ -124,6 +124,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateImage(VkDevice handle, const VkImage
     if (shape_format_is_gone(info->format))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     result = device->chain.next.CreateImage(handle, &real, allocator, out);
+    if (result >= 0)
+        shape_note_image(*out, &real);
     if (result < 0 || info->tiling == VK_IMAGE_TILING_OPTIMAL || shape_note(&linear_images, handle, (uint64_t)*out))
         return result;
     device->chain.next.DestroyImage(handle, *out, allocator);

@@ -10,6 +10,7 @@
  *   features.c    features=NAME+NAME, extensions=NAME+NAME
  *   formats.c     formats=F+F
  *   queues.c      families=one, families=behind
+ *   owners.c      owners
  *   windows.c     images=N
  *
  * What it shows is what it insists on: masks, sizes and indices are translated both ways, memory of a type that is not
@@ -36,7 +37,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 const struct shape_topic *shape_topic(size_t i)
 {
     static const struct shape_topic *const topics[] = {
-        &shape_memory, &shape_resources, &shape_limits, &shape_features, &shape_formats, &shape_queues, &shape_windows,
+        &shape_memory,  &shape_resources, &shape_limits, &shape_features,
+        &shape_formats, &shape_queues,    &shape_owners, &shape_windows,
     };
     return i < sizeof topics / sizeof topics[0] ? topics[i] : NULL;
 }

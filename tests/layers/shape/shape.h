@@ -41,7 +41,7 @@ struct shape_topic {
     const struct chain_function *functions; /* up to CHAIN_END */
 };
 extern const struct shape_topic shape_memory, shape_resources, shape_limits, shape_features, shape_formats,
-    shape_queues, shape_windows;
+    shape_queues, shape_owners, shape_windows;
 
 /* The topic number i, NULL behind the last. */
 const struct shape_topic *shape_topic(size_t i);
@@ -60,6 +60,9 @@ void shape_forget(struct shape_noted **list, VkDevice device, uint64_t handle);
 
 /* The shown types of these real ones; `optimal`: for an image of optimal tiling. */
 uint32_t shape_shown_mask(const struct shape_types *types, uint32_t real_mask, bool optimal);
+/* For shape_owners: what was made, with the family that is shown. */
+void shape_note_pool(VkCommandPool pool, uint32_t family);
+void shape_note_image(VkImage image, const VkImageCreateInfo *info);
 /* Is the format taken away? */
 bool shape_format_is_gone(VkFormat format);
 
