@@ -72,11 +72,11 @@ class _Families:
 
     def emit_field(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
         if self.direct(f) and f.shape == "value":
-            c(f"{value}{f.name} = replay_map_family(dev, {value}{f.name});")
+            c(f"{value}{f.name} = replay_map_family(r, dev, {value}{f.name});")
         elif self.direct(f) and f.shape == "pointer":
             count = expand(f.count, lambda n: f"{value}{n}")
             c(f"if ({value}{f.name}) {{")
-            c(f"{count} = replay_map_families(dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
+            c(f"{count} = replay_map_families(r, dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
             for mode in (m for m in fields if m.type == "VkSharingMode"):
                 c(f"if ({count} < 2)")
                 c(f"    {value}{mode.name} = VK_SHARING_MODE_EXCLUSIVE;")
@@ -96,9 +96,8 @@ class _Families:
             if f.element == "struct":
                 self.emit_struct(c, self.model.struct_of[f.type], done)
         c.guard(plan.struct.guard)
-        c(f"static void map_{plan.name}(struct replay *r, struct replay_device *dev, {plan.name} *s)")
+        c(f"static void map_{plan.name}(struct replay *r, const struct replay_device *dev, {plan.name} *s)")
         c("{")
-        c("(void)r;")
         names = {f.name for f in plan.fields}
         transfer = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
         if names.issuperset(transfer):
@@ -117,7 +116,7 @@ class _Families:
         c("    return;")
         image = "image" in names
         shared = "replay_shares_image(r, dev, s->image)" if image else "replay_shares_buffers(dev)"
-        c(f"switch (replay_map_transfer(dev, &s->srcQueueFamilyIndex, &s->dstQueueFamilyIndex, {shared})) {{")
+        c(f"switch (replay_map_transfer(r, dev, &s->srcQueueFamilyIndex, &s->dstQueueFamilyIndex, {shared})) {{")
         c("case REPLAY_HALF_RELEASE:")
         c("s->dstAccessMask = 0;")
         c("break;")

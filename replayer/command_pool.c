@@ -9,7 +9,8 @@
 
 struct command_pool {
     struct replay_children buffers;
-    uint32_t family; /* in the trace */
+    uint32_t family;    /* in the trace */
+    bool has_secondary; /* or had */
 };
 
 /* The pool's record; NULL for a pool that is not there. */
@@ -17,6 +18,21 @@ static struct command_pool *pool_of(struct replay *r, uint64_t index)
 {
     struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandPool, index);
     return object ? object->record : NULL;
+}
+
+uint64_t replay_command_buffer_pool(struct replay *r, VkCommandBuffer command_buffer, bool *out_secondary)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(command_buffer));
+    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+
+    *out_secondary = object && object->secondary;
+    return object ? object->parent : 0;
+}
+
+bool replay_command_pool_has_secondary(struct replay *r, uint64_t index)
+{
+    const struct command_pool *pool = pool_of(r, index);
+    return pool && pool->has_secondary;
 }
 
 uint32_t replay_command_buffer_family(struct replay *r, VkCommandBuffer command_buffer)
@@ -46,7 +62,7 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
     pool = calloc(1, sizeof *pool);
     if (!pool)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a command pool");
-    pool->family = dev->families_differ ? dev->last_family : args->pCreateInfo->queueFamilyIndex;
+    pool->family = dev->families_differ ? r->mapped_family : args->pCreateInfo->queueFamilyIndex;
     replay_object_get(r, GEN_HANDLE_VkCommandPool, index)->record = pool;
     return LAP_OK;
 }
@@ -89,9 +105,14 @@ enum lap_status replay_AllocateCommandBuffers(struct replay *r, struct replay_de
     if (result < 0)
         return replay_result(r, result);
     status = gen_keep_VkCommandBuffer(r, dev, args->pCommandBuffers, live, info->commandBufferCount);
-    for (uint32_t i = 0; i < info->commandBufferCount && status == LAP_OK; i++)
-        status = replay_children_add(r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,
-                                     gen_u64_VkCommandBuffer(args->pCommandBuffers[i]), pool_index);
+    pool->has_secondary |= info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+    for (uint32_t i = 0; i < info->commandBufferCount && status == LAP_OK; i++) {
+        uint64_t index = gen_u64_VkCommandBuffer(args->pCommandBuffers[i]);
+        struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+        if (object)
+            object->secondary = info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+        status = replay_children_add(r, &pool->buffers, GEN_HANDLE_VkCommandBuffer, index, pool_index);
+    }
     return status;
 }
 

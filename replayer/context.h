@@ -6,7 +6,7 @@
  * Three kinds of numbers: an index in the trace (uint64_t, dense per handle type), a live handle of the replay's driver
  * (as uint64_t in tables), and the recorded program's handle values, which a trace does not have.
  *
- * One thread.
+ * One thread, and while that waits several, each with a copy of the context: see parallel.h.
  */
 #ifndef LAP_REPLAYER_CONTEXT_H
 #define LAP_REPLAYER_CONTEXT_H
@@ -35,6 +35,7 @@ struct replay_facts;         /* facts.h: what the host does with objects */
 struct replay_measure;       /* measure.h: figures of a replay */
 struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
+struct replay_parallel;      /* parallel.h: blocks that are played by several threads */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -50,6 +51,7 @@ struct replay_options {
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
     const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */
+    unsigned threads;           /* that play command buffers; 0: by the trace and the machine */
     bool measure;
     const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
 };
@@ -87,8 +89,6 @@ struct replay_device {
     bool families_differ;                   /* some recorded family has another number here */
     uint32_t families[REPLAY_MAX_FAMILIES]; /* those of the queues, each once */
     uint32_t family_count;
-    uint32_t last_family;            /* the recorded family that was mapped last */
-    uint32_t block_family;           /* the recorded family of the command buffer that is being replayed */
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
     VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */
@@ -97,6 +97,7 @@ struct replay_device {
     bool has_addresses;                   /* a feature is enabled with which buffers have them */
     bool has_address_memory;              /* and it wants memory that is allocated for them */
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
+    bool nested_command_buffers;          /* secondary command buffers may execute others */
     const struct replay_formats *formats; /* the replay's */
     struct replay_converter *converter;   /* converter.h; NULL until texels are converted */
     uint64_t asked_images[64];            /* image_support.c: kinds of images that the driver was asked about */
@@ -110,6 +111,7 @@ struct replay_object {
     void *owner;     /* struct replay_instance * or struct replay_device *, by the command that it came from */
     void *record;    /* topic's own data (struct replay_buffer *, ...); freed by the topic's destroy function */
     uint64_t order;  /* when it was added: what is left at the end dies newest first */
+    bool secondary;  /* of a command buffer: its level */
 };
 
 /* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
@@ -149,6 +151,8 @@ struct replay {
     uint64_t call_ticket;
     const char *block_command; /* name of the current command in a block, or NULL */
     bool lenient;              /* unknown handles are decoded as null */
+    uint32_t block_family;     /* the recorded family of the command buffer that is being played; UINT32_MAX: none */
+    uint32_t mapped_family;    /* the recorded family that was mapped last */
     uint64_t next_order;       /* of the next object */
     struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
@@ -160,15 +164,16 @@ struct replay {
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_formats *formats; /* NULL: every format stands for itself */
     bool formats_chosen;
-    struct replay_check *check;     /* verify.h; NULL without --verify */
-    struct replay_facts *facts;     /* NULL: not known */
-    bool asked_facts;               /* they were looked for */
-    struct replay_measure *measure; /* NULL without --measure */
-    struct replay_report *report;   /* NULL: this is a replay. Else nothing is played: see examine.h */
-    uint64_t frames;                /* presented so far */
-    bool said_hidden;               /* once: nothing is shown */
-    bool gave_up_waiting;           /* said once: a recorded wait can't be satisfied here */
-    uint64_t skipped_structs;       /* pNext structures that this build does not know */
+    struct replay_check *check;       /* verify.h; NULL without --verify */
+    struct replay_facts *facts;       /* NULL: not known */
+    bool asked_facts;                 /* they were looked for */
+    struct replay_measure *measure;   /* NULL without --measure */
+    struct replay_parallel *parallel; /* NULL: one thread */
+    struct replay_report *report;     /* NULL: this is a replay. Else nothing is played: see examine.h */
+    uint64_t frames;                  /* presented so far */
+    bool said_hidden;                 /* once: nothing is shown */
+    bool gave_up_waiting;             /* said once: a recorded wait can't be satisfied here */
+    uint64_t skipped_structs;         /* pNext structures that this build does not know */
 };
 
 /* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage): TEXT". Returns LAP_ERROR_REPLAY. */

@@ -31,10 +31,10 @@ static const struct replay_recorded_gpu *recorded_gpu(struct replay *r)
     return object ? object->record : NULL;
 }
 
-static bool names_swapchain(const VkDeviceCreateInfo *info)
+static bool names(const VkDeviceCreateInfo *info, const char *extension)
 {
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
-        if (strcmp(info->ppEnabledExtensionNames[i], VK_KHR_SWAPCHAIN_EXTENSION_NAME) == 0)
+        if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
             return true;
     return false;
 }
@@ -75,9 +75,10 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateDevice gives %s", replay_result_name(result));
     if (result < 0)
         return replay_result(r, result);
-    dev->has_swapchain = names_swapchain(&info);
+    dev->has_swapchain = names(&info, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+    dev->nested_command_buffers = names(&info, "VK_EXT_nested_command_buffer");
     /* Presented images are plain ones here, which can have a layout that every device knows. */
-    if (!dev->has_swapchain && names_swapchain(recorded)) {
+    if (!dev->has_swapchain && names(recorded, VK_KHR_SWAPCHAIN_EXTENSION_NAME)) {
         r->source.layout_from = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
         r->source.layout_to = VK_IMAGE_LAYOUT_GENERAL;
     }
@@ -112,7 +113,6 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     dev->instance = instance;
     dev->gpu = instance->gpu;
     dev->index = gen_u64_VkDevice(*args->pDevice);
-    dev->block_family = UINT32_MAX;
     if (r->report)
         replay_report_gpu(r->report, instance);
     if (!r->devices)

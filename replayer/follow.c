@@ -83,8 +83,7 @@ static enum replay_conversion conversion_of(const struct replay_image *record, V
 /* Dispatches need a queue that takes them. Depths are copied on graphics queues only, and those do compute as well. */
 static enum lap_status need_compute(struct replay *r, const struct replay_device *dev)
 {
-    uint32_t family =
-        dev->block_family < REPLAY_MAX_FAMILIES ? dev->queue_plan.families[dev->block_family] : UINT32_MAX;
+    uint32_t family = r->block_family < REPLAY_MAX_FAMILIES ? dev->queue_plan.families[r->block_family] : UINT32_MAX;
 
     for (uint32_t i = 0; i < dev->queue_count; i++)
         if (dev->queues[i].family == family && !(dev->queues[i].flags & VK_QUEUE_COMPUTE_BIT))

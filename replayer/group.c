@@ -31,11 +31,11 @@ struct question {
 };
 
 /* As generated code does before it calls replay_CreateBuffer and replay_CreateImage. */
-static void map_families(struct replay_device *dev, const uint32_t *families, uint32_t *count, VkSharingMode *mode)
+static void map_families(const struct question *q, const uint32_t *families, uint32_t *count, VkSharingMode *mode)
 {
-    if (!dev->families_differ || !families)
+    if (!q->dev->families_differ || !families)
         return;
-    *count = replay_map_families(dev, (uint32_t *)(uintptr_t)families, *count);
+    *count = replay_map_families(q->r, q->dev, (uint32_t *)(uintptr_t)families, *count);
     if (*count < 2)
         *mode = VK_SHARING_MODE_EXCLUSIVE;
 }
@@ -49,7 +49,7 @@ static void ask_buffer(struct question *q, struct lap_dec *dec, struct replay_al
     gen_decode_VkBufferCreateInfo(dec, &info);
     if (dec->status != LAP_OK)
         return;
-    map_families(q->dev, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
+    map_families(q, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
     if (replay_buffer_create(q->dev, &info, &buffer) < 0)
         return;
     replay_buffer_needs(q->dev, buffer, &needs);
@@ -68,7 +68,7 @@ static void ask_image(struct question *q, struct lap_dec *dec, uint32_t plane, s
     gen_decode_VkImageCreateInfo(dec, &info);
     if (dec->status != LAP_OK)
         return;
-    map_families(q->dev, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
+    map_families(q, info.pQueueFamilyIndices, &info.queueFamilyIndexCount, &info.sharingMode);
     if (!replay_plane_is_valid(q->dev, &info, plane) || replay_image_create(q->dev, &info, &image) < 0)
         return;
     linear = info.tiling == VK_IMAGE_TILING_LINEAR;

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "replayer/parallel.h"
 #include "replayer/window_system.h"
 
 enum id {
@@ -20,6 +22,7 @@ enum id {
     OPTION_CHECK,
     OPTION_JSON,
     OPTION_LAST_FRAME,
+    OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_FORCE,
     OPTION_QUIET,
@@ -49,6 +52,8 @@ static const struct {
     [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
     [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
+    [OPTION_THREADS] = {"--threads", "N|all",
+                        "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
                         "say what memory and CPU time the replay took: on stdout, or as JSON in a file"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
@@ -112,6 +117,21 @@ static enum lap_status parse_window_system(const char *text, struct replay_optio
     return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb or headless-surface, not \"%s\"", text);
 }
 
+static enum lap_status parse_threads(const char *text, struct replay_options *out)
+{
+    char *end;
+    unsigned long count = strtoul(text, &end, 10);
+
+    if (strcmp(text, "all") == 0) {
+        count = replay_processors();
+    } else if (*text < '1' || *text > '9' || *end || count > REPLAY_THREADS_MAX) {
+        return lap_fail(LAP_ERROR_ARGUMENT, "--threads wants all or a number from 1 to %u, not \"%s\"",
+                        REPLAY_THREADS_MAX, text);
+    }
+    out->threads = (unsigned)count;
+    return LAP_OK;
+}
+
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
 {
     enum lap_status status;
@@ -146,6 +166,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         if (!lap_frame_parse(&value, &out->last_frame) || *value)
             return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
         break;
+    case OPTION_THREADS:
+        return parse_threads(value, out);
     case OPTION_MEASURE:
         out->measure = true;
         out->measure_file = value;

@@ -15,6 +15,7 @@
 #include "replayer/format.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
+#include "replayer/parallel.h"
 #include "replayer/staging.h"
 #include "replayer/verify.h"
 
@@ -77,6 +78,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     memset(r, 0, sizeof *r);
     r->options = *options;
     r->log = log;
+    r->block_family = UINT32_MAX;
     lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
@@ -94,6 +96,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         status = open_loader(r);
     if (status == LAP_OK && options->measure)
         status = replay_measure_create(r);
+    if (status == LAP_OK)
+        status = replay_parallel_create(r, replay_parallel_threads(r, options->threads));
     return status == LAP_OK && options->verify ? replay_check_create(r) : status;
 }
 
@@ -101,6 +105,7 @@ bool replay_close(struct replay *r)
 {
     bool finishes = true;
 
+    replay_parallel_destroy(r);
     for (struct replay_device *dev = r->devices; dev && finishes; dev = dev->next)
         finishes = replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS);
     while (r->instances && finishes)
@@ -197,7 +202,9 @@ enum lap_status replay_packet(struct replay *r)
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    status = LAP_OK;
+    status = replay_parallel_before(r, r->command, args.bytes);
+    if (status != LAP_OK)
+        return status;
     if (entry->owner_type == GEN_HANDLE_VkQueue || entry->owner_type == GEN_HANDLE_VkDevice)
         status = replay_staging_before(r, owner, r->command, args.bytes);
     if (status == LAP_OK)
@@ -238,5 +245,5 @@ enum lap_status replay_run(struct replay *r)
     if (progress)
         fputs("\r                              \r", stderr);
     r->packet = (struct lap_packet){0};
-    return status == LAP_END ? LAP_OK : status;
+    return status == LAP_END ? replay_parallel_finish(r) : status;
 }

@@ -14,20 +14,20 @@
 
 /* ---- families of decoded arguments ---- */
 
-uint32_t replay_map_family(struct replay_device *dev, uint32_t family)
+uint32_t replay_map_family(struct replay *r, const struct replay_device *dev, uint32_t family)
 {
     if (family >= REPLAY_MAX_FAMILIES)
         return family;
-    dev->last_family = family;
+    r->mapped_family = family;
     return dev->queue_plan.families[family];
 }
 
-uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count)
+uint32_t replay_map_families(struct replay *r, const struct replay_device *dev, uint32_t *families, uint32_t count)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t family = replay_map_family(dev, families[i]);
+        uint32_t family = replay_map_family(r, dev, families[i]);
         bool seen = false;
         for (uint32_t j = 0; j < kept; j++)
             seen = seen || families[j] == family;
@@ -51,13 +51,14 @@ bool replay_shares_image(struct replay *r, const struct replay_device *dev, VkIm
     return record && record->info.sharingMode == VK_SHARING_MODE_CONCURRENT;
 }
 
-enum replay_half replay_map_transfer(struct replay_device *dev, uint32_t *source, uint32_t *destination, bool shared)
+enum replay_half replay_map_transfer(struct replay *r, const struct replay_device *dev, uint32_t *source,
+                                     uint32_t *destination, bool shared)
 {
     uint32_t from = *source, to = *destination;
     bool named = from < REPLAY_MAX_FAMILIES, both = named && to < REPLAY_MAX_FAMILIES;
 
-    *source = replay_map_family(dev, from);
-    *destination = replay_map_family(dev, to);
+    *source = replay_map_family(r, dev, from);
+    *destination = replay_map_family(r, dev, to);
     if (from == to) {
         if (shared)
             *source = *destination = VK_QUEUE_FAMILY_IGNORED;
@@ -71,7 +72,7 @@ enum replay_half replay_map_transfer(struct replay_device *dev, uint32_t *source
     if (!shared && *source != *destination)
         return REPLAY_HALF_NONE;
     *source = *destination = VK_QUEUE_FAMILY_IGNORED;
-    return dev->block_family == to ? REPLAY_HALF_ACQUIRE : REPLAY_HALF_RELEASE;
+    return r->block_family == to ? REPLAY_HALF_ACQUIRE : REPLAY_HALF_RELEASE;
 }
 
 void replay_share_buffer(const struct replay_device *dev, VkBufferCreateInfo *info)
@@ -315,11 +316,11 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
 }
 
 /* Recorded queues share those that this device has. A program may ask for the same queue many times. The family has
- * been mapped; dev->last_family is the recorded one. */
+ * been mapped; r->mapped_family is the recorded one. */
 static enum lap_status give_queue(struct replay *r, struct replay_device *dev, uint32_t family, uint32_t number,
                                   uint64_t index)
 {
-    uint32_t recorded = dev->families_differ ? dev->last_family : family, here;
+    uint32_t recorded = dev->families_differ ? r->mapped_family : family, here;
 
     if (replay_object_get(r, GEN_HANDLE_VkQueue, index))
         return LAP_OK;

@@ -26,15 +26,16 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev,
 
 /* For generated code, where families have other numbers here, or there are several. The family here for a recorded one;
  * values that name no family (IGNORED, EXTERNAL, FOREIGN) stay. */
-uint32_t replay_map_family(struct replay_device *dev, uint32_t family);
+uint32_t replay_map_family(struct replay *r, const struct replay_device *dev, uint32_t family);
 /* Maps a list of families in place and leaves out what is double; the new count. */
-uint32_t replay_map_families(struct replay_device *dev, uint32_t *families, uint32_t count);
+uint32_t replay_map_families(struct replay *r, const struct replay_device *dev, uint32_t *families, uint32_t count);
 
 /* Maps the families of a barrier. It stays a transfer of ownership, or is none (NONE); or, where both families are one
  * here or all families share what it is about, it was half of a transfer of which a plain barrier is left. The
  * releasing half makes available and does what there is to be done to the layout; the acquiring one makes visible. */
 enum replay_half { REPLAY_HALF_NONE, REPLAY_HALF_RELEASE, REPLAY_HALF_ACQUIRE };
-enum replay_half replay_map_transfer(struct replay_device *dev, uint32_t *source, uint32_t *destination, bool shared);
+enum replay_half replay_map_transfer(struct replay *r, const struct replay_device *dev, uint32_t *source,
+                                     uint32_t *destination, bool shared);
 /* Whether all families share such a buffer or image here (replay_share_buffer, replay_share_image). */
 bool replay_shares_buffers(const struct replay_device *dev);
 bool replay_shares_image(struct replay *r, const struct replay_device *dev, VkImage image);

@@ -223,22 +223,19 @@ static bool has_device(void)
         SKIP("no Vulkan device here");                                                                                 \
     }
 
-/* Ends the file, plays it and removes it. What the validation layer says on stdout is kept apart, and shown. */
-static struct result play(struct program *p, bool force)
+/* What the validation layer says on stdout is kept apart, and shown. */
+static struct result play_file(const struct replay_options *options)
 {
-    struct replay_options options = {.file = p->s.path, .verify = true, .force = force, .present = REPLAY_PRESENT_OFF};
     struct result result = {0};
     struct replay r;
     char text[2000];
     FILE *said = tmpfile();
     int out;
 
-    lap_writer_frame(p->s.writer);
-    sample_end(&p->s);
     fflush(stdout);
     out = dup(1);
     dup2(fileno(said), 1);
-    result.status = replay_open(&r, &options, NULL);
+    result.status = replay_open(&r, options, NULL);
     if (result.status == LAP_OK)
         result.status = replay_run(&r);
     snprintf(result.error, sizeof result.error, "%s", result.status == LAP_OK ? "" : lap_error_message());
@@ -253,6 +250,27 @@ static struct result play(struct program *p, bool force)
     while (!expect_messages && fgets(text, sizeof text, said))
         fputs(text, stdout);
     fclose(said);
+    return result;
+}
+
+/* Ends the file, plays it and removes it. Several threads have to do and say the same as one. */
+static struct result play(struct program *p, bool force)
+{
+    struct replay_options options = {
+        .file = p->s.path, .verify = true, .force = force, .present = REPLAY_PRESENT_OFF, .threads = 1};
+    struct result result, again;
+
+    lap_writer_frame(p->s.writer);
+    sample_end(&p->s);
+    result = play_file(&options);
+    options.threads = 3;
+    again = play_file(&options);
+    CHECK_EQ_INT(again.status, result.status);
+    CHECK_STR(again.error, result.error);
+    CHECK_EQ_U64(again.checks.checks, result.checks.checks);
+    CHECK_EQ_U64(again.checks.different, result.checks.different);
+    CHECK_EQ_INT(again.finished, result.finished);
+    CHECK_EQ_INT(again.validation_bytes != 0, result.validation_bytes != 0);
     sample_finish(&p->s);
     return result;
 }
