@@ -18,32 +18,12 @@
 #define REMOVED          UINT64_C(1)
 #define FIRST_SLOTS_LOG2 6
 
-struct slot {
-    _Atomic uint64_t key; /* inverted */
-    _Atomic(void *) value;
-};
-
-struct lap_map_table {
-    struct lap_map_table *older; /* the array that this one replaced; kept for readers that are still in it */
-    _Atomic unsigned version;    /* odd while removed slots are being cleared out */
-    unsigned shift;              /* 64 - log2 of the number of slots */
-    size_t mask;                 /* number of slots - 1 */
-    size_t used;                 /* slots that are not empty; changed under the map's mutex */
-    struct slot slots[];
-};
-
-/* Handles are aligned pointers or small numbers: the multiplication spreads them, the top bits are the good ones. */
-static size_t first_slot(const struct lap_map_table *table, uint64_t key)
-{
-    return (size_t)(((key ^ (key >> 32)) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift);
-}
-
 static struct lap_map_table *create_table(unsigned slots_log2)
 {
     size_t slots = (size_t)1 << slots_log2;
-    if (slots > (PTRDIFF_MAX - sizeof(struct lap_map_table)) / sizeof(struct slot))
+    if (slots > (PTRDIFF_MAX - sizeof(struct lap_map_table)) / sizeof(struct lap_map_slot))
         return NULL;
-    struct lap_map_table *table = calloc(1, sizeof(*table) + slots * sizeof(struct slot));
+    struct lap_map_table *table = calloc(1, sizeof(*table) + slots * sizeof(struct lap_map_slot));
     if (table) {
         table->shift = 64 - slots_log2;
         table->mask = slots - 1;
@@ -71,7 +51,7 @@ void lap_map_finish(struct lap_map *map)
     pthread_mutex_destroy(&map->mutex);
 }
 
-void *lap_map_get(const struct lap_map *map, uint64_t key)
+void *lap_map_search(const struct lap_map *map, uint64_t key)
 {
     const struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
     uint64_t inverted = ~key;
@@ -79,7 +59,7 @@ void *lap_map_get(const struct lap_map *map, uint64_t key)
         return NULL;
     for (;;) {
         unsigned version = atomic_load_explicit(&table->version, memory_order_acquire);
-        size_t at = first_slot(table, key);
+        size_t at = lap_map_first_slot(table, key);
         /* The bound is for a table that changes while we look: it always has an empty slot, but not always the same. */
         for (size_t probes = 0; probes <= table->mask; probes++, at = (at + 1) & table->mask) {
             uint64_t found = atomic_load_explicit(&table->slots[at].key, memory_order_acquire);
@@ -98,11 +78,11 @@ void *lap_map_get(const struct lap_map *map, uint64_t key)
 }
 
 /* Where `inverted` is, or, when it is not there, the slot for it (*out_found false). The map's mutex is held. */
-static struct slot *find_slot(struct lap_map_table *table, uint64_t inverted, int *out_found)
+static struct lap_map_slot *find_slot(struct lap_map_table *table, uint64_t inverted, int *out_found)
 {
-    struct slot *reuse = NULL;
-    for (size_t at = first_slot(table, ~inverted);; at = (at + 1) & table->mask) {
-        struct slot *slot = &table->slots[at];
+    struct lap_map_slot *reuse = NULL;
+    for (size_t at = lap_map_first_slot(table, ~inverted);; at = (at + 1) & table->mask) {
+        struct lap_map_slot *slot = &table->slots[at];
         uint64_t key = atomic_load_explicit(&slot->key, memory_order_relaxed);
         if (key == inverted || key == EMPTY) {
             *out_found = key == inverted;
@@ -113,7 +93,7 @@ static struct slot *find_slot(struct lap_map_table *table, uint64_t inverted, in
     }
 }
 
-static void fill_slot(struct lap_map_table *table, struct slot *slot, uint64_t inverted, void *value)
+static void fill_slot(struct lap_map_table *table, struct lap_map_slot *slot, uint64_t inverted, void *value)
 {
     if (atomic_load_explicit(&slot->key, memory_order_relaxed) == EMPTY)
         table->used++;
@@ -152,7 +132,7 @@ static enum lap_status clear_out(struct lap_map *map, struct lap_map_table *tabl
     unsigned version = atomic_load_explicit(&table->version, memory_order_relaxed);
     atomic_store_explicit(&table->version, version + 1, memory_order_release);
     for (size_t i = 0; i <= table->mask; i++) {
-        struct slot *slot = &table->slots[i];
+        struct lap_map_slot *slot = &table->slots[i];
         uint64_t key = atomic_load_explicit(&slot->key, memory_order_relaxed);
         if (key != EMPTY && key != REMOVED) {
             live[count].key = key;
@@ -194,7 +174,7 @@ enum lap_status lap_map_put(struct lap_map *map, uint64_t key, void *value, void
     enum lap_status status = LAP_OK;
     struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     int found = 0;
-    struct slot *slot = table ? find_slot(table, inverted, &found) : NULL;
+    struct lap_map_slot *slot = table ? find_slot(table, inverted, &found) : NULL;
     if (found) {
         void *old = atomic_exchange_explicit(&slot->value, value, memory_order_acq_rel);
         if (out_old)
@@ -225,7 +205,7 @@ void *lap_map_remove(struct lap_map *map, uint64_t key)
     pthread_mutex_lock(&map->mutex);
     struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     int found = 0;
-    struct slot *slot = table ? find_slot(table, inverted, &found) : NULL;
+    struct lap_map_slot *slot = table ? find_slot(table, inverted, &found) : NULL;
     if (found) {
         value = atomic_load_explicit(&slot->value, memory_order_relaxed);
         atomic_store_explicit(&slot->key, REMOVED, memory_order_release);

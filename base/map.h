@@ -18,7 +18,20 @@
 
 #include "base/status.h"
 
-struct lap_map_table;
+/* Laid out here only for lap_map_get; everything else about them is map.c's. */
+struct lap_map_slot {
+    _Atomic uint64_t key; /* inverted, so that zeroed memory is empty; 1: its entry was removed */
+    _Atomic(void *) value;
+};
+
+struct lap_map_table {
+    struct lap_map_table *older; /* the array that this one replaced; kept for readers that are still in it */
+    _Atomic unsigned version;    /* odd while removed slots are being cleared out */
+    unsigned shift;              /* 64 - log2 of the number of slots */
+    size_t mask;                 /* number of slots - 1 */
+    size_t used;                 /* slots that are not empty; changed under the map's mutex */
+    struct lap_map_slot slots[];
+};
 
 struct lap_map {
     _Atomic(struct lap_map_table *) table; /* NULL while empty and never used */
@@ -29,8 +42,30 @@ struct lap_map {
 void lap_map_init(struct lap_map *map);
 void lap_map_finish(struct lap_map *map); /* frees tables, not the values */
 
-/* The value, or NULL. Lock-free, wait-free but for the probe length. */
-void *lap_map_get(const struct lap_map *map, uint64_t key);
+/* Handles are aligned pointers or small numbers: the multiplication spreads them, the top bits are the good ones. */
+static inline size_t lap_map_first_slot(const struct lap_map_table *table, uint64_t key)
+{
+    return (size_t)(((key ^ (key >> 32)) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift);
+}
+
+/* lap_map_get where the first slot is not the right one. */
+void *lap_map_search(const struct lap_map *map, uint64_t key);
+
+/* The value, or NULL. Lock-free, wait-free but for the probe length. Every recorded call looks up a few handles, so the
+ * usual case is inline. */
+static inline __attribute__((always_inline)) void *lap_map_get(const struct lap_map *map, uint64_t key)
+{
+    const struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
+    if (__builtin_expect(table && key < UINT64_MAX - 1, 1)) {
+        const struct lap_map_slot *slot = &table->slots[lap_map_first_slot(table, key)];
+        if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) == ~key, 1)) {
+            void *value = atomic_load_explicit(&slot->value, memory_order_acquire);
+            if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) == ~key, 1))
+                return value;
+        }
+    }
+    return lap_map_search(map, key);
+}
 
 /* Inserts or replaces; value is not NULL. *out_old (may be NULL) gets what was there before, or NULL.
  * On LAP_ERROR_MEMORY the map is unchanged. */

@@ -33,7 +33,8 @@ struct lap_object_tables {
 };
 
 /* The trace index of a handle; 0 for VK_NULL_HANDLE and for values that are not known. */
-static inline uint64_t lap_object_index(const struct lap_object_tables *tables, uint32_t type, uint64_t handle)
+static inline __attribute__((always_inline)) uint64_t lap_object_index(const struct lap_object_tables *tables,
+                                                                       uint32_t type, uint64_t handle)
 {
     const struct lap_object *object;
     if (handle == 0)

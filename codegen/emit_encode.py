@@ -6,37 +6,47 @@ from __future__ import annotations
 from model import WIRES, CommandPlan, Field, Model, StructPlan
 from text import Text, expand, finish_header, header, parameters, struct_call
 
-PUT = {"u8": "lap_put_u8(enc, {})", "u32": "lap_put_u64(enc, (uint32_t){})", "u64": "lap_put_u64(enc, (uint64_t){})",
-       "size": "lap_put_u64(enc, (uint64_t){})", "i32": "lap_put_i64(enc, (int64_t){})", "i64": "lap_put_i64(enc, {})",
-       "f32": "lap_put_float(enc, {})", "f64": "lap_put_double(enc, {})"}
+PUT = {"u8": "*p++ = (uint8_t){}", "u32": "p = lap_at_u64(p, (uint32_t){})", "u64": "p = lap_at_u64(p, (uint64_t){})",
+       "size": "p = lap_at_u64(p, (uint64_t){})", "i32": "p = lap_at_i64(p, (int64_t){})", "i64": "p = lap_at_i64(p, {})",
+       "f32": "p = lap_at_float(p, {})", "f64": "p = lap_at_double(p, {})"}
 
 
 class _Body:
-    """Emits the fields of one struct or command, with one reservation for each run of fields of bounded size."""
+    """Emits the fields of one struct or command. Fields of which it is known beforehand how many bytes they take at most make up a
+    run, with one reservation, whose end is kept in a local variable: bytes may alias anything, so one in memory would be stored and
+    loaded again with each."""
 
     def __init__(self, model: Model, text: Text, prefix: str, has_result: bool = False):
         self.model, self.text, self.prefix = model, text, prefix
-        self.run: list[tuple[int, str]] = []
+        self.fixed = 0  # bytes of the run
+        self.counted: list[str] = []  # the same, of arrays
+        self.run: list[str] = []
         self.has_result = has_result
 
     def ref(self, name: str) -> str:
         return self.prefix + name
 
-    def put(self, most: int, code: str) -> None:
-        self.run.append((most, code))
+    def put(self, most: int, *code: str) -> None:
+        self.fixed += most
+        self.run += code
 
     def flush(self) -> None:
         if not self.run:
             return
-        self.text(f"if (!lap_enc_reserve(enc, {sum(n for n, _ in self.run)}))")
+        most = ([str(self.fixed)] if self.fixed else []) + self.counted
+        self.text(f"if (!lap_enc_reserve(enc, {' + '.join(most)}))")
         self.text("    return;")
-        for _, code in self.run:
-            self.text(code)
-        self.run = []
+        self.text("{")
+        self.text("uint8_t *p = enc->p;")
+        for line in self.run:
+            self.text(line)
+        self.text("enc->p = p;")
+        self.text("}")
+        self.fixed, self.counted, self.run = 0, [], []
 
     def handle(self, f: Field, value: str) -> str:
-        how = "lap_put_newest_handle" if f.created or f.destroyed else "lap_put_handle"
-        return f"{how}(enc, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}));"
+        how = "lap_at_newest_handle" if f.created or f.destroyed else "lap_at_handle"
+        return f"p = {how}(p, enc, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}));"
 
     def element(self, f: Field, value: str) -> tuple[int, str] | None:
         """Bytes at most and code for one bounded element; None when it calls a function that reserves."""
@@ -55,7 +65,7 @@ class _Body:
             return
         if f.shape == "pnext":
             self.flush()
-            self.text(f"gen_encode_pnext(enc, {value});")
+            self.text(f"gen_encode_chain(enc, {value});")
         elif f.shape == "value":
             self._value(f, value)
         elif f.shape == "array":
@@ -71,30 +81,34 @@ class _Body:
         if bounded:
             self.put(*bounded)
         elif f.element == "opaque":
-            self.put(10, f"lap_put_u64(enc, (uint64_t)(uintptr_t){value});")
+            self.put(10, f"p = lap_at_u64(p, (uint64_t)(uintptr_t){value});")
         elif f.element == "object":
-            self.put(10, f"lap_put_handle(enc, gen_handle_type_of({expand(f.selector, self.ref)}), {value});")
+            self.put(10, f"p = lap_at_handle(p, enc, gen_handle_type_of({expand(f.selector, self.ref)}), {value});")
         else:
             self.flush()
             self.text(self.struct_call(f, f"&{value}"))
 
     def _array(self, f: Field, value: str) -> None:
+        flat = f"((const {f.type} *){value})[i]"
+        bounded = self.element(f, flat)
+        if f.element != "char" and bounded and f.wire != "u8":
+            self.counted.append(f"{bounded[0]} * (size_t)({f.length})")
+            self.put(0, *self._bounded_loop(f.length, bounded))
+            return
         self.flush()
         if f.element == "char":
             self.text(f"gen_encode_chars(enc, {value}, {f.length});")
-        elif f.element == "scalar" and f.wire == "u8":
+        elif bounded:
             self.text(f"lap_enc_raw(enc, {value}, {f.length});")
         else:
-            flat = f"((const {f.type} *){value})[i]"
             self._loop(f, f.length, flat)
 
+    def _bounded_loop(self, count: str, bounded: tuple[int, str]) -> list[str]:
+        return [f"for (size_t i = 0; i < (size_t)({count}); i++)", "    " + bounded[1]]
+
     def _loop(self, f: Field, count: str, value: str) -> None:
-        bounded = self.element(f, value)
-        if bounded:
-            self.text(f"if (!lap_enc_reserve(enc, {bounded[0]} * (size_t)({count})))")
-            self.text("    return;")
         self.text(f"for (size_t i = 0; i < (size_t)({count}); i++)")
-        self.text("    " + (bounded[1] if bounded else self.struct_call(f, f"&{value}")))
+        self.text("    " + self.struct_call(f, f"&{value}"))
 
     def _conditional(self, f: Field, value: str) -> str:
         if f.condition:
@@ -111,13 +125,23 @@ class _Body:
 
     def _pointer(self, f: Field, value: str) -> None:
         """A presence byte and the elements."""
+        count = expand(f.count, self.ref)
+        present = self.present(f, value)
+        at = f"{value}[i]"
+        if f.strided:
+            apart = f"i * (size_t){self.ref(f.member.stride)}"
+            at = f"*(const {f.type} *)(const void *)((const char *){value} + {apart})"
+        elements = f.shape not in ("bytes", "strings", "pointers")
+        bounded = self.element(f, f"*{value}" if count == "1" else at) if elements else None
+        if bounded:
+            loop = [bounded[1]] if count == "1" else self._bounded_loop(count, bounded)
+            self.counted.append(f"({present} ? {bounded[0]} * (size_t)({count}) : 0)")
+            self.put(1, f"if ({present}) {{", "*p++ = 1;", *loop, "} else {", "*p++ = 0;", "}")
+            return
+        self.put(1, f"*p++ = {present};")
         self.flush()
         text = self.text
-        count = expand(f.count, self.ref)
-        text(f"if ({self.present(f, value)}) {{")
-        text("if (!lap_enc_reserve(enc, 1))")
-        text("    return;")
-        text("lap_put_u8(enc, 1);")
+        text(f"if ({present}) {{")
         if f.shape == "bytes":
             text(f"lap_enc_bytes(enc, {value}, (size_t)({count}));")
         elif f.shape == "strings":
@@ -127,33 +151,22 @@ class _Body:
             text(f"for (size_t i = 0; i < (size_t)({count}); i++) {{")
             text(f"const {f.type} *row = {value}[i];")
             text(f"size_t row_count = (size_t)({expand(f.inner_count, self.ref)});")
-            text("for (size_t j = 0; j < row_count; j++) {")
-            bounded = self.element(f, "row[j]")
-            if bounded:
-                text(f"if (!lap_enc_reserve(enc, {bounded[0]}))")
+            row = self.element(f, "row[j]")
+            if row:
+                text(f"if (!lap_enc_reserve(enc, {row[0]} * row_count))")
                 text("    return;")
-            text(bounded[1] if bounded else self.struct_call(f, "&row[j]"))
-            text("}")
+                text("{")
+                text("uint8_t *p = enc->p;")
+            text("for (size_t j = 0; j < row_count; j++)")
+            text("    " + (row[1] if row else self.struct_call(f, "&row[j]")))
+            if row:
+                text("enc->p = p;")
+                text("}")
             text("}")
         elif count == "1":
-            bounded = self.element(f, f"*{value}")
-            if bounded:
-                text(f"if (!lap_enc_reserve(enc, {bounded[0]}))")
-                text("    return;")
-            text(bounded[1] if bounded else self.struct_call(f, value))
-        elif f.element == "scalar" and f.wire == "u32":
-            text(f"lap_enc_u32_array(enc, (const uint32_t *){value}, (uint64_t)({count}));")
-        elif f.element == "scalar" and f.wire == "u64":
-            text(f"lap_enc_u64_array(enc, (const uint64_t *){value}, (uint64_t)({count}));")
-        elif f.strided:
-            apart = f"i * (size_t){self.ref(f.member.stride)}"
-            self._loop(f, count, f"*(const {f.type} *)(const void *)((const char *){value} + {apart})")
+            text(self.struct_call(f, value))
         else:
-            self._loop(f, count, f"{value}[i]")
-        text("} else {")
-        text("if (!lap_enc_reserve(enc, 1))")
-        text("    return;")
-        text("lap_put_u8(enc, 0);")
+            self._loop(f, count, at)
         text("}")
 
 
@@ -161,11 +174,19 @@ def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/wire.h"])
     h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
     h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
+    h("/* The same where mostly there is none. */")
+    h("static inline void gen_encode_chain(struct lap_enc *enc, const void *chain)")
+    h("{")
+    h("if (chain)")
+    h("    gen_encode_pnext(enc, chain);")
+    h("else if (lap_enc_reserve(enc, 1))")
+    h("    lap_put_u8(enc, 0);")
+    h("}")
     h("void gen_encode_chars(struct lap_enc *enc, const char *text, size_t capacity);")
     for s in h.guarded(model.structs):
         h(_struct_prototype(s) + ";")
-    h("/* Commands: the body of a packet or, for those in a block, what follows the command's number. */")
-    for p in h.guarded(model.commands):
+    h("/* Commands: the body of a packet. Those in a block are in gen_encode_block.h. */")
+    for p in h.guarded(p for p in model.commands if not p.in_block):
         h(_command_prototype(p) + ";")
 
     structs = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
@@ -173,9 +194,14 @@ def emit(model: Model) -> dict[str, str]:
     for s in structs.guarded(model.structs):
         _emit_struct(model, structs, s)
     commands = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
-    for p in commands.guarded(model.commands):
+    for p in commands.guarded(p for p in model.commands if not p.in_block):
         _emit_command(model, commands, p)
-    return {"gen_encode.h": finish_header(h), "gen_encode_structs.c": structs.render(), "gen_encode_commands.c": commands.render()}
+    block = header(model, "emit_encode.py", "GEN_ENCODE_BLOCK_H", ["gen_encode.h", "codegen/support/conditions.h"])
+    block("/* Commands in a block: what follows the command's number. Programs record thousands a frame, so they are inline. */")
+    for p in block.guarded(p for p in model.commands if p.in_block):
+        _emit_command(model, block, p)
+    return {"gen_encode.h": finish_header(h), "gen_encode_block.h": finish_header(block), "gen_encode_structs.c": structs.render(),
+            "gen_encode_commands.c": commands.render()}
 
 
 def _struct_prototype(s: StructPlan) -> str:
@@ -186,7 +212,8 @@ def _struct_prototype(s: StructPlan) -> str:
 def _command_prototype(p: CommandPlan) -> str:
     params = ", ".join(f.member.declaration for f in p.body_fields)
     result = f", {p.command.returns} result" if p.stores_result else ""
-    return f"void gen_encode_{p.name}(struct lap_enc *enc{', ' + params if params else ''}{result})"
+    kind = "static inline __attribute__((always_inline)) void" if p.in_block else "void"
+    return f"{kind} gen_encode_{p.name}(struct lap_enc *enc{', ' + params if params else ''}{result})"
 
 
 def _emit_chain(model: Model, c: Text) -> None:
@@ -264,7 +291,7 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
         c("{")
         if s.name in model.overrides.enters:
             c(f"enter_{s.name}(enc, s);")
-        c("gen_encode_pnext(enc, s->pNext);")
+        c("gen_encode_chain(enc, s->pNext);")
         c(f"encode_members_{s.name}(enc, s);")
         c("}")
 
@@ -305,13 +332,13 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     body = _Body(model, c, "", has_result)
     for f in p.body_fields:
         if f.output and f.shape == "bytes" and not p.disposition.outputs:
-            body.put(1, "lap_put_u8(enc, 0);")
+            body.put(1, "*p++ = 0;")
         else:
             body.field(f)
     if p.stores_result:
         if p.command.returns == "VkResult":
-            body.put(5, "lap_put_i64(enc, result);")
+            body.put(5, "p = lap_at_i64(p, result);")
         else:
-            body.put(10, "lap_put_u64(enc, (uint64_t)(uintptr_t)result);")
+            body.put(10, "p = lap_at_u64(p, (uint64_t)(uintptr_t)result);")
     body.flush()
     c("}")

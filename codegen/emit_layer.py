@@ -40,7 +40,7 @@ def emit(model: Model) -> dict[str, str]:
     h("/* Clears the features that are not shown, in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
     h("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain);")
 
-    c = Text(model, "emit_layer.py", ["gen_layer.h", "layer/touched.h", "<stddef.h>"])
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_encode_block.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
     for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
         _emit_entry(model, c, p)

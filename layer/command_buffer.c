@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "codegen/support/conditions.h"
+#include "gen_encode_block.h"
 #include "gen_layer.h"
 #include "layer/records.h"
 #include "layer/touched.h"

@@ -178,15 +178,6 @@ void hook_after_CmdEndTransformFeedbackEXT(struct layer_cmdbuf *cb, VkCommandBuf
 
 /* ---- descriptors and secondary command buffers ---- */
 
-void hook_after_CmdBindDescriptorSets(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
-                                      VkPipelineBindPoint pipelineBindPoint, VkPipelineLayout layout, uint32_t firstSet,
-                                      uint32_t descriptorSetCount, const VkDescriptorSet *pDescriptorSets,
-                                      uint32_t dynamicOffsetCount, const uint32_t *pDynamicOffsets)
-{
-    layer_touch_sets(cb, pipelineBindPoint, firstSet, descriptorSetCount, pDescriptorSets, dynamicOffsetCount,
-                     pDynamicOffsets);
-}
-
 void hook_after_CmdPushDescriptorSetKHR(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                         VkPipelineBindPoint pipelineBindPoint, VkPipelineLayout layout, uint32_t set,
                                         uint32_t descriptorWriteCount, const VkWriteDescriptorSet *pDescriptorWrites)

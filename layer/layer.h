@@ -367,7 +367,10 @@ struct layer_device *layer_device_of_VkDevice(VkDevice handle);
 struct layer_device *layer_device_of_VkQueue(VkQueue handle);
 struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle);
 struct layer_queue *layer_queue_of(VkQueue handle);
-struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle);
+static inline __attribute__((always_inline)) struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
+{
+    return lap_map_get(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
+}
 
 /* ---- entry.c ---- */
 
@@ -419,7 +422,8 @@ void layer_fork_remove(struct layer_device *dev);
 /* ---- command_buffer.c ---- */
 
 /* Starts a command in the block of a command buffer that is being recorded; NULL when nothing is recorded. */
-static inline struct lap_enc *layer_block_command(struct layer_cmdbuf *cb, enum gen_command command)
+static inline __attribute__((always_inline)) struct lap_enc *layer_block_command(struct layer_cmdbuf *cb,
+                                                                                 enum gen_command command)
 {
     if (cb->state != LAYER_CMDBUF_RECORDING || !lap_enc_reserve(&cb->enc, LAP_WIRE_MAX_VARINT))
         return NULL;

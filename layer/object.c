@@ -146,11 +146,6 @@ struct layer_device *layer_device_of_VkQueue(VkQueue handle)
     return layer_queue_of(handle)->device;
 }
 
-struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
-{
-    return lap_map_get(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
-}
-
 struct layer_device *layer_device_of_VkCommandBuffer(VkCommandBuffer handle)
 {
     return layer_cmdbuf_of(handle)->device;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codegen/support/conditions.h"
+#include "gen_encode_block.h"
 #include "gen_layer.h"
 #include "layer/layer.h"
 #include "layer/records.h"

@@ -153,12 +153,9 @@ void layer_touch_failed(struct layer_cmdbuf *cb)
     cb->touched.ranges.everything = true;
 }
 
-void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
-                        enum layer_touch how)
+void layer_touch_more(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
+                      VkDeviceSize bytes, enum layer_touch how)
 {
-    const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
-    if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
-        return;
     if (!layer_touched_add(&cb->touched, buffer->memobj, offset, bytes, how))
         layer_touch_failed(cb);
 }
@@ -190,12 +187,10 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
 
 /* ---- descriptor sets of command buffers ---- */
 
-static bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
+static __attribute__((noinline)) bool grow_entries(struct layer_cmdbuf *cb, uint32_t count)
 {
     uint32_t capacity = cb->sets_capacity ? cb->sets_capacity : 16;
     struct layer_cmdbuf_sets *sets;
-    if (count <= cb->sets_capacity - cb->sets_count)
-        return true;
     if (count > UINT32_MAX / 4 - cb->sets_count)
         return false;
     while (capacity < cb->sets_count + count)
@@ -208,13 +203,18 @@ static bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
     return true;
 }
 
-static uint32_t entries_for(uint32_t offset_count)
+static inline bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
+{
+    return count <= cb->sets_capacity - cb->sets_count || grow_entries(cb, count);
+}
+
+static inline uint32_t entries_for(uint32_t offset_count)
 {
     return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
 }
 
-static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set,
-                       uint32_t offset_count, const uint32_t *offsets)
+static inline bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set,
+                              uint32_t offset_count, const uint32_t *offsets)
 {
     const struct layer_cmdbuf_sets *entry = &cb->sets[place];
     if (place >= cb->sets_count || entry->index != set->object.index || entry->offset_count != offset_count ||
@@ -226,9 +226,11 @@ static bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const stru
     return true;
 }
 
-/* The place of the set's entry + 1; 0 when out of memory. */
-static uint32_t remember_set(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set, uint32_t offset_count,
-                             const uint32_t *offsets)
+/* The place of the set's entry + 1; 0 when out of memory. Inline, so that what is usual (one dynamic offset, or none)
+ * becomes code of its own. */
+static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_cmdbuf *cb,
+                                                                   const struct layer_descriptor_set *set,
+                                                                   uint32_t offset_count, const uint32_t *offsets)
 {
     uint64_t hash = set->object.index * 0x9e3779b97f4a7c15u;
     uint32_t *recent, entries = entries_for(offset_count);
@@ -245,7 +247,8 @@ static uint32_t remember_set(struct layer_cmdbuf *cb, const struct layer_descrip
     }
     *recent = cb->sets_count;
     entry = &cb->sets[cb->sets_count];
-    memset(entry, 0, entries * sizeof *entry);
+    for (uint32_t i = 0; i < entries; i++)
+        entry[i] = (struct layer_cmdbuf_sets){0};
     entry->set = set->object.handle;
     entry->index = set->object.index;
     entry->offset_count = offset_count;
@@ -255,8 +258,16 @@ static uint32_t remember_set(struct layer_cmdbuf *cb, const struct layer_descrip
     return *recent + 1;
 }
 
-void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
-                      const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets)
+static __attribute__((noinline)) uint32_t remember_many(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set,
+                                                        uint32_t offset_count, const uint32_t *offsets)
+{
+    return remember_set(cb, set, offset_count, offsets);
+}
+
+static inline __attribute__((always_inline)) void touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point,
+                                                             uint32_t first_set, uint32_t set_count,
+                                                             const VkDescriptorSet *sets, uint32_t offset_count,
+                                                             const uint32_t *offsets)
 {
     struct layer_bound *bound = layer_bound_at(cb, point);
     if (cb->state != LAYER_CMDBUF_RECORDING)
@@ -265,18 +276,39 @@ void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
         const struct layer_descriptor_set *set = LAYER_GET(cb->device, VkDescriptorSet, sets[i]);
         if (!sets[i]) /* left out, with VK_EXT_graphics_pipeline_library */
             continue;
-        if (!set || !set->layout || set->layout->dynamic_count > offset_count) {
+        uint32_t dynamic = set && set->layout ? set->layout->dynamic_count : UINT32_MAX, number = first_set + i, place;
+        if (dynamic > offset_count) {
             layer_touch_unknown(cb);
             return;
         }
-        uint32_t place = remember_set(cb, set, set->layout->dynamic_count, offsets), number = first_set + i;
+        if (dynamic == 0)
+            place = remember_set(cb, set, 0, NULL);
+        else if (dynamic == 1)
+            place = remember_set(cb, set, 1, offsets);
+        else
+            place = remember_many(cb, set, dynamic, offsets);
         if (bound && number < LAP_SPIRV_SETS) {
             bound->sets[number] = place;
             bound->stale |= bound->reach && bound->reach->stores[number];
         }
-        offsets += set->layout->dynamic_count;
-        offset_count -= set->layout->dynamic_count;
+        offsets += dynamic;
+        offset_count -= dynamic;
     }
+}
+
+void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
+                      const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets)
+{
+    touch_sets(cb, point, first_set, set_count, sets, offset_count, offsets);
+}
+
+void hook_after_CmdBindDescriptorSets(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                      VkPipelineBindPoint pipelineBindPoint, VkPipelineLayout layout, uint32_t firstSet,
+                                      uint32_t descriptorSetCount, const VkDescriptorSet *pDescriptorSets,
+                                      uint32_t dynamicOffsetCount, const uint32_t *pDynamicOffsets)
+{
+    touch_sets(cb, pipelineBindPoint, firstSet, descriptorSetCount, pDescriptorSets, dynamicOffsetCount,
+               pDynamicOffsets);
 }
 
 /* ---- pushed descriptors ---- */

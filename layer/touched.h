@@ -104,9 +104,19 @@ static inline bool layer_image_matters(const struct layer_image *image, bool wri
 }
 
 /* Add to a command buffer that is being recorded what a command names. */
-/* bytes UINT64_MAX: to the buffer's end. */
-void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
-                        enum layer_touch how);
+void layer_touch_more(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
+                      VkDeviceSize bytes, enum layer_touch how);
+/* bytes UINT64_MAX: to the buffer's end. Draws name the same few buffers again and again. */
+static inline void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
+                                      enum layer_touch how)
+{
+    const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
+    VkDeviceSize end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    if (how != LAYER_READS || !lap_touched_reads(&cb->touched.ranges, buffer->memobj, buffer->bytes, offset, end))
+        layer_touch_more(cb, buffer, offset, bytes, how);
+}
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
 /* Memory is short: the recording stops. */
 void layer_touch_failed(struct layer_cmdbuf *cb);

@@ -202,6 +202,14 @@ void lap_touched_reset(struct lap_touched *touched);
 bool lap_touched_add(struct lap_touched *touched, struct lap_memobj *object, uint64_t offset, uint64_t bytes,
                      bool written);
 bool lap_touched_append(struct lap_touched *touched, const struct lap_touched *more);
+/* True when what was added last already says that these bytes (end UINT64_MAX: to the object's end) are read. */
+static inline bool lap_touched_reads(const struct lap_touched *touched, const struct lap_memobj *object,
+                                     uint64_t object_bytes, uint64_t offset, uint64_t end)
+{
+    const struct lap_touched_range *last = touched->count ? &touched->ranges[touched->count - 1] : NULL;
+    return last && last->object == object && !last->written && offset >= last->offset &&
+           (end < object_bytes ? end : object_bytes) <= last->offset + last->bytes;
+}
 /* Sorts by object (in the order of creation), read before written, and merges. Changes nothing about what is touched.
  */
 void lap_touched_seal(struct lap_touched *touched);

@@ -63,7 +63,7 @@ void lap_enc_raw(struct lap_enc *enc, const void *data, size_t bytes)
     enc->p += bytes;
 }
 
-void lap_enc_bytes(struct lap_enc *enc, const void *data, size_t bytes)
+void lap_enc_many_bytes(struct lap_enc *enc, const void *data, size_t bytes)
 {
     if (!lap_enc_reserve(enc, 2 * LAP_WIRE_MAX_VARINT))
         return;
@@ -92,32 +92,6 @@ void lap_enc_string(struct lap_enc *enc, const char *text)
     size_t length = strlen(text);
     lap_put_u64(enc, (uint64_t)length + 1);
     lap_enc_raw(enc, text, length);
-}
-
-/* Room for `count` LEB128 values of at most `each` bytes. */
-static bool reserve_values(struct lap_enc *enc, uint64_t count, size_t each)
-{
-    if (count > PTRDIFF_MAX / each) {
-        enc->failed = true;
-        return false;
-    }
-    return lap_enc_reserve(enc, (size_t)count * each);
-}
-
-void lap_enc_u32_array(struct lap_enc *enc, const uint32_t *values, uint64_t count)
-{
-    if (!reserve_values(enc, count, 5))
-        return;
-    for (uint64_t i = 0; i < count; i++)
-        lap_put_u64(enc, values[i]);
-}
-
-void lap_enc_u64_array(struct lap_enc *enc, const uint64_t *values, uint64_t count)
-{
-    if (!reserve_values(enc, count, LAP_WIRE_MAX_VARINT))
-        return;
-    for (uint64_t i = 0; i < count; i++)
-        lap_put_u64(enc, values[i]);
 }
 
 /* ---- decoding ------------------------------------------------------------------------------------------- */

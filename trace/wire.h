@@ -47,28 +47,70 @@ void lap_enc_reset(struct lap_enc *enc);
 bool lap_enc_grow(struct lap_enc *enc, size_t bytes);
 
 /* Makes room for `bytes`; false (and latched) when that fails. */
-static inline bool lap_enc_reserve(struct lap_enc *enc, size_t bytes)
+static inline __attribute__((always_inline)) bool lap_enc_reserve(struct lap_enc *enc, size_t bytes)
 {
     if (__builtin_expect(!enc->failed && (size_t)(enc->end - enc->p) >= bytes, 1))
         return true;
     return lap_enc_grow(enc, bytes);
 }
 
-/* The put functions need room reserved by the caller. */
-static inline void lap_put_u64(struct lap_enc *enc, uint64_t value)
+/* The at functions write where `p` is, return where they end, and need room reserved by the caller. */
+static inline uint8_t *lap_at_u64(uint8_t *p, uint64_t value)
 {
-    uint8_t *p = enc->p;
     while (value >= 0x80) {
         *p++ = (uint8_t)(value | 0x80);
         value >>= 7;
     }
     *p++ = (uint8_t)value;
-    enc->p = p;
+    return p;
+}
+
+static inline uint8_t *lap_at_i64(uint8_t *p, int64_t value)
+{
+    return lap_at_u64(p, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+}
+
+static inline uint8_t *lap_at_fixed32(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)value, p[1] = (uint8_t)(value >> 8), p[2] = (uint8_t)(value >> 16), p[3] = (uint8_t)(value >> 24);
+    return p + 4;
+}
+
+static inline uint8_t *lap_at_float(uint8_t *p, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    return lap_at_fixed32(p, bits);
+}
+
+static inline uint8_t *lap_at_double(uint8_t *p, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    return lap_at_fixed32(lap_at_fixed32(p, (uint32_t)bits), (uint32_t)(bits >> 32));
+}
+
+static inline __attribute__((always_inline)) uint8_t *lap_at_handle(uint8_t *p, const struct lap_enc *enc,
+                                                                    uint32_t type, uint64_t handle)
+{
+    return lap_at_u64(p, lap_object_index(enc->objects, type, handle));
+}
+
+/* For the handle that a call has just created, or that it destroys. */
+static inline uint8_t *lap_at_newest_handle(uint8_t *p, const struct lap_enc *enc, uint32_t type, uint64_t handle)
+{
+    return lap_at_u64(p, lap_object_newest_index(enc->objects, type, handle));
+}
+
+/* The same at the encoder's end. */
+static inline void lap_put_u64(struct lap_enc *enc, uint64_t value)
+{
+    enc->p = lap_at_u64(enc->p, value);
 }
 
 static inline void lap_put_i64(struct lap_enc *enc, int64_t value)
 {
-    lap_put_u64(enc, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+    enc->p = lap_at_i64(enc->p, value);
 }
 
 static inline void lap_put_u8(struct lap_enc *enc, uint8_t value)
@@ -78,9 +120,7 @@ static inline void lap_put_u8(struct lap_enc *enc, uint8_t value)
 
 static inline void lap_put_fixed32(struct lap_enc *enc, uint32_t value)
 {
-    uint8_t *p = enc->p;
-    p[0] = (uint8_t)value, p[1] = (uint8_t)(value >> 8), p[2] = (uint8_t)(value >> 16), p[3] = (uint8_t)(value >> 24);
-    enc->p = p + 4;
+    enc->p = lap_at_fixed32(enc->p, value);
 }
 
 static inline void lap_put_fixed64(struct lap_enc *enc, uint64_t value)
@@ -91,35 +131,29 @@ static inline void lap_put_fixed64(struct lap_enc *enc, uint64_t value)
 
 static inline void lap_put_float(struct lap_enc *enc, float value)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    lap_put_fixed32(enc, bits);
+    enc->p = lap_at_float(enc->p, value);
 }
 
 static inline void lap_put_double(struct lap_enc *enc, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, 8);
-    lap_put_fixed64(enc, bits);
-}
-
-static inline void lap_put_handle(struct lap_enc *enc, uint32_t type, uint64_t handle)
-{
-    lap_put_u64(enc, lap_object_index(enc->objects, type, handle));
-}
-
-/* For the handle that a call has just created, or that it destroys. */
-static inline void lap_put_newest_handle(struct lap_enc *enc, uint32_t type, uint64_t handle)
-{
-    lap_put_u64(enc, lap_object_newest_index(enc->objects, type, handle));
+    enc->p = lap_at_double(enc->p, value);
 }
 
 /* These reserve for themselves. */
-void lap_enc_raw(struct lap_enc *enc, const void *data, size_t bytes);   /* bytes as they are */
-void lap_enc_bytes(struct lap_enc *enc, const void *data, size_t bytes); /* size << 1, bytes; or size << 1 | 1, blob */
-void lap_enc_string(struct lap_enc *enc, const char *text);              /* 0 for NULL, else length + 1 and the bytes */
-void lap_enc_u32_array(struct lap_enc *enc, const uint32_t *values, uint64_t count); /* count LEB128 values */
-void lap_enc_u64_array(struct lap_enc *enc, const uint64_t *values, uint64_t count);
+void lap_enc_raw(struct lap_enc *enc, const void *data, size_t bytes); /* bytes as they are */
+/* size << 1, bytes; or size << 1 | 1, blob */
+void lap_enc_many_bytes(struct lap_enc *enc, const void *data, size_t bytes);
+static inline void lap_enc_bytes(struct lap_enc *enc, const void *data, size_t bytes)
+{
+    if (bytes && bytes < 0x40 && lap_enc_reserve(enc, 0x40)) {
+        *enc->p = (uint8_t)(bytes << 1);
+        memcpy(enc->p + 1, data, bytes);
+        enc->p += 1 + bytes;
+    } else {
+        lap_enc_many_bytes(enc, data, bytes);
+    }
+}
+void lap_enc_string(struct lap_enc *enc, const char *text); /* 0 for NULL, else length + 1 and the bytes */
 
 /* ---- decoding ------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/object.h"
-#include "gen_encode.h"
+#include "gen_encode_block.h"
 #include "gen_ids.h"
 #include "tests/unit/unit.h"
 #include "trace/writer.h"

@@ -89,10 +89,6 @@ struct layer_device *layer_device_of_VkQueue(VkQueue queue)
 {
     return dev;
 }
-struct layer_cmdbuf *layer_cmdbuf_of(VkCommandBuffer handle)
-{
-    return &cmdbuf;
-}
 
 static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                                    VkFence fence)
@@ -101,6 +97,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count
 }
 
 #define QUEUE(n)     ((VkQueue)(uintptr_t)(0x100 + (n)))
+#define COMMANDS     ((VkCommandBuffer)(uintptr_t)0x600)
 #define FENCE(n)     gen_VkFence(0x200 + (n))
 #define SEMAPHORE(n) gen_VkSemaphore(0x300 + (n))
 
@@ -136,6 +133,7 @@ static void begin(void)
     dev->vk.QueueSubmit = queue_submit;
     memset(&cmdbuf, 0, sizeof cmdbuf);
     cmdbuf.device = dev;
+    CHECK_EQ_INT(lap_map_put(&layer.maps[GEN_HANDLE_VkCommandBuffer], (uintptr_t)COMMANDS, &cmdbuf, NULL), LAP_OK);
     layer.options.verify = true;
     stops = checks = 0;
     checked_bytes = 0;
@@ -681,7 +679,7 @@ UNIT_TEST(a_signal_that_earlier_work_waits_for_sends_everything)
 
 static bool sends_everything(bool unknown)
 {
-    VkCommandBuffer handle = NULL;
+    VkCommandBuffer handle = COMMANDS;
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &handle};
     layer_touch_reset(&cmdbuf);
     cmdbuf.state = LAYER_CMDBUF_RECORDING;
@@ -746,7 +744,7 @@ static void begin_image(uint64_t offset)
 /* Submits work that writes 16 bytes of the image, and says whether they will be checked. */
 static bool checks_image(uint64_t offset, enum layer_touch how)
 {
-    VkCommandBuffer handle = NULL;
+    VkCommandBuffer handle = COMMANDS;
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &handle};
     CHECK(layer_touched_add(&cmdbuf.touched, image.memobj, offset, 16, how));
     CHECK_EQ_INT(capture_QueueSubmit(QUEUE(0), 1, &info, VK_NULL_HANDLE), VK_SUCCESS);

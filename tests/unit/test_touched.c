@@ -86,6 +86,24 @@ UNIT_TEST(many_draws_of_the_same_ranges_stay_small)
     lap_memtrack_destroy(&tracker);
 }
 
+UNIT_TEST(what_is_read_anyway_need_not_be_added)
+{
+    struct lap_touched touched;
+    begin();
+    lap_touched_init(&touched);
+    CHECK(!lap_touched_reads(&touched, a, 1000, 0, 10));
+    CHECK(lap_touched_add(&touched, a, 100, UINT64_MAX, false));
+    CHECK(lap_touched_reads(&touched, a, 1000, 100, UINT64_MAX) && lap_touched_reads(&touched, a, 1000, 500, 600));
+    CHECK(!lap_touched_reads(&touched, a, 1000, 99, 200) && !lap_touched_reads(&touched, b, 1000, 500, 600));
+    CHECK(lap_touched_add(&touched, b, 0, 500, false));
+    CHECK(lap_touched_reads(&touched, b, 1000, 0, 500) && !lap_touched_reads(&touched, b, 1000, 0, 501));
+    CHECK(!lap_touched_reads(&touched, b, 1000, 400, UINT64_MAX) && !lap_touched_reads(&touched, a, 1000, 500, 600));
+    CHECK(lap_touched_add(&touched, a, 0, 1000, true)); /* written, which says nothing of reads */
+    CHECK(!lap_touched_reads(&touched, a, 1000, 0, 10));
+    lap_touched_finish(&touched);
+    lap_memtrack_destroy(&tracker);
+}
+
 UNIT_TEST(append_takes_ranges_and_everything)
 {
     struct lap_touched touched, more;
