@@ -39,6 +39,8 @@ def emit(model: Model) -> dict[str, str]:
     h("extern const uint32_t gen_known_extension_count;")
     h("/* Clears the features that are not shown, in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
     h("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain);")
+    h("/* Bytes of a structure that may stand in the chain of VkDeviceCreateInfo or VkMemoryAllocateInfo; 0: not known here. */")
+    h("size_t gen_chain_struct_bytes(VkStructureType type);")
 
     c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_encode_block.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
@@ -46,6 +48,7 @@ def emit(model: Model) -> dict[str, str]:
         _emit_entry(model, c, p)
     _emit_table(model, c, plans)
     _emit_hidden(model, c)
+    _emit_chain_sizes(model, c)
     return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render()}
 
 
@@ -247,3 +250,9 @@ def _emit_hidden(model: Model, c: Text) -> None:
     c("}")
     c("}")
     c("}")
+
+
+def _emit_chain_sizes(model: Model, c: Text) -> None:
+    copied = {"VkDeviceCreateInfo", "VkMemoryAllocateInfo"}
+    rows = [(s, s.struct.stype, f"sizeof({s.name})") for s in model.extending if copied & set(s.struct.extends)]
+    c.lookup("size_t gen_chain_struct_bytes(VkStructureType type)", "(uint32_t)type", rows, "0")

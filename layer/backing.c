@@ -186,7 +186,8 @@ static bool is_importable_object(const struct layer_device *dev, const VkMemoryD
 static bool make_import_chain(const struct layer_device *dev, const VkMemoryAllocateInfo *asked,
                               struct import_chain *chain)
 {
-    const VkMemoryAllocateFlags good = VK_MEMORY_ALLOCATE_DEVICE_MASK_BIT | VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    const VkMemoryAllocateFlags good = VK_MEMORY_ALLOCATE_DEVICE_MASK_BIT | VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT |
+                                       VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
 
     memset(chain, 0, sizeof *chain);
     chain->info = *asked;
@@ -388,6 +389,12 @@ VkDeviceMemory layer_backing_driver_memory(const struct layer_memory *record, Vk
 {
     uint64_t own = record && record->backing ? atomic_load(&record->backing->taken_over) : 0;
     return own ? gen_VkDeviceMemory(own) : memory;
+}
+
+uint32_t layer_backing_type(const struct layer_memory *record)
+{
+    const struct layer_backing *backing = record->backing;
+    return backing && atomic_load(&backing->taken_over) ? backing->driver_type : record->real_type;
 }
 
 VkDeviceMemory layer_backing_bind_memory(struct layer_device *dev, struct layer_memory *record, VkDeviceMemory memory,

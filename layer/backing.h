@@ -95,6 +95,8 @@ void layer_backing_free(struct layer_device *device, struct layer_backing *backi
 /* The same for memory that the program has not freed when its device goes. */
 void layer_backing_drop(struct layer_backing *backing);
 
+/* The driver's type of what was allocated. */
+uint32_t layer_backing_type(const struct layer_memory *record);
 /* The handle for the driver: another one when the driver's own memory has taken over. record may be NULL. */
 VkDeviceMemory layer_backing_driver_memory(const struct layer_memory *record, VkDeviceMemory memory);
 /* The same before an object is bound; an object that can't be bound to imported pages makes the driver's own memory

@@ -160,15 +160,15 @@ static bool enables(const VkDeviceCreateInfo *info, const char *extension)
     return false;
 }
 
-/* Calls down with what backing adds, and without it if that fails. */
-static VkResult create_device(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
-                              const VkAllocationCallbacks *allocator, VkLayerDeviceCreateInfo *link,
-                              PFN_vkCreateDevice create, VkDevice *out, struct layer_backing_request *backing)
+/* Calls down with what backing adds, and without it if that fails. The chain's link is the next layer's. */
+static VkResult create_backed(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *allocator, PFN_vkCreateDevice create, VkDevice *out,
+                              struct layer_backing_request *backing)
 {
     VkPhysicalDevice handle = gen_VkPhysicalDevice(gpu->object.handle);
-    VkLayerDeviceLink *next = link->u.pLayerInfo->pNext;
+    VkLayerDeviceCreateInfo *link = device_chain(info, VK_LAYER_LINK_INFO);
+    VkLayerDeviceLink *next = link->u.pLayerInfo;
 
-    link->u.pLayerInfo = next;
     if (layer_backing_request(gpu, info, backing)) {
         VkResult result = create(handle, &backing->info, allocator, out);
         layer_backing_request_finish(backing);
@@ -178,6 +178,26 @@ static VkResult create_device(const struct layer_physical_device *gpu, const VkD
         link->u.pLayerInfo = next; /* layers below have advanced it */
     }
     return create(handle, info, allocator, out);
+}
+
+/* The same with what addresses add, and without it if that fails. */
+static VkResult create_device(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *allocator, VkLayerDeviceCreateInfo *link,
+                              PFN_vkCreateDevice create, VkDevice *out, struct layer_backing_request *backing,
+                              struct layer_address_request *addresses)
+{
+    VkLayerDeviceLink *next = link->u.pLayerInfo->pNext;
+
+    link->u.pLayerInfo = next;
+    if (layer_address_request(gpu, info, addresses)) {
+        VkResult result = create_backed(gpu, &addresses->info, allocator, create, out, backing);
+        if (result == VK_SUCCESS)
+            return result;
+        layer_address_request_finish(addresses);
+        addresses->reason = "the driver does not create the device with bufferDeviceAddressCaptureReplay";
+        link->u.pLayerInfo = next;
+    }
+    return create_backed(gpu, info, allocator, create, out, backing);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,
@@ -191,6 +211,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     PFN_vkGetDeviceProcAddr next_device;
     PFN_vkCreateDevice create;
     struct layer_backing_request backing;
+    struct layer_address_request addresses;
     struct layer_device *dev;
     VkResult result;
 
@@ -201,7 +222,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     create = (PFN_vkCreateDevice)next_instance(gpu->instance->handle, "vkCreateDevice");
     if (!create)
         return VK_ERROR_INITIALIZATION_FAILED;
-    result = create_device(gpu, pCreateInfo, pAllocator, link, create, pDevice, &backing);
+    result = create_device(gpu, pCreateInfo, pAllocator, link, create, pDevice, &backing, &addresses);
     if (result != VK_SUCCESS)
         return result;
 
@@ -212,11 +233,13 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
             destroy(*pDevice, pAllocator);
         if (dev)
             layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(*pDevice));
+        layer_address_request_finish(&addresses);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
     dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
     dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     layer_backing_init(dev, backing.reason);
+    layer_address_init(dev, &addresses);
     if (layer_is_recording())
         describe_device(dev);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateDevice, 0);
@@ -224,6 +247,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         gen_encode_vkCreateDevice(enc, physicalDevice, pCreateInfo, pAllocator, pDevice, result);
         layer_packet_end();
     }
+    if (layer_is_recording())
+        layer_address_describe(dev);
+    layer_address_request_finish(&addresses);
     return result;
 }
 

@@ -25,6 +25,7 @@
 #include "gen_dispatch.h"
 #include "gen_encode.h"
 #include "gen_ids.h"
+#include "layer/address.h"
 #include "layer/backing.h"
 #include "layer/options.h"
 #include "layer/spirv.h"
@@ -91,6 +92,7 @@ struct layer_device {
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
+    struct layer_address_device addresses;
     uint64_t import_space;        /* import.h; 0: none yet */
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
     bool device_addresses;        /* a feature is enabled with which shaders may follow addresses */
@@ -130,7 +132,10 @@ struct layer_memory {
     struct layer_payload_user *payload; /* payload.h: it has, or may get, other names; NULL: it has not */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
-    bool sparse; /* some vkQueueBindSparse has named it; under submit_mutex */
+    uint32_t real_type;
+    bool capturable;    /* address.h: it can be allocated at its address again */
+    uint64_t dedicated; /* the buffer that it is for alone; 0: none */
+    bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
 };
 
 /* Buffers and images: what memory tracking needs. */
@@ -140,6 +145,7 @@ struct layer_buffer {
     VkDeviceSize bytes;
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
+    bool capturable;   /* address.h: it can be created at its address again */
     bool device_only;  /* its memory is none that the program can map: the host never touches it */
     bool non_coherent; /* what the device wrote is seen only after the program invalidated it */
 };

@@ -103,6 +103,8 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
                             const struct layer_memory *made, VkDeviceMemory handle)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
+    const VkMemoryDedicatedAllocateInfo *dedicated =
+        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
     if (!memory || memory->object.aliases) {
         layer_import_end(made->import);
@@ -115,6 +117,10 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
     memory->bytes = info->allocationSize;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
+    memory->real_type = real_type;
+    memory->capturable = made->capturable;
+    if (dedicated)
+        memory->dedicated = gen_u64_VkBuffer(dedicated->buffer);
     if (real_type < gpu->memory.memoryTypeCount)
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
     if (!dev->memtrack || !layer_is_recording())
@@ -154,6 +160,22 @@ static VkResult prepare(struct layer_device *dev, const VkMemoryAllocateInfo *in
     return result;
 }
 
+/* The driver's, with what a replay needs to have it at its address again, and if that fails without. */
+static VkResult allocate(struct layer_device *dev, const VkMemoryAllocateInfo *asked,
+                         const VkAllocationCallbacks *allocator, VkDeviceMemory *out_memory, struct layer_memory *made,
+                         uint32_t *out_real_type)
+{
+    struct layer_address_memory request;
+    const VkMemoryAllocateInfo *info = layer_address_memory_info(dev, asked, &request);
+    VkResult result = layer_backing_allocate(dev, info, allocator, out_memory, &made->backing, out_real_type);
+
+    made->capturable = info != asked && result >= 0;
+    if (info != asked && result < 0)
+        result = layer_backing_allocate(dev, asked, allocator, out_memory, &made->backing, out_real_type);
+    layer_address_memory_finish(&request);
+    return result;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
                                                       const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
 {
@@ -163,7 +185,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkM
     VkResult result = prepare(dev, pAllocateInfo, &made);
 
     if (result >= 0)
-        result = layer_backing_allocate(dev, pAllocateInfo, pAllocator, pMemory, &made.backing, &real_type);
+        result = allocate(dev, pAllocateInfo, pAllocator, pMemory, &made, &real_type);
     if (result >= 0) {
         remember_memory(dev, pAllocateInfo, real_type, &made, *pMemory);
     } else {
@@ -532,6 +554,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
         return;
     buffer->device_only = is_device_only(memory);
     buffer->non_coherent = !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    layer_address_tell_memory(dev, buffer, memory);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);

@@ -71,18 +71,28 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_backing_object backing;
-    VkResult result = layer_backing_create_buffer(dev, pCreateInfo, pAllocator, pBuffer, &backing);
+    struct layer_address_buffer with_address;
+    const VkBufferCreateInfo *info = layer_address_buffer_info(dev, pCreateInfo, &with_address);
+    VkResult result = layer_backing_create_buffer(dev, info, pAllocator, pBuffer, &backing);
+
+    if (info != pCreateInfo && result < 0) {
+        info = pCreateInfo;
+        result = layer_backing_create_buffer(dev, info, pAllocator, pBuffer, &backing);
+    } else if (info != pCreateInfo) {
+        layer_address_buffer_created(dev, *pBuffer, &with_address);
+    }
     struct layer_buffer *buffer = result >= 0 ? LAYER_ADD(dev, VkBuffer, *pBuffer) : NULL;
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateBuffer, result < 0 ? LAP_PACKET_FAILED : 0);
-
     if (enc) {
-        gen_encode_vkCreateBuffer(enc, device, pCreateInfo, pAllocator, pBuffer, result);
+        gen_encode_vkCreateBuffer(enc, device, info, pAllocator, pBuffer, result);
         layer_packet_end();
     }
-    if (buffer && !buffer->object.aliases)
+    if (buffer && !buffer->object.aliases) {
+        buffer->capturable = info != pCreateInfo;
         remember_buffer(dev, pCreateInfo, &backing, buffer);
-    else
+    } else {
         layer_backing_settle(dev, &backing);
+    }
     return result;
 }
 

@@ -2,11 +2,13 @@
 #include "replayer/address.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/address_memory.h"
 #include "replayer/address_word.h"
 #include "replayer/player.h"
 #include "replayer/sparse.h"
@@ -118,17 +120,17 @@ static uint64_t translate_address(void *user, uint64_t recorded)
     struct replay_device *dev = current_device(user);
     uint64_t live = recorded;
 
-    if (dev && dev->addresses)
-        dev->addresses->counts.arguments += replay_address_to_live(&dev->addresses->space, recorded, &live);
+    if (dev && dev->translates_addresses && replay_address_to_live(&dev->addresses->space, recorded, &live))
+        dev->addresses->counts.arguments += live != recorded;
     return live;
 }
 
 static bool has_words(const struct replay_address_space *space, const unsigned char *data, size_t bytes)
 {
     for (size_t at = 0; bytes >= 8 && at <= bytes - 8; at += 4) {
-        uint64_t word;
+        uint64_t word, live;
         memcpy(&word, data + at, sizeof word);
-        if (replay_address_to_live(space, word, &word))
+        if (replay_address_to_live(space, word, &live) && live != word)
             return true;
     }
     return false;
@@ -142,7 +144,7 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
     uint64_t count;
     void *copy;
 
-    if (!addresses || !has_words(&addresses->space, data, bytes))
+    if (!addresses || !dev->translates_addresses || !has_words(&addresses->space, data, bytes))
         return data;
     copy = lap_arena_zalloc(arena, bytes, 1, 16); /* the bytes may be a blob that is shared */
     if (!copy)
@@ -160,6 +162,33 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
 
 /* ---- addresses of buffers ---- */
 
+static bool has_feature(const struct replay_device *dev)
+{
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &address};
+
+    if (!dev->instance->vk.GetPhysicalDeviceFeatures2)
+        return false;
+    dev->instance->vk.GetPhysicalDeviceFeatures2(dev->gpu, &features);
+    return address.bufferDeviceAddressCaptureReplay;
+}
+
+void replay_address_prepare(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *info)
+{
+    VkPhysicalDeviceVulkan12Features *core =
+        (void *)(uintptr_t)replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    VkPhysicalDeviceBufferDeviceAddressFeatures *khr = (void *)(uintptr_t)replay_chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+    VkBool32 *feature = core && core->bufferDeviceAddress ? &core->bufferDeviceAddressCaptureReplay
+                        : khr && khr->bufferDeviceAddress ? &khr->bufferDeviceAddressCaptureReplay
+                                                          : NULL;
+
+    dev->kept.possible = feature && !r->options.translate_addresses && has_feature(dev);
+    if (dev->kept.possible)
+        *feature = VK_TRUE;
+}
+
 void replay_address_begin(struct replay_device *dev, const VkDeviceCreateInfo *info)
 {
     const VkPhysicalDeviceVulkan12Features *core =
@@ -173,7 +202,7 @@ void replay_address_begin(struct replay_device *dev, const VkDeviceCreateInfo *i
     dev->has_addresses = dev->has_address_memory || (ext && ext->bufferDeviceAddress);
 }
 
-static enum lap_status begin_translating(struct replay *r, struct replay_device *dev)
+static enum lap_status begin(struct replay *r, struct replay_device *dev)
 {
     struct replay_addresses *addresses = calloc(1, sizeof *addresses);
 
@@ -184,9 +213,14 @@ static enum lap_status begin_translating(struct replay *r, struct replay_device 
     addresses->words.addresses = &addresses->space;
     addresses->words.access = (struct replay_words_access){read_words, write_words, addresses};
     dev->addresses = addresses;
+    return LAP_OK;
+}
+
+static void begin_translating(struct replay *r, struct replay_device *dev)
+{
+    dev->translates_addresses = true;
     r->source.address = translate_address;
     r->source.words = translate_words;
-    return LAP_OK;
 }
 
 static enum lap_status need_record(struct replay *r, VkBuffer buffer, struct replay_buffer *record)
@@ -230,7 +264,7 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
     live = dev->vk.GetBufferDeviceAddress(dev->live, args->pInfo);
     if (!live)
         return replay_refuse(r, "VkBuffer:%" PRIu64 " has no address here", index);
-    status = dev->addresses ? LAP_OK : begin_translating(r, dev);
+    status = dev->addresses ? LAP_OK : begin(r, dev);
     if (status == LAP_OK)
         status = need_record(r, args->pInfo->buffer, record);
     if (status != LAP_OK)
@@ -244,6 +278,9 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
                                 &record->addresses->range);
     if (status == LAP_OK) {
         addresses->counts.buffers++;
+        addresses->counts.kept += live == args->result;
+        if (live != args->result && !dev->translates_addresses)
+            begin_translating(r, dev);
         status = replay_words_renew(&addresses->words, record->addresses->range);
     }
     return status < 0 ? replay_place(r, status) : status;
@@ -284,12 +321,12 @@ void replay_address_constants(struct replay *r, struct replay_device *dev, const
 
     for (uint32_t i = 0; info && info->pMapEntries && info->pData && i < info->mapEntryCount; i++) {
         const VkSpecializationMapEntry *entry = &info->pMapEntries[i];
-        uint64_t word;
+        uint64_t word, live;
         if (entry->size != sizeof word || entry->offset > info->dataSize ||
             info->dataSize - entry->offset < sizeof word)
             continue;
         memcpy(&word, (const char *)info->pData + entry->offset, sizeof word);
-        if (!replay_address_to_live(&addresses->space, word, &word))
+        if (!replay_address_to_live(&addresses->space, word, &live) || live == word)
             continue;
         if (!copy) {
             copy = replay_scratch(r, info->dataSize, 1);
@@ -297,7 +334,7 @@ void replay_address_constants(struct replay *r, struct replay_device *dev, const
                 return;
             memcpy(copy, info->pData, info->dataSize);
         }
-        memcpy(copy + entry->offset, &word, sizeof word);
+        memcpy(copy + entry->offset, &live, sizeof live);
         addresses->counts.constants++;
     }
     if (copy)
@@ -323,20 +360,39 @@ struct replay_address_counts replay_address_counts(const struct replay_device *d
     return counts;
 }
 
+/* The driver is the recorded one, and yet: why. */
+static void say_what_moved(struct replay *r, const struct replay_device *dev, uint64_t moved)
+{
+    const struct replay_kept_counts *counts = &dev->kept.counts;
+
+    lap_log(r->log, LAP_LOG_INFO,
+            "the addresses of %" PRIu64 " buffers are others though the driver is the recorded one: it created %" PRIu64
+            " buffers not where they were, and %" PRIu64 " times no memory there; %" PRIu64
+            " buffers share memory with others",
+            moved, counts->refused_buffers, counts->refused_memories, counts->aliased);
+}
+
 void replay_address_finish(struct replay *r, struct replay_device *dev)
 {
     struct replay_address_counts counts = replay_address_counts(dev);
+    char kept[64] = "";
 
+    replay_kept_finish(dev);
     if (!dev->addresses)
         return;
+    if (dev->kept.active)
+        snprintf(kept, sizeof kept, ", %" PRIu64 " of them as recorded", counts.kept);
+    if (dev->kept.active && counts.kept < counts.buffers)
+        say_what_moved(r, dev, counts.buffers - counts.kept);
     lap_log(r->log, LAP_LOG_INFO,
-            "addresses of %" PRIu64 " buffers; translated: %" PRIu64 " in memory, %" PRIu64 " there again, %" PRIu64
+            "addresses of %" PRIu64 " buffers%s; translated: %" PRIu64 " in memory, %" PRIu64 " there again, %" PRIu64
             " in push constants, %" PRIu64 " in vkCmdUpdateBuffer, %" PRIu64 " in inline uniform blocks, %" PRIu64
             " in specialization constants, %" PRIu64 " in arguments, %" PRIu64 " back for --verify",
-            counts.buffers, counts.updated, counts.renewed, counts.pushed, counts.inlined, counts.uniform,
+            counts.buffers, kept, counts.updated, counts.renewed, counts.pushed, counts.inlined, counts.uniform,
             counts.constants, counts.arguments, counts.checked);
     replay_word_space_finish(&dev->addresses->words);
     replay_address_space_finish(&dev->addresses->space);
     free(dev->addresses);
     dev->addresses = NULL;
+    dev->translates_addresses = false;
 }

@@ -233,10 +233,11 @@ static uint64_t replace(const struct replay_address_space *space, unsigned char 
     for (size_t at = 0; bytes >= 8 && at <= bytes - 8; at += 4) {
         uint64_t word;
         memcpy(&word, data + at, 8);
-        if (live ? replay_address_to_recorded(space, word, &word) : replay_address_to_live(space, word, &word)) {
-            memcpy(data + at, &word, 8);
+        uint64_t found;
+        if (live ? replay_address_to_recorded(space, word, &found) : replay_address_to_live(space, word, &found)) {
+            memcpy(data + at, &found, 8);
             at += 4;
-            count++;
+            count += found != word;
         }
     }
     return count;

@@ -65,7 +65,7 @@ static inline bool replay_address_may_be_live(const struct replay_address_space 
 }
 
 /* Replaces the addresses in a run of bytes, looking at words of 8 bytes that begin at multiples of 4 of `data`: the
- * count of those that it replaced. */
+ * count of those that became others. */
 uint64_t replay_address_replace_recorded(const struct replay_address_space *space, void *data, size_t bytes);
 uint64_t replay_address_replace_live(const struct replay_address_space *space, void *data, size_t bytes);
 

@@ -165,7 +165,7 @@ static enum lap_status translate(struct update *u)
         /* Of words beside the update that are addresses no byte belongs to another one. */
         if ((at < u->offset || at + WORD > u->after) && lap_tree_first(u->words->places, at, at + WORD))
             continue;
-        u->space->updated += replay_address_to_live(addresses, recorded, &live);
+        u->space->updated += replay_address_to_live(addresses, recorded, &live) && live != recorded;
         memcpy(u->bytes + (at - u->begin), &live, WORD);
         write_too(u, at, at + WORD);
         status = keep(u->space, u->words, at, recorded, live);

@@ -35,7 +35,7 @@ struct replay_word_space {
     uint64_t order;
     unsigned char *scratch; /* an update with its surroundings */
     size_t scratch_bytes;
-    uint64_t updated, renewed; /* words that were translated: with an update, and when their address came to life */
+    uint64_t updated, renewed; /* words that became others: with an update, and when their address came to life */
 };
 
 void replay_words_finish(struct replay_word_space *space, struct replay_words *words); /* of one buffer */

@@ -4,6 +4,8 @@
 
 #include "gen_replay.h"
 #include "replayer/address.h"
+#include "replayer/address_memory.h"
+#include "replayer/alias.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/resource.h"
@@ -16,14 +18,14 @@
 static const VkStructureType dropped[] = {
     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
     VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV,
-    VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
     VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT,
+    VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
 };
+#define DROPPED_COUNT (sizeof dropped / sizeof *dropped)
 
-VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
+/* Adds and takes away usage. */
+static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
 {
-    replay_chain_drop(&info->pNext, dropped, sizeof dropped / sizeof *dropped);
-    info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     info->usage |= ADDED_USAGE;
     replay_share_buffer(dev, info);
     if (!dev->has_addresses)
@@ -38,20 +40,54 @@ VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *inf
     return dev->vk.CreateBuffer(dev->live, info, NULL, out_buffer);
 }
 
+VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
+{
+    replay_chain_drop(&info->pNext, dropped, DROPPED_COUNT);
+    info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
+    return create(dev, info, out_buffer);
+}
+
+/* Where the trace says what to ask for, the buffer is asked to have its address again. Not those that share memory with
+ * others, which the planner places. */
+static bool wants_its_address(struct replay *r, struct replay_device *dev, uint64_t index,
+                              const VkBufferCreateInfo *info)
+{
+    if (!dev->kept.active || !(info->flags & VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT) ||
+        !replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO))
+        return false;
+    if (!replay_aliases_find(r->aliases, GEN_HANDLE_VkBuffer, index, 0))
+        return true;
+    dev->kept.counts.aliased++;
+    return false;
+}
+
+static bool create_at_address(struct replay_device *dev, const VkBufferCreateInfo *recorded, VkBuffer *out_buffer)
+{
+    VkBufferCreateInfo info = *recorded;
+    bool created;
+
+    replay_chain_drop(&info.pNext, dropped, DROPPED_COUNT - 1); /* but for the last */
+    created = create(dev, &info, out_buffer) >= 0;
+    dev->kept.counts.refused_buffers += !created;
+    return created;
+}
+
 enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateBuffer *args)
 {
     VkBufferCreateInfo info = *args->pCreateInfo;
     struct replay_buffer record = {.bytes = info.size};
-    enum lap_status status;
+    uint64_t index = gen_u64_VkBuffer(*args->pBuffer);
+    enum lap_status status = LAP_OK;
     VkBuffer buffer;
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
+    record.at_address = wants_its_address(r, dev, index, &info) && create_at_address(dev, &info, &buffer);
+    if (!record.at_address)
+        status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
     if (status != LAP_OK)
         return status;
-    status = replay_record_add(r, dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(*args->pBuffer), gen_u64_VkBuffer(buffer),
-                               &record, sizeof record);
+    status = replay_record_add(r, dev, GEN_HANDLE_VkBuffer, index, gen_u64_VkBuffer(buffer), &record, sizeof record);
     if (status != LAP_OK)
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
     return status;
@@ -100,7 +136,11 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
         return replay_fail(r, "VkBuffer:%" PRIu64 " is bound twice", index);
     replay_buffer_needs(dev, args->buffer, &needs);
     needs.wanted = args->propertyFlags;
-    status = replay_place_object(r, dev, GEN_HANDLE_VkBuffer, index, &needs, &record->place);
+    if (record->at_address)
+        status = replay_address_place(r, dev, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, &needs,
+                                      &record->place);
+    else
+        status = replay_place_object(r, dev, GEN_HANDLE_VkBuffer, index, &needs, &record->place);
     if (status != LAP_OK)
         return status;
     status =

@@ -18,6 +18,7 @@
 #include "base/frames.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/tree.h"
 #include "gen_decode.h"
 #include "gen_dispatch.h"
 #include "replayer/families.h"
@@ -39,10 +40,27 @@ struct replay_parallel;      /* parallel.h: blocks that are played by several th
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
+/* Why a buffer's address is not the recorded one though the driver is the recorded one. */
+struct replay_kept_counts {
+    uint64_t memories, bytes;  /* allocated where they lay, so far; the most bytes of them at once */
+    uint64_t refused_memories; /* that the driver did not allocate there */
+    uint64_t refused_buffers;  /* that it did not create for their address */
+    uint64_t aliased;          /* buffers that share memory with others, which lie where there is room for all */
+};
+
+struct replay_kept {
+    bool possible; /* the feature is enabled in the device, and nobody wants addresses to be translated */
+    bool active;   /* and the driver is the recorded one */
+    struct lap_tree_node *memories; /* struct replay_address_memory by index in the trace */
+    uint64_t order, allocated_bytes;
+    struct replay_kept_counts counts;
+};
+
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
-    bool json; /* the report of --check is a JSON object */
+    bool json;                /* the report of --check is a JSON object */
+    bool translate_addresses; /* also on the recorded driver */
     enum replay_present present;
     const struct replay_window_system *window_system; /* NULL: whichever answers */
     const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
@@ -96,6 +114,8 @@ struct replay_device {
     struct replay_addresses *addresses;   /* address.c; NULL until the program asks for an address */
     bool has_addresses;                   /* a feature is enabled with which buffers have them */
     bool has_address_memory;              /* and it wants memory that is allocated for them */
+    bool translates_addresses;            /* some buffer's address was not the recorded one */
+    struct replay_kept kept;              /* address_memory.h: addresses that are asked for again */
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     bool nested_command_buffers;          /* secondary command buffers may execute others */
     const struct replay_formats *formats; /* the replay's */

@@ -70,6 +70,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         status = replay_queues_ask(r, dev, recorded, &info);
     if (status != LAP_OK)
         return status;
+    replay_address_prepare(r, dev, &info);
     result = instance->vk.CreateDevice(dev->gpu, &info, NULL, &dev->live);
     if (result == VK_ERROR_FEATURE_NOT_PRESENT || result == VK_ERROR_EXTENSION_NOT_PRESENT)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateDevice gives %s", replay_result_name(result));
@@ -166,9 +167,9 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
         (void)dev->vk.DeviceWaitIdle(dev->live);
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
+    replay_measure_device(r, dev);
     replay_address_finish(r, dev);
     replay_converter_destroy(dev);
-    replay_measure_device(r, dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)
         dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);

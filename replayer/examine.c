@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/address_memory.h"
 #include "replayer/limits.h"
 #include "replayer/match.h"
 #include "replayer/player.h"
@@ -21,6 +22,7 @@ struct examine {
     struct replay_limits *limits;
     bool *blocks; /* [blob]: looked at; command buffers that are the same share one */
     uint64_t block_count;
+    bool keeps_addresses;   /* of the device that was named last */
     uint32_t present_modes; /* bit N: asked for the mode N */
 };
 
@@ -138,7 +140,13 @@ static enum lap_status look_at_call(struct examine *e, void *args)
         status = look_at_swapchain(e, dev, args);
     else if (e->r->command == GEN_vkGetBufferDeviceAddress)
         replay_report_add(e->r->report, REPLAY_AREA_COMMAND, REPLAY_MAPPED, gen_command_names[e->r->command],
-                          "buffers have other addresses here: recorded ones in memory and in commands are translated");
+                          e->keeps_addresses
+                              ? "buffers are asked to have the addresses that they had; where the driver refuses, "
+                                "recorded ones in memory and in commands are translated"
+                              : "buffers have other addresses here: recorded ones in memory and in commands are "
+                                "translated");
+    else if (e->r->command == GEN_lapilliCaptureDevice)
+        e->keeps_addresses = dev->kept.possible && replay_is_recorded_driver(dev, args);
     if (status != LAP_OK)
         return status;
     return replay_limits_look(e->limits, dev->instance, e->r->report,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "replayer/address.h"
 #include "replayer/memory.h"
 #include "replayer/staging.h"
 
@@ -21,6 +22,8 @@ struct device {
     VkPhysicalDeviceMemoryProperties memory;
     struct replay_memory_stats stats;
     struct replay_staging_stats staging;
+    struct replay_address_counts addresses;
+    struct replay_kept_counts kept;
     struct device *next;
 };
 
@@ -110,6 +113,8 @@ static struct device *take(const struct replay_device *dev)
     device->memory = dev->instance->memory;
     device->stats = replay_memory_stats(dev);
     device->staging = replay_staging_stats(dev);
+    device->addresses = replay_address_counts(dev);
+    device->kept = dev->kept.counts;
     return device;
 }
 
@@ -222,6 +227,18 @@ static bool add_types(cJSON *object, const struct device *device)
     return list != NULL;
 }
 
+static bool add_addresses(cJSON *object, const struct device *device)
+{
+    cJSON *addresses = cJSON_AddObjectToObject(object, "addresses");
+    const struct replay_address_counts *counts = &device->addresses;
+
+    return addresses && add_number(addresses, "buffers", (double)counts->buffers) &&
+           add_number(addresses, "kept", (double)counts->kept) &&
+           add_number(addresses, "translated_words", (double)replay_address_words(counts)) &&
+           add_number(addresses, "memories", (double)device->kept.memories) &&
+           add_number(addresses, "memory_bytes", (double)device->kept.bytes);
+}
+
 static bool add_device(cJSON *list, const struct device *device)
 {
     const struct replay_memory_stats *stats = &device->stats;
@@ -242,7 +259,7 @@ static bool add_device(cJSON *list, const struct device *device)
     return staging && add_number(staging, "batches", (double)device->staging.batches) &&
            add_number(staging, "copies", (double)device->staging.copies) &&
            add_number(staging, "bytes", (double)device->staging.bytes) &&
-           add_number(staging, "waits", (double)device->staging.waits);
+           add_number(staging, "waits", (double)device->staging.waits) && add_addresses(object, device);
 }
 
 static bool add_times(cJSON *object, const char *key, const struct times *times)
@@ -328,6 +345,11 @@ static void print_device(const struct device *device)
            " times; %" PRIu64 " bytes of the replay's own\n",
            device->staging.bytes, device->staging.copies, device->staging.batches, device->staging.waits,
            stats->own_bytes);
+    if (device->addresses.buffers)
+        printf("  addresses      of %" PRIu64 " buffers, %" PRIu64 " as recorded, in %" PRIu64
+               " memories as large as recorded, of up to %" PRIu64 " bytes; %" PRIu64 " words were translated\n",
+               device->addresses.buffers, device->addresses.kept, device->kept.memories, device->kept.bytes,
+               replay_address_words(&device->addresses));
 }
 
 static void print_times(const char *name, const struct times *times)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/address_memory.h"
 #include "replayer/facts.h"
 #include "replayer/group.h"
 #include "replayer/planner.h"
@@ -143,20 +144,19 @@ struct replay_memory_stats replay_memory_stats(const struct replay_device *dev)
 
 /* ---- allocations of the driver ---- */
 
-enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
-                                      VkDeviceMemory *out_memory, uint8_t **out_host)
+static enum lap_status allocate(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                                VkMemoryAllocateFlags asked, VkDeviceMemory *out_memory, uint8_t **out_host)
 {
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .pNext = chain,
                                  .allocationSize = bytes,
                                  .memoryTypeIndex = type};
-    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                                       .pNext = chain,
-                                       .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    VkMemoryAllocateFlagsInfo flags = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, .pNext = chain, .flags = asked};
     VkResult result;
     void *host = NULL;
 
-    if (dev->has_address_memory) /* any object may come to lie there */
+    if (asked)
         info.pNext = &flags;
     result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
     *out_host = NULL;
@@ -176,12 +176,23 @@ enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, 
     return LAP_OK;
 }
 
-/* The same for the trace's objects. */
-static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
-                               VkDeviceMemory *out_memory, uint8_t **out_host)
+/* Where a device has addresses any object may come to lie that has one. */
+static VkMemoryAllocateFlags usual_flags(const struct replay_device *dev)
+{
+    return dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+}
+
+enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                                      VkDeviceMemory *out_memory, uint8_t **out_host)
+{
+    return allocate(dev, type, bytes, chain, usual_flags(dev), out_memory, out_host);
+}
+
+enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                                   VkMemoryAllocateFlags flags, VkDeviceMemory *out_memory, uint8_t **out_host)
 {
     struct replay_memory_stats *stats = &dev->planner->stats;
-    enum lap_status status = replay_memory_acquire(dev, type, bytes, chain, out_memory, out_host);
+    enum lap_status status = allocate(dev, type, bytes, chain, flags, out_memory, out_host);
 
     if (status != LAP_OK)
         return status;
@@ -193,7 +204,7 @@ static enum lap_status acquire(struct replay_device *dev, uint32_t type, VkDevic
     return LAP_OK;
 }
 
-static void release(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
+void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
 {
     struct replay_memory_stats *stats = &dev->planner->stats;
 
@@ -213,7 +224,8 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
     if (!block)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     block->bytes = bytes;
-    status = acquire(pool->dev, pool->type, bytes, NULL, &block->memory, &block->host);
+    status =
+        replay_memory_take(pool->dev, pool->type, bytes, NULL, usual_flags(pool->dev), &block->memory, &block->host);
     if (status != LAP_OK) {
         free(block);
         return status;
@@ -227,7 +239,7 @@ static void destroy_block(void *user, void *opaque)
     struct replay_memory_pool *pool = user;
     struct memory_block *block = opaque;
 
-    release(pool->dev, pool->type, block->memory, block->bytes);
+    replay_memory_give(pool->dev, pool->type, block->memory, block->bytes);
     free(block);
 }
 
@@ -393,7 +405,7 @@ void replay_image_needs(const struct replay_device *dev, VkImage image, bool lin
         take_dedicated(&dedicated, out_needs);
 }
 
-static void fill_place(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
+void replay_place_fill(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
                        uint8_t *host, VkDeviceSize offset, VkDeviceSize bytes, struct replay_place *out_place)
 {
     out_place->memory = memory;
@@ -413,10 +425,11 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
     VkDeviceSize bytes = needs->requirements.size;
     VkDeviceMemory memory;
     uint8_t *host;
-    enum lap_status status = acquire(dev, type, bytes, needs->dedicated ? &dedicated : NULL, &memory, &host);
+    enum lap_status status =
+        replay_memory_take(dev, type, bytes, needs->dedicated ? &dedicated : NULL, usual_flags(dev), &memory, &host);
 
     if (status == LAP_OK)
-        fill_place(dev, type, memory, bytes, host, 0, bytes, out_place);
+        replay_place_fill(dev, type, memory, bytes, host, 0, bytes, out_place);
     out_place->used_bytes = bytes;
     return status;
 }
@@ -434,12 +447,20 @@ static enum lap_status alloc_shared(struct replay_device *dev, const struct repl
     if (status != LAP_OK)
         return status;
     block = range.block;
-    fill_place(dev, type, block->memory, block->bytes, block->host, range.offset, needs->requirements.size, out_place);
+    replay_place_fill(dev, type, block->memory, block->bytes, block->host, range.offset, needs->requirements.size,
+                      out_place);
     out_place->used_bytes =
         (needs->requirements.size + needs->requirements.alignment - 1) & ~(needs->requirements.alignment - 1);
     out_place->pool = pool->pool;
     out_place->range = range;
     return LAP_OK;
+}
+
+void replay_place_count(struct replay_device *dev, const struct replay_place *place)
+{
+    dev->planner->stats.used_bytes += place->used_bytes;
+    dev->planner->stats.types[place->type].used_bytes += place->used_bytes;
+    note(dev, place->type);
 }
 
 enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, const struct replay_needs *needs,
@@ -462,9 +483,7 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
             here.dedicated = false;
         status = alone ? alloc_own(dev, &here, types[i], out_place) : alloc_shared(dev, &here, types[i], out_place);
         if (status == LAP_OK) {
-            dev->planner->stats.used_bytes += out_place->used_bytes;
-            dev->planner->stats.types[types[i]].used_bytes += out_place->used_bytes;
-            note(dev, types[i]);
+            replay_place_count(dev, out_place);
             return LAP_OK;
         }
         if (status != LAP_ERROR_MEMORY)
@@ -496,8 +515,10 @@ void replay_place_free(struct replay_device *dev, struct replay_place *place)
         dev->planner->stats.types[type].used_bytes -= place->used_bytes;
         if (place->pool)
             replay_pool_free(place->pool, &place->range);
+        else if (place->address_memory)
+            replay_address_leave(dev, place->address_memory);
         else
-            release(dev, type, place->memory, place->memory_bytes);
+            replay_memory_give(dev, type, place->memory, place->memory_bytes);
         trim(dev);
         note(dev, type);
     }

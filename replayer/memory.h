@@ -30,7 +30,8 @@ struct replay_place {
     VkDeviceSize used_bytes;   /* what it requires of it: beside others, up to where the next one could begin */
     struct replay_pool *pool;  /* NULL: an allocation of its own */
     struct replay_pool_range range;
-    struct replay_shared *shared; /* NULL unless it is a part of what an alias group has (group.h) */
+    struct replay_address_memory *address_memory; /* NULL unless it is where it was (address_memory.h) */
+    struct replay_shared *shared;                 /* NULL unless it is a part of what an alias group has (group.h) */
 };
 
 struct replay_needs {

@@ -24,6 +24,7 @@ enum id {
     OPTION_LAST_FRAME,
     OPTION_THREADS,
     OPTION_MEASURE,
+    OPTION_ADDRESSES,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -56,6 +57,8 @@ static const struct {
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
                         "say what memory and CPU time the replay took: on stdout, or as JSON in a file"},
+    [OPTION_ADDRESSES] = {"--addresses", "HOW",
+                          "device addresses: auto (keep them on the recorded driver; the default) or translate"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -85,6 +88,7 @@ void replay_options_check_help(void)
          "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
          "  --window-system NAME  as in a replay\n"
          "  --last-frame N    only what is needed up to this frame\n"
+         "  --addresses HOW   as in a replay\n"
          "  --force           as a replay with --force: what is lacking is left out\n"
          "  --help            this text\n\n"
          "Each thing that the trace needs and the GPU does not have as it was is\n"
@@ -132,6 +136,14 @@ static enum lap_status parse_threads(const char *text, struct replay_options *ou
     return LAP_OK;
 }
 
+static enum lap_status parse_addresses(const char *text, struct replay_options *out)
+{
+    out->translate_addresses = strcmp(text, "translate") == 0;
+    if (out->translate_addresses || strcmp(text, "auto") == 0)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
+}
+
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
 {
     enum lap_status status;
@@ -172,6 +184,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         out->measure = true;
         out->measure_file = value;
         break;
+    case OPTION_ADDRESSES:
+        return parse_addresses(value, out);
     case OPTION_FORCE:
         out->force = true;
         break;

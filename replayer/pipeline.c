@@ -67,7 +67,7 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < args->createInfoCount; i++) {
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
-        for (uint32_t j = 0; dev->addresses && infos[i].pStages && j < infos[i].stageCount; j++)
+        for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++)
             replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
     }
     result = dev->vk.CreateGraphicsPipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
@@ -87,7 +87,7 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < args->createInfoCount; i++) {
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
-        if (dev->addresses)
+        if (dev->translates_addresses)
             replay_address_constants(r, dev, infos[i].stage.pSpecializationInfo);
     }
     result = dev->vk.CreateComputePipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);

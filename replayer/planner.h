@@ -42,6 +42,16 @@ uint32_t replay_rank_types(const struct replay_device *dev, const struct replay_
 enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                       VkDeviceMemory *out_memory, uint8_t **out_host) LAP_MUST_CHECK;
 
+/* The same for the trace's objects: counted. flags: of VkMemoryAllocateFlagsInfo; 0: none. */
+enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
+                                   VkMemoryAllocateFlags flags, VkDeviceMemory *out_memory,
+                                   uint8_t **out_host) LAP_MUST_CHECK;
+void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes);
+/* A run of such memory as a place; and what it requires is counted until replay_place_free. */
+void replay_place_fill(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
+                       uint8_t *host, VkDeviceSize offset, VkDeviceSize bytes, struct replay_place *out_place);
+void replay_place_count(struct replay_device *dev, const struct replay_place *place);
+
 /* ---- shortage.c ---- */
 
 /* The failure of an object that no allowed type had room for: what it needs, what there is, and what is in use. The

@@ -17,6 +17,7 @@ struct replay_buffer {
     VkDeviceSize bytes; /* as created */
     struct replay_place place;
     struct replay_staged staged;
+    bool at_address;                           /* created for the address that it had: wants memory that was, too */
     struct replay_sparse *sparse;              /* NULL unless vkQueueBindSparse gives it memory */
     struct replay_buffer_addresses *addresses; /* its address, and those in it; NULL: neither is known */
     /* Where depths were copied to that were computed with another precision (follow.h). */

@@ -47,7 +47,7 @@ enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_devic
                            args->dataSize, (uint64_t)args->offset, index, (uint64_t)record->bytes);
     if (!replay_sparse_has_pages(record) && !record->place.memory)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
-    if (dev->addresses)
+    if (dev->translates_addresses)
         return replay_address_update(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
     return replay_buffer_write(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
 }

@@ -110,6 +110,8 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "write_watch_reason",
                                         "backing",
                                         "backing_reason",
+                                        "address_capture",
+                                        "address_capture_reason",
                                         "mappings_compared_reason",
                                         "layer_version",
                                         "registry",
@@ -195,6 +197,13 @@ static void show_names(const char *label, const cJSON *names)
     printf("%s\n", *separator ? "" : "none");
 }
 
+/* The trace says how to ask for addresses again. */
+static bool is_captured(const cJSON *json)
+{
+    const char *how = info_text(json, "address_capture");
+    return how && strcmp(how, "none") != 0;
+}
+
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
     static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
@@ -255,7 +264,10 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
         printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",
                summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
     if (pass->uses.addresses)
-        printf("%-14sasked for %" PRIu64 " times; a replay translates them\n", "addresses", pass->uses.addresses);
+        printf("%-14sasked for %" PRIu64 " times; a replay translates them%s\n", "addresses", pass->uses.addresses,
+               is_captured(json) ? " unless its driver is the recorded one" : "");
+    if (pass->uses.addresses && info_text(json, "address_capture_reason"))
+        show_text("", info_text(json, "address_capture_reason"));
     show_names("extensions", cJSON_GetObjectItemCaseSensitive(uses, "extensions"));
     show_names("features", cJSON_GetObjectItemCaseSensitive(uses, "features"));
 }

@@ -59,6 +59,7 @@ struct guest {
 
 struct job {
     struct place nodes, head, table, inlined, scratch, result, mapped, corners;
+    struct place twin; /* lies where `nodes` does, at the same time, and has no memory of its own */
     struct app_buffer copy;
     struct guest guests[GUESTS];
     VkDescriptorSetLayout set_layouts[2];
@@ -78,7 +79,7 @@ struct job {
 
 static PFN_vkGetBufferDeviceAddress get_address = vkGetBufferDeviceAddress;
 
-static bool use_khr, use_constants, use_two;
+static bool use_khr, use_constants, use_two, use_alias;
 
 /* ---- buffers ---- */
 
@@ -160,7 +161,8 @@ static void renew_guest(const struct app *app, struct job *job, uint32_t number,
 
 static VkDeviceAddress node_at(const struct job *job, uint32_t number)
 {
-    return job->nodes.address + number * sizeof(struct node);
+    VkDeviceAddress base = number % 2 && job->twin.address ? job->twin.address : job->nodes.address;
+    return base + number * sizeof(struct node);
 }
 
 /* Values are 1 to NODES; each frame turns a part of the list around, so addresses change by their lower bytes. */
@@ -334,6 +336,11 @@ static VkPipeline constant_pipeline(const struct app *app, const struct job *job
 static void create(const struct app *app, struct job *job)
 {
     create_place(app, &job->nodes, NODES * sizeof(struct node), 0, APP_UPLOAD);
+    if (use_alias) {
+        job->twin.buffer.buffer = make_buffer(app, NODES * sizeof(struct node), 0);
+        CHECK_VK(vkBindBufferMemory(app->device, job->twin.buffer.buffer, job->nodes.buffer.memory, 0));
+        job->twin.address = address_of(app, job->twin.buffer.buffer);
+    }
     create_place(app, &job->head, sizeof(struct head), VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, APP_UPLOAD);
     create_place(app, &job->table, sizeof(struct table), 0, APP_UPLOAD);
     create_place(app, &job->inlined, INLINED * sizeof(VkDeviceAddress), 0, APP_DEVICE);
@@ -545,6 +552,7 @@ static void destroy(const struct app *app, struct job *job)
     struct place *const places[] = {&job->nodes,   &job->head,   &job->table,  &job->inlined,
                                     &job->scratch, &job->result, &job->mapped, &job->corners};
 
+    vkDestroyBuffer(app->device, job->twin.buffer.buffer, NULL);
     for (uint32_t i = 0; i < COUNT_OF(places); i++)
         app_buffer_destroy(app, &places[i]->buffer);
     for (uint32_t i = 0; i < GUESTS; i++) {
@@ -594,6 +602,7 @@ int main(int argc, char **argv)
         {"--khr", "use VK_KHR_buffer_device_address and its names", &use_khr, NULL},
         {"--constants", "also in specialization constants", &use_constants, NULL},
         {"--two", "on two devices in turn", &use_two, NULL},
+        {"--alias", "some of it through another buffer in the same memory", &use_alias, NULL},
         {0},
     };
     static const struct app_program program = {

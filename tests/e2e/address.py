@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Device addresses: what is said of them, and traces that go from one driver to another."""
+"""Device addresses: what is said of them, traces that go from one driver to another, and addresses that are asked for again.
+
+The latter needs a driver that no test machine has, so tests/layers/addresses.c makes one of the driver that there is.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import OTHER_DRIVERS, SHAPE, Context, Skip, check, check_verified
+from e2e.cases import ADDRESSES, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Skip, check, check_no_validation_message, \
+    check_verified, validation_layer
+
+RUNS = [[], ["--khr"], ["--constants"], ["--two"], ["--alias"]]
+# What tests/layers/addresses.c does in a replay, and what must be said of the buffers: why they are not where they were.
+DIFFICULT = {"memory": r", and [1-9]\d* times no memory there", "buffers": r"it created [1-9]\d* buffers not where they were",
+             "moved": r"it created 0 buffers not where they were, and 0 times no memory there", "driver": ""}
 
 
 def record(context: Context) -> None:
@@ -16,9 +26,14 @@ def record(context: Context) -> None:
 
 def translated(err: str) -> dict[str, int]:
     """The counts of the sentence at the end of a replay, by what stands behind them."""
-    found = re.search(r"addresses of (\d+) buffers; translated: (.*)", err)
-    check(found is not None, f"nothing is said of addresses:\n{err}")
-    return {what: int(count) for count, what in re.findall(r"(\d+) ([^,]+)", found.group(2))} | {"buffers": int(found.group(1))}
+    found = re.findall(r"addresses of (\d+) buffers(?:, (\d+) of them as recorded)?; translated: (.*)", err)
+    check(bool(found), f"nothing is said of addresses:\n{err}")
+    result: dict[str, int] = {}
+    for buffers, kept, words in found:  # of each device
+        counts = {what: int(count) for count, what in re.findall(r"(\d+) ([^,]+)", words)}
+        for what, count in (counts | {"buffers": int(buffers), "kept": int(kept or 0)}).items():
+            result[what] = result.get(what, 0) + count
+    return result
 
 
 def is_said(context: Context) -> None:
@@ -59,8 +74,91 @@ def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
     return run
 
 
+def record_again(context: Context, arguments: list[str], *layers: str, **environment: str) -> Done:
+    """Recorded where addresses can be asked for again."""
+    program = [str(context.build / "tests/apps/address"), *arguments]
+    done = context.run(program, context.layer_env(*(layers or (LAYER, ADDRESSES)), LAPILLI_VERIFY="1", **environment), expect=None)
+    if done.status == 77:
+        raise Skip(done.out.strip())
+    check(done.status == 0, done.text)
+    check_contract(done)
+    return done
+
+
+def check_contract(done: Done) -> None:
+    check("test layer addresses:" not in done.err, done.text)
+
+
+def replay_again(context: Context, *arguments: str, layers: tuple[str, ...] = (ADDRESSES,), **environment: str) -> dict[str, int]:
+    done = context.replay("out.lapilli", *arguments, env=context.layer_env(*layers, **environment))
+    check_verified(done)
+    check_contract(done)
+    return translated(done.err) | {"text": done.err}
+
+
+def keep(arguments: list[str]) -> Callable[[Context], None]:
+    """All buffers are where they were, but for those that share memory; nothing is translated then."""
+    def run(context: Context) -> None:
+        record_again(context, arguments)
+        info = context.info()
+        if info["address_capture"] != "opaque addresses":
+            raise Skip(info["address_capture_reason"])
+        shared = 2 if "--alias" in arguments else 0
+        counts = replay_again(context, "--measure=measure.json")
+        words = sum(count for what, count in counts.items() if what.startswith(("in ", "there", "back")))
+        check(counts["kept"] == counts["buffers"] - shared and counts["buffers"] > 0, str(counts))
+        check((words > 0) == (shared > 0), str(counts))
+        check(not shared or "2 buffers share memory with others" in counts["text"], counts["text"])
+        figures = [device["addresses"] for device in json.loads((context.folder / "measure.json").read_text())["devices"]]
+        check(sum(f["kept"] for f in figures) == counts["kept"] and all(f["memories"] > 0 for f in figures), str(figures))
+        report = context.run([context.program("lapilli"), "check", "out.lapilli"], context.layer_env(ADDRESSES)).out
+        check("buffers are asked to have the addresses that they had" in report, report)
+        check(replay_again(context, "--addresses", "translate")["kept"] == 0, "an option is not followed")
+        check_verified(context.replay())  # a driver that has nothing of this
+        for how, sentence in DIFFICULT.items():
+            counts = replay_again(context, LAPILLI_ADDRESSES=how)
+            # By chance some lie where they lay, since the layer gives addresses in order.
+            check(counts["kept"] < counts["buffers"] / 2, f"{how}: {counts}")
+            check(re.search(sentence, counts["text"]) is not None, counts["text"])
+    return run
+
+
+def keep_what_is_backed(context: Context) -> None:
+    """Memory that the layer imported from its own pages is allocated by the driver in a replay."""
+    record_again(context, [], LAPILLI_BACKING="host")
+    if "memory types" not in context.info()["backing"]:
+        raise Skip(context.info()["backing_reason"])
+    check(replay_again(context)["kept"] > 0, "no address is as recorded")
+
+
+def other_memory(context: Context) -> None:
+    """Buffers for which the driver would want other memory stay as the program asked, and are translated."""
+    record_again(context, [], LAPILLI_ADDRESSES="larger")
+    check("such buffers are left as they are" in context.info()["address_capture_reason"], str(context.info()))
+    created = [line["args"] for line in context.print_lines() if line["name"] == "vkCreateBuffer"]
+    check(bool(created) and not any("CAPTURE_REPLAY" in str(args) for args in created), str(created))
+    check(replay_again(context)["kept"] == 0, "addresses are kept without what that takes")
+
+
+def validate(arguments: list[str]) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        for where, order in (("on top of the layer", (VALIDATION, LAYER, ADDRESSES)), ("below the layer", (LAYER, VALIDATION, ADDRESSES))):
+            check_no_validation_message(record_again(context, arguments, *order), where)
+        for how in ("", *DIFFICULT):
+            done = context.replay(env=context.layer_env(VALIDATION, ADDRESSES, LAPILLI_ADDRESSES=how))
+            check_no_validation_message(done, f"of a replay ({how})")
+            check_contract(done)
+    return run
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    result = {"is-said": is_said, "needs-the-feature": needs_the_feature}
+    result = {"is-said": is_said, "needs-the-feature": needs_the_feature, "keep-backed": keep_what_is_backed,
+              "other-memory": other_memory}
+    for arguments in RUNS:
+        name = "".join(arguments).replace("--", "-")
+        result[f"keep{name}"] = keep(arguments)
+        result[f"validate{name}"] = validate(arguments)
     for name in OTHER_DRIVERS:
         result[f"to-{name}"] = to_other_driver(name, False)
         result[f"from-{name}"] = to_other_driver(name, True)

@@ -21,6 +21,7 @@ VALIDATION = "VK_LAYER_KHRONOS_validation"
 INCOHERENT = "VK_LAYER_LAPILLI_TEST_incoherent"
 SHAPE = "VK_LAYER_LAPILLI_TEST_shape"
 QUEUES = "VK_LAYER_LAPILLI_TEST_queues"
+ADDRESSES = "VK_LAYER_LAPILLI_TEST_addresses"
 TIMEOUT = 240
 
 
@@ -97,7 +98,7 @@ class Context:
         names = names or (LAYER,)
         folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: str(self.validation_folder),
                    INCOHERENT: f"{self.build}/tests/layers", SHAPE: f"{self.build}/tests/layers",
-                   QUEUES: f"{self.build}/tests/layers"}
+                   QUEUES: f"{self.build}/tests/layers", ADDRESSES: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
         return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
                 "LAPILLI_FILE": "out.lapilli", **more}

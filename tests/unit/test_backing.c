@@ -489,6 +489,10 @@ UNIT_TEST(an_import_keeps_what_goes_with_it_and_anything_else_prevents_it)
     put(memory);
     flags.flags |= VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     CHECK_EQ_INT(get(2, 4096, &flags, &memory), VK_SUCCESS);
+    CHECK(record.backing && memory_of(memory)->import && memory_of(memory)->flags == (flags.flags & ~0x8u));
+    put(memory);
+    flags.flags |= 0x10;
+    CHECK_EQ_INT(get(2, 4096, &flags, &memory), VK_SUCCESS);
     CHECK(!record.backing && memory_of(memory)->flags == flags.flags);
     put(memory);
     CHECK_EQ_INT(get(2, 4096, &export, &memory), VK_SUCCESS);

@@ -205,6 +205,42 @@ UNIT_TEST(constants_of_eight_bytes_are_translated)
     end(&u);
 }
 
+UNIT_TEST(addresses_that_are_the_same_are_not_translated)
+{
+    uint64_t words[3] = {RECORDED + 16, RECORDED + BYTES, RECORDED + BYTES + 16};
+    struct unit_replay u;
+    VkBuffer buffer, same, other, next;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1);
+    same = create_buffer(&u, 2);
+    CHECK_EQ_INT(ask(&u, same, RECORDED + BYTES, RECORDED + BYTES), LAP_OK);
+    CHECK(!u.dev.translates_addresses && !u.r.source.address && !u.r.source.words);
+    update(&u, buffer, 0, sizeof words, words);
+    CHECK(!replay_buffer_of(&u.r, buffer, NULL)->addresses); /* nothing was looked at */
+    /* The end of what moved is the begin of what did not, and names that. */
+    other = create_buffer(&u, 3);
+    CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
+    CHECK(u.dev.translates_addresses && u.r.source.address && u.r.source.words);
+    update(&u, buffer, 0, sizeof words, words);
+    CHECK_EQ_U64(word_at(&u, buffer, 0), LIVE + 16);
+    CHECK_EQ_U64(word_at(&u, buffer, 8), RECORDED + BYTES);
+    CHECK_EQ_U64(word_at(&u, buffer, 16), RECORDED + BYTES + 16);
+    CHECK_EQ_U64(differences(&u, buffer, 0, words, sizeof words), 0);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).updated, 1);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).checked, 1);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).buffers, 2);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).kept, 1);
+    /* What stayed ends, and its address is given to what does not. */
+    destroy_buffer(&u, same);
+    next = create_buffer(&u, 4);
+    CHECK_EQ_INT(ask(&u, next, RECORDED + BYTES, LIVE + 0x10000), LAP_OK);
+    CHECK_EQ_U64(word_at(&u, buffer, 16), LIVE + 0x10010);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).renewed, 2);
+    end(&u);
+}
+
 UNIT_TEST(a_device_that_gives_no_address_is_refused)
 {
     struct unit_replay u;
