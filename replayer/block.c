@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
 #include "replayer/converter.h"
+#include "replayer/events.h"
 #include "replayer/follow.h"
 #include "replayer/format.h"
 #include "replayer/parallel.h"
@@ -45,6 +46,7 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
         follow = &state;
         replay_converter_reuse(dev, recorded->commands);
     }
+    replay_events_begin(r, dev, recorded->commands);
     for (;;) {
         lap_arena_reset(&r->arena);
         if (follow)
@@ -54,6 +56,8 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
             break;
         r->block_command = gen_command_names[r->command];
         status = follow ? play_following(r, dev, follow, &before, &command_args) : play(r, dev, &command_args);
+        if (status == LAP_OK && dev->events)
+            status = replay_events_note(r, dev, recorded->commands, command_args.bytes);
         if (status != LAP_OK)
             break;
         r->block_command = NULL;

@@ -31,6 +31,7 @@ struct replay_aliases;       /* alias.h: which objects share memory */
 struct replay_addresses;     /* address.h: device addresses */
 struct replay_report;        /* report.h: what a replay would do */
 struct replay_submits;       /* submit.h: what waits for a later signal */
+struct replay_events;        /* events.h: which command buffers wait for the host */
 struct replay_window_system; /* window_system.h */
 struct replay_facts;         /* facts.h: what the host does with objects */
 struct replay_measure;       /* measure.h: figures of a replay */
@@ -100,7 +101,8 @@ struct replay_device {
     struct gen_device_dispatch vk;
     struct replay_planner *planner;      /* created with the device by replay_planner_create */
     struct replay_sparse_device *sparse; /* sparse.c; NULL until something is sparse */
-    struct replay_submits *submits;      /* submit.c; NULL until there is a timeline semaphore */
+    struct replay_submits *submits;      /* submit.c; NULL until there is a timeline semaphore, or an event */
+    struct replay_events *events;        /* events.c; NULL until there is one that the host can set */
     struct replay_queue *queues;
     uint32_t queue_count;
     struct replay_queue_plan queue_plan;

@@ -7,6 +7,7 @@
 #include "gen_replay.h"
 #include "replayer/address.h"
 #include "replayer/converter.h"
+#include "replayer/events.h"
 #include "replayer/format.h"
 #include "replayer/gpu.h"
 #include "replayer/match.h"
@@ -170,6 +171,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_measure_device(r, dev);
     replay_address_finish(r, dev);
     replay_converter_destroy(dev);
+    replay_events_finish(dev);
     replay_planner_destroy(r, dev);
     if (dev->idle_fence)
         dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);

@@ -46,21 +46,76 @@ static void note_signal(struct replay_semaphore *semaphore, uint64_t value)
         semaphore->given = value;
 }
 
-/* Counts batches that can be given in a row, each with the signals of those before it, and takes them as given. */
-static uint32_t take_ready(struct replay_operation *operation, bool all)
+/* What of an operation may be given. */
+enum readiness {
+    READY,   /* what ends */
+    UP_TO,   /* what ends but for events that the host sets */
+    WHATEVER /* all */
+};
+
+/* Goes through what a batch does with events. False: it waits for one that is not set then. */
+static bool look_at_events(struct replay_schedule *schedule, const struct replay_event_step *steps, uint32_t count)
+{
+    uint64_t look = ++schedule->looks;
+    bool ends = true;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct replay_event *event = steps[i].event;
+        if (event->now.look != look) {
+            event->now.look = look;
+            event->now.set = event->set;
+            event->now.awaited = false;
+        }
+        if (steps[i].use == REPLAY_EVENT_WAIT && !event->now.set) {
+            ends = false;
+            event->now.awaited = true;
+        }
+        event->now.set = steps[i].use != REPLAY_EVENT_RESET; /* a wait is over when it is set */
+    }
+    return ends;
+}
+
+/* The batch that was looked at is given. */
+static void note_events(const struct replay_event_step *steps, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct replay_event *event = steps[i].event;
+        event->set = event->now.set && !event->now.awaited;
+        if (event->now.awaited) {
+            event->awaited = true;
+            event->then = event->now.set;
+        }
+    }
+}
+
+static bool waits_end(const struct replay_point *waits, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (waits[i].semaphore->given < waits[i].value)
+            return false;
+    return true;
+}
+
+/* Counts batches that can be given in a row, `most` at most, each with the signals of those before it, and takes them
+ * as given. */
+static uint32_t take_ready(struct replay_schedule *schedule, struct replay_operation *operation,
+                           enum readiness readiness, uint32_t most)
 {
     uint32_t first = operation->given;
 
-    for (; operation->given < operation->batch_count; operation->given++) {
+    for (; operation->given < operation->batch_count && operation->given - first < most; operation->given++) {
         const struct replay_batch *batch = &operation->batches[operation->given];
         const struct replay_point *waits = &operation->points[operation->given_points];
         const struct replay_point *signals = waits + batch->wait_count;
-        for (uint32_t i = 0; i < batch->wait_count && !all; i++)
-            if (waits[i].semaphore->given < waits[i].value)
-                return operation->given - first;
+        const struct replay_event_step *steps = batch->step_count ? &operation->steps[operation->given_steps] : NULL;
+        bool events = look_at_events(schedule, steps, batch->step_count);
+        if ((readiness == READY && !events) || (readiness != WHATEVER && !waits_end(waits, batch->wait_count)))
+            break;
+        note_events(steps, batch->step_count);
         for (uint32_t i = 0; i < batch->signal_count; i++)
             note_signal(signals[i].semaphore, signals[i].value);
         operation->given_points += batch->wait_count + batch->signal_count;
+        operation->given_steps += batch->step_count;
     }
     return operation->given - first;
 }
@@ -71,10 +126,10 @@ static bool is_given(const struct replay_operation *operation)
 }
 
 /* Gives what can be given of an operation whose turn it is. *out_moved: some, or its end, was. */
-static enum lap_status give(struct replay_schedule *schedule, struct replay_operation *operation, bool all,
-                            bool *out_moved)
+static enum lap_status give(struct replay_schedule *schedule, struct replay_operation *operation,
+                            enum readiness readiness, uint32_t most, bool *out_moved)
 {
-    uint32_t first = operation->given, count = take_ready(operation, all);
+    uint32_t first = operation->given, count = take_ready(schedule, operation, readiness, most);
 
     *out_moved = count || is_given(operation);
     return *out_moved ? schedule->give(schedule->user, operation, first, count) : LAP_OK;
@@ -112,7 +167,7 @@ static enum lap_status hold(struct replay_schedule *schedule, struct replay_reco
 }
 
 /* One step: something of the oldest operation that can go on. LAP_END: none can. */
-static enum lap_status step(struct replay_schedule *schedule, bool all)
+static enum lap_status step(struct replay_schedule *schedule, enum readiness readiness)
 {
     uint64_t after = 0; /* operations up to this one can't */
 
@@ -126,7 +181,7 @@ static enum lap_status step(struct replay_schedule *schedule, bool all)
         if (!oldest)
             return LAP_END;
         after = oldest->first->order;
-        status = give(schedule, oldest->first, all, &moved);
+        status = give(schedule, oldest->first, readiness, UINT32_MAX, &moved);
         if (status != LAP_OK)
             return status;
         if (is_given(oldest->first))
@@ -136,12 +191,12 @@ static enum lap_status step(struct replay_schedule *schedule, bool all)
     }
 }
 
-static enum lap_status let_go(struct replay_schedule *schedule, bool all)
+static enum lap_status let_go(struct replay_schedule *schedule, enum readiness readiness)
 {
     enum lap_status status = LAP_OK;
 
     while (schedule->held && status == LAP_OK)
-        status = step(schedule, all);
+        status = step(schedule, readiness);
     return status == LAP_END ? LAP_OK : status;
 }
 
@@ -154,20 +209,76 @@ enum lap_status replay_schedule_add(struct replay_schedule *schedule, struct rep
     bool moved;
 
     operation->order = ++schedule->orders;
-    operation->given = operation->given_points = 0;
+    operation->given = operation->given_points = operation->given_steps = 0;
     number_points(operation);
     if (!queue->first)
-        status = give(schedule, operation, false, &moved);
+        status = give(schedule, operation, READY, UINT32_MAX, &moved);
     if (status == LAP_OK && (queue->first || !is_given(operation)))
         status = hold(schedule, queue, operation);
-    return status == LAP_OK ? let_go(schedule, false) : status;
+    return status == LAP_OK ? let_go(schedule, READY) : status;
 }
 
 enum lap_status replay_schedule_signal(struct replay_schedule *schedule, struct replay_semaphore *semaphore,
                                        uint64_t value)
 {
     note_signal(semaphore, value);
-    return let_go(schedule, false);
+    return let_go(schedule, READY);
+}
+
+enum lap_status replay_schedule_set(struct replay_schedule *schedule, struct replay_event *event)
+{
+    event->set = !event->awaited || event->then;
+    event->awaited = false;
+    return let_go(schedule, READY);
+}
+
+void replay_schedule_reset(struct replay_event *event)
+{
+    event->set = false;
+}
+
+/* How many batches of an operation that the driver does not have it takes to set an event; 0: none does. */
+static uint32_t setting(const struct replay_operation *operation, const struct replay_event *event)
+{
+    const struct replay_event_step *steps = operation->steps;
+    uint32_t at = operation->given_steps;
+
+    for (uint32_t i = operation->given; i < operation->batch_count; i++)
+        for (uint32_t end = at + operation->batches[i].step_count; at < end; at++)
+            if (steps[at].event == event && steps[at].use == REPLAY_EVENT_SET)
+                return i + 1 - operation->given;
+    return 0;
+}
+
+/* The queue that holds such batches, and the operation; NULL: none does. */
+static struct replay_recorded_queue *find_setting(const struct replay_schedule *schedule,
+                                                  const struct replay_event *event,
+                                                  const struct replay_operation **out_operation)
+{
+    for (struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)
+        for (const struct replay_operation *operation = queue->first; operation; operation = operation->next)
+            if (setting(operation, event)) {
+                *out_operation = operation;
+                return queue;
+            }
+    return NULL;
+}
+
+enum lap_status replay_schedule_seen(struct replay_schedule *schedule, struct replay_event *event)
+{
+    const struct replay_operation *sets;
+    struct replay_recorded_queue *queue = schedule->held ? find_setting(schedule, event, &sets) : NULL;
+    enum lap_status status = LAP_OK;
+    bool more = queue != NULL, moved;
+
+    while (more && status == LAP_OK) {
+        bool last = queue->first == sets;
+        status = give(schedule, queue->first, UP_TO, last ? setting(sets, event) : UINT32_MAX, &moved);
+        more = !last && is_given(queue->first);
+        if (status == LAP_OK && is_given(queue->first))
+            remove_first(schedule, queue);
+    }
+    return status == LAP_OK ? let_go(schedule, READY) : status;
 }
 
 bool replay_schedule_wait(struct replay_semaphore *semaphore)
@@ -177,7 +288,7 @@ bool replay_schedule_wait(struct replay_semaphore *semaphore)
 
 enum lap_status replay_schedule_flush(struct replay_schedule *schedule)
 {
-    return let_go(schedule, true);
+    return let_go(schedule, WHATEVER);
 }
 
 static bool names(const struct replay_operation *operation, const struct replay_semaphore *semaphore)
@@ -197,6 +308,19 @@ bool replay_schedule_names(const struct replay_schedule *schedule, const struct 
         for (const struct replay_operation *operation = queue->first; operation; operation = operation->next)
             if (names(operation, semaphore))
                 return true;
+    return false;
+}
+
+bool replay_schedule_names_event(const struct replay_schedule *schedule, const struct replay_event *event)
+{
+    for (const struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)
+        for (const struct replay_operation *operation = queue->first; operation; operation = operation->next) {
+            const struct replay_event_step *step = operation->steps;
+            for (uint32_t i = 0; i < operation->batch_count; i++)
+                for (uint32_t j = 0; j < operation->batches[i].step_count; j++, step++)
+                    if (step->event == event)
+                        return true;
+        }
     return false;
 }
 

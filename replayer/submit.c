@@ -7,6 +7,7 @@
 
 #include "codegen/support/block.h"
 #include "gen_replay.h"
+#include "replayer/events.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
@@ -203,6 +204,8 @@ struct builder {
     struct replay_batch *batches;
     struct replay_point *points;
     uint64_t capacity, count; /* of points */
+    struct replay_event_step *steps;
+    uint32_t step_count;
     bool failed;
 };
 
@@ -250,6 +253,54 @@ static struct old_batch old_batch_of(const struct job *job, uint32_t number)
                               info->pSignalSemaphores};
 }
 
+/* ---- events ---- */
+
+static uint32_t command_buffers(const struct job *job, uint32_t batch)
+{
+    if (job->command == GEN_vkQueueSubmit)
+        return ((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)
+            ->pSubmits[batch]
+            .commandBufferCount;
+    if (job->command == GEN_vkQueueSubmit2)
+        return ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)
+            ->pSubmits[batch]
+            .commandBufferInfoCount;
+    return 0;
+}
+
+static VkCommandBuffer command_buffer(const struct job *job, uint32_t batch, uint32_t number)
+{
+    if (job->command == GEN_vkQueueSubmit) {
+        const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
+        const VkCommandBuffer *all = args->pSubmits[batch].pCommandBuffers;
+        return all ? all[number] : VK_NULL_HANDLE;
+    }
+    const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
+    const VkCommandBufferSubmitInfo *all = args->pSubmits[batch].pCommandBufferInfos;
+    return all ? all[number].commandBuffer : VK_NULL_HANDLE;
+}
+
+/* What the command buffers of each batch do with events. */
+static enum lap_status build_steps(struct builder *b, struct replay *r, const struct replay_device *dev,
+                                   const struct job *job, uint32_t count)
+{
+    uint64_t steps = 0;
+
+    for (uint32_t i = 0; i < count && dev->events; i++)
+        for (uint32_t j = 0; j < command_buffers(job, i); j++)
+            steps += replay_events_count(r, dev, command_buffer(job, i, j));
+    b->steps = steps && steps <= UINT32_MAX ? replay_scratch(r, steps, sizeof *b->steps) : NULL;
+    if (steps && !b->steps)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < count && steps; i++)
+        for (uint32_t j = 0; j < command_buffers(job, i); j++) {
+            uint32_t written = replay_events_write(r, dev, command_buffer(job, i, j), b->steps + b->step_count);
+            b->step_count += written;
+            b->batches[i].step_count += written;
+        }
+    return LAP_OK;
+}
+
 static enum lap_status build_old(struct builder *b, struct replay *r, const struct job *job, uint32_t count)
 {
     uint64_t points = 0;
@@ -266,7 +317,7 @@ static enum lap_status build_old(struct builder *b, struct replay *r, const stru
         struct old_batch batch = old_batch_of(job, i);
         const VkTimelineSemaphoreSubmitInfo *values =
             replay_chain_find(batch.chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-        b->batches[i] = (struct replay_batch){batch.wait_count, batch.signal_count};
+        b->batches[i] = (struct replay_batch){batch.wait_count, batch.signal_count, 0};
         add_old_points(b, batch.wait_count, batch.waits, values ? values->pWaitSemaphoreValues : NULL,
                        values ? values->waitSemaphoreValueCount : 0);
         add_old_points(b, batch.signal_count, batch.signals, values ? values->pSignalSemaphoreValues : NULL,
@@ -289,7 +340,7 @@ static enum lap_status build_new(struct builder *b, struct replay *r, const VkSu
     if (!builder_init(b, r, count, points))
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < count; i++) {
-        b->batches[i] = (struct replay_batch){infos[i].waitSemaphoreInfoCount, infos[i].signalSemaphoreInfoCount};
+        b->batches[i] = (struct replay_batch){infos[i].waitSemaphoreInfoCount, infos[i].signalSemaphoreInfoCount, 0};
         for (uint32_t j = 0; j < infos[i].waitSemaphoreInfoCount; j++)
             add_point(b, infos[i].pWaitSemaphoreInfos[j].semaphore, infos[i].pWaitSemaphoreInfos[j].value);
         for (uint32_t j = 0; j < infos[i].signalSemaphoreInfoCount; j++)
@@ -314,6 +365,8 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
                  ? build_new(&b, r, ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits,
                              count)
                  : build_old(&b, r, job, count);
+    if (status == LAP_OK)
+        status = build_steps(&b, r, dev, job, count);
     if (status != LAP_OK)
         return status;
     queue = queue_of(s, live);
@@ -321,6 +374,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
         return b.failed ? replay_fail(r, "a semaphore that is not alive, or no memory for it") : replay_no_scratch(r);
     job->operation.batches = b.batches;
     job->operation.points = b.points;
+    job->operation.steps = b.steps;
     return replay_schedule_add(&s->schedule, &queue->recorded, &job->operation);
 }
 
@@ -385,6 +439,21 @@ enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev,
         missing = (known && !replay_schedule_wait(known)) || missing;
     }
     return missing ? replay_submits_flush(r, dev, &any) : LAP_OK;
+}
+
+enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event)
+{
+    return event && dev->submits ? replay_schedule_set(&dev->submits->schedule, event) : LAP_OK;
+}
+
+enum lap_status replay_submits_seen_event(struct replay_device *dev, struct replay_event *event)
+{
+    return event && dev->submits ? replay_schedule_seen(&dev->submits->schedule, event) : LAP_OK;
+}
+
+bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event)
+{
+    return dev->submits && replay_schedule_names_event(&dev->submits->schedule, event);
 }
 
 /* ---- semaphores ---- */

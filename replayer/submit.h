@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * submit: vkQueueSubmit, vkQueueSubmit2 and vkQueueBindSparse. As long as a device has no timeline semaphore they go to
- * the driver as they come: without one, what work waits for was submitted before it. From the first timeline semaphore
- * on they go through a schedule (schedule.h), which holds back what waits for a later signal.
+ * the driver as they come: without one, what work waits for was submitted before it. From the first timeline semaphore,
+ * or event that the host can set, on they go through a schedule (schedule.h), which holds back what waits for a later
+ * signal.
  *
  * The replay's own work goes to the driver's queues straight: whatever the driver has been given ends.
  */
@@ -13,7 +14,7 @@
 
 #include "replayer/context.h"
 
-/* With the device's first timeline semaphore; later calls do nothing. */
+/* With the device's first timeline semaphore, or event that the host can set; later calls do nothing. */
 enum lap_status replay_submits_begin(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
 /* Before the device's objects end: drops what is held back. Also without a schedule. */
 void replay_submits_end(struct replay_device *dev);
@@ -22,6 +23,13 @@ void replay_submits_end(struct replay_device *dev);
  * binary one (value is not looked at). */
 enum lap_status replay_submits_signal(struct replay *r, struct replay_device *dev, VkSemaphore semaphore,
                                       uint64_t value) LAP_MUST_CHECK;
+
+struct replay_event;
+/* The host has set it; NULL: it is none that is held back for. */
+enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event) LAP_MUST_CHECK;
+/* Before the replay waits for it as the program did: what sets it must not be held back. NULL: as above. */
+enum lap_status replay_submits_seen_event(struct replay_device *dev, struct replay_event *event) LAP_MUST_CHECK;
+bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event);
 
 /* Before something waits for binary semaphores on the driver's queue itself: makes sure that their signals are there.
  */

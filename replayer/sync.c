@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "gen_replay.h"
+#include "replayer/events.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
 
@@ -130,10 +131,13 @@ enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *de
                                       struct gen_args_vkGetEventStatus *args)
 {
     struct waiting waiting = begin_waiting();
-    enum lap_status status = LAP_AGAIN;
+    enum lap_status status = LAP_OK;
 
     if (args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET)
         return LAP_OK;
+    if (args->result == VK_EVENT_SET)
+        status = replay_submits_seen_event(dev, replay_event_of(r, args->event));
+    status = status == LAP_OK ? LAP_AGAIN : status;
     for (uint32_t round = 0; status == LAP_AGAIN; round++) {
         VkResult result = dev->vk.GetEventStatus(dev->live, args->event);
         if (result < 0 || result == args->result)

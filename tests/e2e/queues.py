@@ -135,6 +135,34 @@ def host_writes_of_another_family(context: Context) -> None:
         check_owners(context, f"queues{len(arguments)}.lapilli", shape="owners,split,one-visible,garbage")
 
 
+def answers(arguments: list[str]) -> Callable[[Context], None]:
+    """Two queues are one in the replay: what waits for the host must not stand in front of what the host waits for first."""
+    def run(context: Context) -> None:
+        validation_layer(context)
+        for number, one in enumerate(drivers(context)):
+            trace = f"answers{number}.lapilli"
+            done = one.run([str(context.build / "tests/apps/answers"), *arguments],
+                           one.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1", LAPILLI_FILE=trace), expect=None)
+            if done.status == 77 and number:
+                continue
+            check(done.out == "ok answers\n", done.text[-2000:])
+            for layers in ((), (QUEUES,), (VALIDATION,), (SHAPE,)):
+                done = one.replay(trace, env=one.layer_env(*layers, LAPILLI_SHAPE="split,one-visible") if layers else None)
+                check_verified(done)
+                check("goes to the driver" not in done.err, f"work was let go before its time:\n{done.err}")
+                check_no_validation_message(done, f"of the replay on {layers}")
+    return run
+
+
+def the_host_is_asked(context: Context) -> None:
+    """What the program saw of work that is held back makes the replay let it go."""
+    for arguments in (["--asks"], ["--asks", "--two"]):
+        context.capture([str(context.build / "tests/apps/answers"), *arguments], file=f"asks{len(arguments)}.lapilli")
+        done = context.replay(f"asks{len(arguments)}.lapilli")
+        check_verified(done)
+        check("goes to the driver" not in done.err, f"work was let go by force:\n{done.err}")
+
+
 def validate(arguments: list[str]) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         validation_layer(context)
@@ -154,6 +182,8 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many,
                                                           "converted": converted_while_under_way,
+                                                          "answers": answers([]), "answers-two": answers(["--two"]),
+                                                          "the-host-is-asked": the_host_is_asked,
                                                           "windows-of-another-family": windows_of_another_family,
                                                           "host-writes-of-another-family": host_writes_of_another_family}
     for arguments in MODES:

@@ -4,6 +4,7 @@
  * one family for everything, one that computes, one that transfers. They are independent, as a GPU's are: each has a
  * thread that waits on the host for what a batch waits for, and only then gives it to the driver, so work that waits
  * for a later submit on another queue goes through. It is no model of the replayer's schedule: nobody here looks ahead.
+ * What a command buffer waits for that the host sets (stage HOST) is waited for before the batch is given, too.
  *
  * It stands next to the driver, for programs without debug labels of queues, sparse objects and groups of devices.
  * Barriers name families that the driver does not have; one with a single family has no use for them.
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FAMILIES 3u
 #define QUEUES   5u
@@ -55,6 +57,14 @@ struct semaphore {
     uint64_t signals;
 };
 
+/* A command buffer waits for an event of the host. */
+struct host_wait {
+    struct host_wait *link;
+    VkCommandBuffer commands;
+    VkEvent event;
+};
+
+static struct host_wait *host_waits;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* all of the above */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER; /* the driver's queue */
@@ -142,6 +152,78 @@ static void signalled(VkSemaphore handle)
     pthread_mutex_unlock(&mutex);
 }
 
+/* ---- events ---- */
+
+static void note_wait(VkCommandBuffer commands, VkEvent event)
+{
+    struct host_wait *wait = calloc(1, sizeof *wait);
+    if (!wait)
+        abort();
+    wait->commands = commands;
+    wait->event = event;
+    pthread_mutex_lock(&mutex);
+    wait->link = host_waits;
+    host_waits = wait;
+    pthread_mutex_unlock(&mutex);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info)
+{
+    pthread_mutex_lock(&mutex);
+    for (struct host_wait **at = &host_waits; *at;) {
+        struct host_wait *wait = *at;
+        if (wait->commands != commands) {
+            at = &wait->link;
+            continue;
+        }
+        *at = wait->link;
+        free(wait);
+    }
+    pthread_mutex_unlock(&mutex);
+    return device_of(commands)->chain.next.BeginCommandBuffer(commands, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL CmdWaitEvents(VkCommandBuffer commands, uint32_t count, const VkEvent *events,
+                                                VkPipelineStageFlags before, VkPipelineStageFlags after,
+                                                uint32_t memory_count, const VkMemoryBarrier *memory,
+                                                uint32_t buffer_count, const VkBufferMemoryBarrier *buffer,
+                                                uint32_t image_count, const VkImageMemoryBarrier *image)
+{
+    for (uint32_t i = 0; i < count && before & VK_PIPELINE_STAGE_HOST_BIT; i++)
+        note_wait(commands, events[i]);
+    device_of(commands)->chain.next.CmdWaitEvents(commands, count, events, before, after, memory_count, memory,
+                                                  buffer_count, buffer, image_count, image);
+}
+
+static VKAPI_ATTR void VKAPI_CALL CmdWaitEvents2(VkCommandBuffer commands, uint32_t count, const VkEvent *events,
+                                                 const VkDependencyInfo *infos)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (infos[i].memoryBarrierCount && infos[i].pMemoryBarriers->srcStageMask & VK_PIPELINE_STAGE_2_HOST_BIT)
+            note_wait(commands, events[i]);
+    device_of(commands)->chain.next.CmdWaitEvents2(commands, count, events, infos);
+}
+
+/* The next event that a command buffer waits for and that is not set; a null handle: there is none. */
+static VkEvent missing_event(struct device *device, VkCommandBuffer commands)
+{
+    VkEvent missing = VK_NULL_HANDLE;
+    pthread_mutex_lock(&mutex);
+    for (const struct host_wait *wait = host_waits; wait && !missing; wait = wait->link)
+        if (wait->commands == commands &&
+            device->chain.next.GetEventStatus(device->chain.handle, wait->event) == VK_EVENT_RESET)
+            missing = wait->event;
+    pthread_mutex_unlock(&mutex);
+    return missing;
+}
+
+static void wait_for_host(struct device *device, VkCommandBuffer commands)
+{
+    const struct timespec pause = {0, 200000};
+    while (missing_event(device, commands))
+        nanosleep(&pause, NULL);
+}
+
 /* ---- a queue's thread ---- */
 
 static void run_one(struct device *device, const struct batch *batch)
@@ -150,6 +232,8 @@ static void run_one(struct device *device, const struct batch *batch)
     for (uint32_t i = 0; i < one->waitSemaphoreCount; i++)
         wait_for(device, one->pWaitSemaphores[i],
                  i < batch->values.waitSemaphoreValueCount ? batch->values.pWaitSemaphoreValues[i] : 0);
+    for (uint32_t i = 0; i < one->commandBufferCount; i++)
+        wait_for_host(device, one->pCommandBuffers[i]);
     pthread_mutex_lock(&driver_mutex);
     (void)device->chain.next.QueueSubmit(device->real, batch->has_one ? 1 : 0, one, batch->fence);
     pthread_mutex_unlock(&driver_mutex);
@@ -162,6 +246,8 @@ static void run_two(struct device *device, const struct batch *batch)
     const VkSubmitInfo2 *two = &batch->two;
     for (uint32_t i = 0; i < two->waitSemaphoreInfoCount; i++)
         wait_for(device, two->pWaitSemaphoreInfos[i].semaphore, two->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < two->commandBufferInfoCount; i++)
+        wait_for_host(device, two->pCommandBufferInfos[i].commandBuffer);
     pthread_mutex_lock(&driver_mutex);
     (void)device->chain.next.QueueSubmit2(device->real, 1, two, batch->fence);
     pthread_mutex_unlock(&driver_mutex);
@@ -448,6 +534,9 @@ static const struct chain_function *functions(size_t i)
         CHAIN_OWN(GetDeviceQueue),
         CHAIN_OWN(GetDeviceQueue2),
         CHAIN_OWN(CreateCommandPool),
+        CHAIN_OWN(BeginCommandBuffer),
+        CHAIN_OWN(CmdWaitEvents),
+        CHAIN_OWN_2(CmdWaitEvents2),
         CHAIN_OWN(CreateSemaphore),
         CHAIN_OWN(DestroySemaphore),
         CHAIN_OWN(QueueSubmit),

@@ -15,9 +15,11 @@
 #define QUEUES    5u
 #define TIMELINES 3u
 #define BINARIES  12u
+#define EVENTS    6u
 #define BATCHES   60u /* bits of a set of batches */
 #define POINTS    6u
-#define HOST      QUEUES /* the queue of what the host does: waits, then a signal */
+#define HOST      QUEUES /* the queue of what the host does: waits, then a signal, then it sets an event */
+#define NONE      UINT32_MAX
 
 /* ---- programs ---- */
 
@@ -29,6 +31,7 @@ struct point {
 struct batch {
     uint32_t queue, wait_count, signal_count;
     struct point waits[POINTS], signals[POINTS];
+    uint32_t event; /* that the host sets, or that a queue waits for and resets; NONE */
     uint64_t after; /* batches that are finished when this one is */
     bool waits_binary, submitted, executed;
 };
@@ -40,6 +43,7 @@ struct program {
     uint64_t values[TIMELINES]; /* while it is made up */
     int last_of_queue[QUEUES];  /* -1: none */
     int signaller[BINARIES], waiter[BINARIES];
+    int setter[EVENTS], resetter[EVENTS];
 };
 
 static uint32_t any(struct program *p, uint32_t limit)
@@ -120,12 +124,30 @@ static void use_binary(struct program *p, uint32_t number)
     }
 }
 
+/* The host sets an event when it knows that the last one who waited for it has reset it; and the next one begins to
+ * wait behind that, whoever sets it. */
+static void use_event(struct program *p, uint32_t number)
+{
+    struct batch *batch = &p->batches[number];
+    uint32_t event = any(p, EVENTS);
+
+    if (batch->queue == HOST && p->setter[event] < 0 && has_after(batch, p->resetter[event])) {
+        p->setter[event] = (int)number;
+        batch->event = event;
+    } else if (batch->queue != HOST && p->setter[event] >= 0 && has_after(batch, p->resetter[event])) {
+        add_after(p, batch, p->setter[event]);
+        p->setter[event] = -1;
+        p->resetter[event] = (int)number;
+        batch->event = event;
+    }
+}
+
 static void make_batch(struct program *p, uint32_t number)
 {
     struct batch *batch = &p->batches[number];
     uint32_t queue = any(p, 8) == 0 ? HOST : any(p, p->queue_count);
 
-    *batch = (struct batch){.queue = queue};
+    *batch = (struct batch){.queue = queue, .event = NONE};
     if (queue != HOST) {
         add_after(p, batch, p->last_of_queue[queue]);
         p->last_of_queue[queue] = (int)number;
@@ -138,6 +160,8 @@ static void make_batch(struct program *p, uint32_t number)
         use_binary(p, number);
     for (uint32_t i = any(p, 3); i > 0 && (queue != HOST || !batch->signal_count); i--)
         signal_timeline(p, number);
+    if (any(p, 2))
+        use_event(p, number);
 }
 
 static void make_program(struct program *p, uint64_t seed)
@@ -149,6 +173,8 @@ static void make_program(struct program *p, uint64_t seed)
         p->last_of_queue[i] = -1;
     for (uint32_t i = 0; i < BINARIES; i++)
         p->signaller[i] = p->waiter[i] = -1;
+    for (uint32_t i = 0; i < EVENTS; i++)
+        p->setter[i] = p->resetter[i] = -1;
     for (uint32_t i = 0; i < p->count; i++)
         make_batch(p, i);
 }
@@ -164,7 +190,7 @@ struct machine {
     struct real_queue queues[QUEUES];
     uint32_t queue_count;
     uint64_t values[TIMELINES];
-    bool signalled[BINARIES];
+    bool signalled[BINARIES], set[EVENTS];
     const char *wrong;
 };
 
@@ -179,7 +205,7 @@ static bool all_over(const struct machine *m, const struct batch *batch)
     for (uint32_t i = 0; i < batch->wait_count; i++)
         if (!is_over(m, &batch->waits[i]))
             return false;
-    return true;
+    return batch->queue == HOST || batch->event == NONE || m->set[batch->event];
 }
 
 static void execute(struct machine *m, uint32_t number)
@@ -204,6 +230,8 @@ static void execute(struct machine *m, uint32_t number)
             m->signalled[signal->semaphore - TIMELINES] = true;
         }
     }
+    if (batch->event != NONE)
+        m->set[batch->event] = batch->queue == HOST;
     batch->executed = true;
 }
 
@@ -235,6 +263,7 @@ struct operation {
     uint32_t numbers[BATCHES], count;
     struct replay_batch batches[BATCHES];
     struct replay_point points[BATCHES * 2 * POINTS];
+    struct replay_event_step steps[BATCHES * 2];
     bool ended;
 };
 
@@ -243,6 +272,7 @@ struct player {
     struct replay_schedule schedule;
     struct replay_recorded_queue queues[QUEUES];
     struct replay_semaphore semaphores[TIMELINES + BINARIES];
+    struct replay_event events[EVENTS];
     uint32_t kept, dropped, ended;
 };
 
@@ -271,6 +301,7 @@ static enum lap_status keep(void *user, const struct replay_operation *given, st
     memcpy(copy, given, sizeof *copy);
     copy->operation.batches = copy->batches;
     copy->operation.points = copy->points;
+    copy->operation.steps = copy->steps;
     player->kept++;
     *out_copy = &copy->operation;
     return LAP_OK;
@@ -306,17 +337,24 @@ static void add_points(struct player *player, struct operation *operation, uint3
 static void submit(struct player *player, const uint32_t *numbers, uint32_t count)
 {
     struct operation *operation = calloc(1, sizeof *operation);
-    uint32_t points = 0;
+    uint32_t points = 0, steps = 0;
 
     if (!operation)
         abort();
     operation->operation.batch_count = count;
     operation->operation.batches = operation->batches;
     operation->operation.points = operation->points;
+    operation->operation.steps = operation->steps;
     for (uint32_t i = 0; i < count; i++) {
         const struct batch *batch = &player->machine.program->batches[numbers[i]];
         operation->numbers[i] = numbers[i];
-        operation->batches[i] = (struct replay_batch){batch->wait_count, batch->signal_count};
+        operation->batches[i] = (struct replay_batch){batch->wait_count, batch->signal_count, 0};
+        if (batch->event != NONE) {
+            struct replay_event *event = &player->events[batch->event];
+            operation->batches[i].step_count = 2;
+            operation->steps[steps++] = (struct replay_event_step){event, REPLAY_EVENT_WAIT};
+            operation->steps[steps++] = (struct replay_event_step){event, REPLAY_EVENT_RESET};
+        }
         add_points(player, operation, &points, batch->waits, batch->wait_count);
         add_points(player, operation, &points, batch->signals, batch->signal_count);
     }
@@ -340,6 +378,8 @@ static void act_as_host(struct player *player, uint32_t number)
         CHECK_EQ_INT(replay_schedule_signal(&player->schedule, &player->semaphores[batch->signals[i].semaphore],
                                             batch->signals[i].value),
                      LAP_OK);
+    if (batch->event != NONE)
+        CHECK_EQ_INT(replay_schedule_set(&player->schedule, &player->events[batch->event]), LAP_OK);
 }
 
 /* ---- calls in some order ---- */
@@ -458,6 +498,8 @@ static void make_chain(struct program *p)
         (struct batch){.queue = 0, .waits = {{0, 1}}, .wait_count = 1, .signals = {{0, 2}}, .signal_count = 1};
     p->batches[2] =
         (struct batch){.queue = 1, .waits = {{0, 2}}, .wait_count = 1, .signals = {{0, 3}}, .signal_count = 1};
+    for (uint32_t i = 0; i < p->count; i++)
+        p->batches[i].event = NONE;
 }
 
 UNIT_TEST(a_chain_runs_backwards)
@@ -542,6 +584,110 @@ UNIT_TEST(what_is_left_is_dropped)
     CHECK_EQ_U64(player.machine.queues[0].count, 0);
     CHECK_EQ_U64(player.dropped, 1);
     CHECK_EQ_U64(player.schedule.held, 0);
+}
+
+/* One step after the other on one event each, as command buffers do it. */
+struct work {
+    struct replay_operation operation;
+    struct replay_batch batches[2];
+    struct replay_event_step steps[4];
+};
+static uint32_t given_batches;
+
+static enum lap_status count_given(void *user, struct replay_operation *operation, uint32_t first, uint32_t count)
+{
+    given_batches += count;
+    return LAP_OK;
+}
+
+static enum lap_status keep_work(void *user, const struct replay_operation *given, struct replay_operation **out_copy)
+{
+    struct work *copy = malloc(sizeof *copy);
+
+    if (!copy)
+        abort();
+    memcpy(copy, given, sizeof *copy);
+    copy->operation.batches = copy->batches;
+    copy->operation.steps = copy->steps;
+    *out_copy = &copy->operation;
+    return LAP_OK;
+}
+
+static void drop_work(void *user, struct replay_operation *copy)
+{
+    free(copy);
+}
+
+static void add_work(struct replay_schedule *schedule, struct replay_recorded_queue *queue, const struct work *work)
+{
+    struct work copy = *work;
+
+    copy.operation.batch_count = copy.batches[1].step_count ? 2 : 1;
+    copy.operation.batches = copy.batches;
+    copy.operation.steps = copy.steps;
+    CHECK_EQ_INT(replay_schedule_add(schedule, queue, &copy.operation), LAP_OK);
+}
+
+UNIT_TEST(work_waits_for_events_of_the_host)
+{
+    struct replay_schedule schedule = {.give = count_given, .keep = keep_work, .drop = drop_work};
+    struct replay_recorded_queue queue = {0}, other = {0};
+    struct replay_event event = {0}, own = {0};
+    const struct work turn = {.batches = {{0, 0, 4}},
+                              .steps = {{&own, REPLAY_EVENT_SET},
+                                        {&own, REPLAY_EVENT_WAIT}, /* set by itself */
+                                        {&event, REPLAY_EVENT_WAIT},
+                                        {&event, REPLAY_EVENT_RESET}}};
+
+    given_batches = 0;
+    replay_schedule_queue(&schedule, &queue);
+    replay_schedule_queue(&schedule, &other);
+    CHECK_EQ_INT(replay_schedule_set(&schedule, &event), LAP_OK);
+    add_work(&schedule, &queue, &turn);
+    CHECK_EQ_U64(given_batches, 1); /* it was set before */
+    add_work(&schedule, &queue, &turn);
+    add_work(&schedule, &queue, &turn);
+    add_work(&schedule, &other, &(struct work){.batches = {{0, 0, 0}}});
+    CHECK_EQ_U64(given_batches, 2); /* on the other queue only */
+    CHECK(replay_schedule_names_event(&schedule, &event));
+    CHECK_EQ_INT(replay_schedule_set(&schedule, &event), LAP_OK);
+    CHECK_EQ_U64(given_batches, 3); /* the first of both resets it */
+    replay_schedule_reset(&event);
+    CHECK_EQ_U64(schedule.held, 1);
+    CHECK_EQ_INT(replay_schedule_set(&schedule, &event), LAP_OK);
+    CHECK_EQ_U64(given_batches, 4);
+    CHECK(!replay_schedule_names_event(&schedule, &event));
+}
+
+/* The device tells the host, and the host the device, in one command buffer. */
+UNIT_TEST(what_the_program_saw_set_is_given)
+{
+    struct replay_schedule schedule = {.give = count_given, .keep = keep_work, .drop = drop_work};
+    struct replay_recorded_queue queue = {0};
+    struct replay_event answer = {0}, question = {0}, never = {0};
+    const struct work turn = {.batches = {{0, 0, 3}, {0, 0, 1}},
+                              .steps = {{&question, REPLAY_EVENT_SET},
+                                        {&answer, REPLAY_EVENT_WAIT},
+                                        {&answer, REPLAY_EVENT_RESET},
+                                        {&never, REPLAY_EVENT_WAIT}}};
+
+    given_batches = 0;
+    replay_schedule_queue(&schedule, &queue);
+    add_work(&schedule, &queue, &turn);
+    CHECK_EQ_U64(given_batches, 0);
+    CHECK_EQ_INT(replay_schedule_seen(&schedule, &never), LAP_OK);
+    CHECK_EQ_U64(given_batches, 0);
+    CHECK_EQ_INT(replay_schedule_seen(&schedule, &question), LAP_OK);
+    CHECK_EQ_U64(given_batches, 1);
+    CHECK_EQ_U64(schedule.held, 1);
+    CHECK_EQ_INT(replay_schedule_set(&schedule, &answer), LAP_OK);
+    CHECK(!answer.set); /* what was given resets it */
+    CHECK_EQ_INT(replay_schedule_set(&schedule, &never), LAP_OK);
+    CHECK_EQ_U64(given_batches, 2);
+    CHECK_EQ_U64(schedule.held, 0);
+    add_work(&schedule, &queue, &turn);
+    CHECK_EQ_U64(given_batches, 2); /* the next turn waits again */
+    replay_schedule_finish(&schedule);
 }
 
 UNIT_TEST(binary_semaphores_take_turns)
