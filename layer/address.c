@@ -101,6 +101,8 @@ static const char *why_not(const struct layer_physical_device *gpu, const VkDevi
 
     if (!layer_is_recording())
         return "nothing is recorded";
+    if (layer.options.no_addresses)
+        return "switched off";
     if (group && group->physicalDeviceCount > 1)
         return "the device is a group of several";
     if (!has_feature(gpu))
@@ -150,8 +152,15 @@ void layer_address_init(struct layer_device *dev, const struct layer_address_req
 {
     bool has_functions = dev->vk.GetBufferOpaqueCaptureAddress && dev->vk.GetDeviceMemoryOpaqueCaptureAddress;
 
-    dev->addresses.captured = request->captured && has_functions;
+    bool imports =
+        !request->captured || layer_backing_takes(dev, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT |
+                                                           VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT);
+
+    dev->addresses.captured = request->captured && has_functions && imports;
     dev->addresses.reason = request->reason;
+    if (request->captured && has_functions && !imports)
+        dev->addresses.reason =
+            "the driver does not import the layer's pages as memory whose address can be asked for again";
     if (request->captured && !has_functions)
         dev->addresses.reason = "the driver lacks the functions that go with bufferDeviceAddressCaptureReplay";
 }
@@ -251,24 +260,37 @@ static void tell_difference(struct layer_device *dev, const VkBufferCreateInfo *
     say("address_capture_reason", text);
 }
 
-/* Makes one of each and compares what memory they want. */
-static bool wants_the_same(struct layer_device *dev, const VkBufferCreateInfo *asked, const VkBufferCreateInfo *flagged)
+struct wish {
+    VkMemoryRequirements requirements;
+    struct layer_backing_object backing;
+};
+
+static bool ask(struct layer_device *dev, const VkBufferCreateInfo *info, struct wish *out)
 {
-    VkMemoryRequirements plain_wants, flagged_wants;
     VkBuffer buffer;
 
-    if (dev->vk.CreateBuffer(dev->handle, flagged, NULL, &buffer) != VK_SUCCESS)
+    if (layer_backing_create_buffer(dev, info, NULL, &buffer, &out->backing) != VK_SUCCESS)
         return false;
-    dev->vk.GetBufferMemoryRequirements(dev->handle, buffer, &flagged_wants);
+    layer_backing_settle(dev, &out->backing);
+    dev->vk.GetBufferMemoryRequirements(dev->handle, buffer, &out->requirements);
     dev->vk.DestroyBuffer(dev->handle, buffer, NULL);
-    if (dev->vk.CreateBuffer(dev->handle, asked, NULL, &buffer) != VK_SUCCESS)
+    return true;
+}
+
+/* Makes one of each and compares what memory they want, and whether it can be pages of the layer. */
+static bool wants_the_same(struct layer_device *dev, const VkBufferCreateInfo *asked, const VkBufferCreateInfo *flagged)
+{
+    struct wish plain_wish, flagged_wish;
+    const VkMemoryRequirements *plain = &plain_wish.requirements, *with_flag = &flagged_wish.requirements;
+
+    if (!ask(dev, flagged, &flagged_wish) || !ask(dev, asked, &plain_wish))
         return false;
-    dev->vk.GetBufferMemoryRequirements(dev->handle, buffer, &plain_wants);
-    dev->vk.DestroyBuffer(dev->handle, buffer, NULL);
-    if (plain_wants.size == flagged_wants.size && plain_wants.alignment == flagged_wants.alignment &&
-        plain_wants.memoryTypeBits == flagged_wants.memoryTypeBits)
+    if (plain->size == with_flag->size && plain->alignment == with_flag->alignment &&
+        plain->memoryTypeBits == with_flag->memoryTypeBits &&
+        plain_wish.backing.importable == flagged_wish.backing.importable &&
+        plain_wish.backing.moved_types == flagged_wish.backing.moved_types)
         return true;
-    tell_difference(dev, asked, &plain_wants, &flagged_wants);
+    tell_difference(dev, asked, plain, with_flag);
     return false;
 }
 

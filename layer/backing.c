@@ -140,6 +140,35 @@ void layer_backing_finish(struct layer_device *dev)
     pthread_mutex_destroy(&dev->backing.mutex);
 }
 
+bool layer_backing_takes(struct layer_device *dev, VkMemoryAllocateFlags asked)
+{
+    const struct layer_backing_plan *plan = &dev->backing.plan;
+    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, .flags = asked};
+    VkImportMemoryHostPointerInfoEXT host = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+                                             .pNext = &flags,
+                                             .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &host};
+    VkDeviceMemory memory;
+    bool taken = true;
+
+    if (!plan->types)
+        return true;
+    info.allocationSize = plan->alignment;
+    host.pHostPointer = layer_backing_pages((size_t)plan->alignment, plan->alignment);
+    if (!host.pHostPointer)
+        return false;
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES && taken; i++) {
+        if (!(plan->types >> i & 1))
+            continue;
+        info.memoryTypeIndex = plan->import_type[i];
+        taken = dev->vk.AllocateMemory(dev->handle, &info, NULL, &memory) == VK_SUCCESS;
+        if (taken)
+            dev->vk.FreeMemory(dev->handle, memory, NULL);
+    }
+    munmap(host.pHostPointer, (size_t)plan->alignment);
+    return taken;
+}
+
 bool layer_backing_hides(const struct layer_device *dev, const char *function)
 {
     return dev->backing.enabled_behind && strcmp(function, "vkGetMemoryHostPointerPropertiesEXT") == 0;

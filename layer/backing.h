@@ -78,6 +78,8 @@ void layer_backing_request_finish(struct layer_backing_request *request);
  * NULL: it is. */
 void layer_backing_init(struct layer_device *device, const char *reason);
 void layer_backing_finish(struct layer_device *device);
+/* Whether pages are imported with such flags as well; true where nothing is backed. Tries it out. */
+bool layer_backing_takes(struct layer_device *device, VkMemoryAllocateFlags flags);
 /* True for functions that the program would not have got without what backing enabled. */
 bool layer_backing_hides(const struct layer_device *device, const char *function);
 /* For people: "memory types 2, 3 and 4", or "none". out has room for `capacity` characters. */

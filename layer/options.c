@@ -107,6 +107,12 @@ static bool set_compression(struct layer_options *options, const char *text)
     return false;
 }
 
+static bool set_addresses(struct layer_options *options, const char *text)
+{
+    options->no_addresses = strcmp(text, "off") == 0;
+    return options->no_addresses || strcmp(text, "auto") == 0;
+}
+
 static bool set_queue(struct layer_options *options, const char *text)
 {
     char *end;
@@ -135,6 +141,7 @@ static const struct option table[] = {
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
     {"LAPILLI_BACKING", "backing", "auto", "auto, host or off", set_backing},
+    {"LAPILLI_ADDRESSES", "addresses", "auto", "auto or off", set_addresses},
     {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},
     {"LAPILLI_SCREENSHOT", "screenshot", "", "frames to write as PNG: 1,50-60", set_screenshots},
     {"LAPILLI_SCREENSHOT_DIR", "screenshot_dir", ".", "folder for screenshots", set_screenshot_dir},

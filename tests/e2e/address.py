@@ -116,7 +116,7 @@ def keep(arguments: list[str]) -> Callable[[Context], None]:
         check(replay_again(context, "--addresses", "translate")["kept"] == 0, "an option is not followed")
         check_verified(context.replay())  # a driver that has nothing of this
         for how, sentence in DIFFICULT.items():
-            counts = replay_again(context, LAPILLI_ADDRESSES=how)
+            counts = replay_again(context, LAPILLI_TEST_ADDRESSES=how)
             # By chance some lie where they lay, since the layer gives addresses in order.
             check(counts["kept"] < counts["buffers"] / 2, f"{how}: {counts}")
             check(re.search(sentence, counts["text"]) is not None, counts["text"])
@@ -129,15 +129,33 @@ def keep_what_is_backed(context: Context) -> None:
     if "memory types" not in context.info()["backing"]:
         raise Skip(context.info()["backing_reason"])
     check(replay_again(context)["kept"] > 0, "no address is as recorded")
+    # Where that can't be had with it, memory is backed all the same.
+    (context.folder / "out.lapilli").unlink()
+    record_again(context, [], LAPILLI_BACKING="host", LAPILLI_TEST_ADDRESSES="imports")
+    info = context.info()
+    check("memory types" in info["backing"] and "does not import the layer's pages" in info["address_capture_reason"], str(info))
+    check_nothing_is_kept(context)
+
+
+def check_nothing_is_kept(context: Context) -> None:
+    created = [line["args"] for line in context.print_lines() if line["name"] == "vkCreateBuffer"]
+    check(bool(created) and not any("CAPTURE_REPLAY" in str(args) for args in created), str(created))
+    check(replay_again(context)["kept"] == 0, "addresses are kept without what that takes")
 
 
 def other_memory(context: Context) -> None:
     """Buffers for which the driver would want other memory stay as the program asked, and are translated."""
-    record_again(context, [], LAPILLI_ADDRESSES="larger")
+    record_again(context, [], LAPILLI_TEST_ADDRESSES="larger")
     check("such buffers are left as they are" in context.info()["address_capture_reason"], str(context.info()))
-    created = [line["args"] for line in context.print_lines() if line["name"] == "vkCreateBuffer"]
-    check(bool(created) and not any("CAPTURE_REPLAY" in str(args) for args in created), str(created))
-    check(replay_again(context)["kept"] == 0, "addresses are kept without what that takes")
+    check_nothing_is_kept(context)
+
+
+def switched_off(context: Context) -> None:
+    record_again(context, [], LAPILLI_ADDRESSES="off")
+    info = context.info()
+    check((info["address_capture"], info["address_capture_reason"]) == ("none", "switched off"), str(info))
+    check_nothing_is_kept(context)
+    check(not any(line["name"].startswith("lapilliCapture") for line in context.print_lines()), "packets about it are there")
 
 
 def validate(arguments: list[str]) -> Callable[[Context], None]:
@@ -146,7 +164,7 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
         for where, order in (("on top of the layer", (VALIDATION, LAYER, ADDRESSES)), ("below the layer", (LAYER, VALIDATION, ADDRESSES))):
             check_no_validation_message(record_again(context, arguments, *order), where)
         for how in ("", *DIFFICULT):
-            done = context.replay(env=context.layer_env(VALIDATION, ADDRESSES, LAPILLI_ADDRESSES=how))
+            done = context.replay(env=context.layer_env(VALIDATION, ADDRESSES, LAPILLI_TEST_ADDRESSES=how))
             check_no_validation_message(done, f"of a replay ({how})")
             check_contract(done)
     return run
@@ -154,7 +172,7 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 def cases() -> dict[str, Callable[[Context], None]]:
     result = {"is-said": is_said, "needs-the-feature": needs_the_feature, "keep-backed": keep_what_is_backed,
-              "other-memory": other_memory}
+              "other-memory": other_memory, "switched-off": switched_off}
     for arguments in RUNS:
         name = "".join(arguments).replace("--", "-")
         result[f"keep{name}"] = keep(arguments)

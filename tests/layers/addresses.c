@@ -9,11 +9,12 @@
  * in memory with the flag, numbers that are asked for have been given. What is wrong is said on stderr and fails. The
  * driver never sees flags, structures or numbers.
  *
- * LAPILLI_ADDRESSES makes it difficult, one of
+ * LAPILLI_TEST_ADDRESSES makes it difficult, one of
  *   memory   no memory is allocated where it lay
  *   buffers  no buffer is created for the address that it had
  *   moved    both are, but memory lies elsewhere all the same
  *   larger   buffers with the flag want more memory
+ *   imports  memory with the flag can't be imported
  *   driver   the UUID of the driver is another one
  *
  * Tables are behind one mutex; drivers are called without it.
@@ -60,7 +61,7 @@ static struct device *device_of(const void *dispatchable)
 
 static bool is_difficult(const char *how)
 {
-    const char *text = getenv("LAPILLI_ADDRESSES");
+    const char *text = getenv("LAPILLI_TEST_ADDRESSES");
     return text && strcmp(text, how) == 0;
 }
 
@@ -375,6 +376,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice handle, const VkMe
         return complain("a number of memory is asked for, and it is imported");
     if (object.number && is_difficult("memory"))
         return VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
+    if (is_difficult("imports") && chain_is_import(info->pNext))
+        return VK_ERROR_INVALID_EXTERNAL_HANDLE;
     if (chain_is_import(info->pNext)) {
         flags->flags &= ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
         object.number = host ? (uintptr_t)host->pHostPointer : 0;
