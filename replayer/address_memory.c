@@ -159,14 +159,18 @@ static enum lap_status place_again(struct replay *r, struct replay_device *dev, 
     if (!memory)
         return LAP_END;
     if (!suits(dev, memory, offset, needs)) {
+        lap_log(r->log, kept->counts.refused_memories ? LAP_LOG_DEBUG : LAP_LOG_INFO,
+                "a buffer of %" PRIu64 " bytes at %" PRIu64 " wants other memory than VkDeviceMemory:%" PRIu64
+                ", of %" PRIu64 " bytes of type %u",
+                (uint64_t)needs->requirements.size, (uint64_t)offset, index, (uint64_t)memory->bytes, memory->type);
         kept->counts.refused_memories++;
         return LAP_END;
     }
     if (!memory->live) {
         status = allocate(dev, memory, needs);
         if (status == LAP_ERROR_MEMORY) {
-            lap_log(r->log, LAP_LOG_DEBUG, "VkDeviceMemory:%" PRIu64 " can't lie where it lay: %s", index,
-                    lap_error_message());
+            lap_log(r->log, kept->counts.refused_memories ? LAP_LOG_DEBUG : LAP_LOG_INFO,
+                    "VkDeviceMemory:%" PRIu64 " can't lie where it lay: %s", index, lap_error_message());
             kept->counts.refused_memories++;
             return LAP_END;
         }

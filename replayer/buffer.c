@@ -61,15 +61,20 @@ static bool wants_its_address(struct replay *r, struct replay_device *dev, uint6
     return false;
 }
 
-static bool create_at_address(struct replay_device *dev, const VkBufferCreateInfo *recorded, VkBuffer *out_buffer)
+static bool create_at_address(struct replay *r, struct replay_device *dev, uint64_t index,
+                              const VkBufferCreateInfo *recorded, VkBuffer *out_buffer)
 {
     VkBufferCreateInfo info = *recorded;
-    bool created;
+    VkResult result;
 
     replay_chain_drop(&info.pNext, dropped, DROPPED_COUNT - 1); /* but for the last */
-    created = create(dev, &info, out_buffer) >= 0;
-    dev->kept.counts.refused_buffers += !created;
-    return created;
+    result = create(dev, &info, out_buffer);
+    if (result >= 0)
+        return true;
+    lap_log(r->log, dev->kept.counts.refused_buffers ? LAP_LOG_DEBUG : LAP_LOG_INFO,
+            "VkBuffer:%" PRIu64 " can't have its address again: %s", index, replay_result_name(result));
+    dev->kept.counts.refused_buffers++;
+    return false;
 }
 
 enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateBuffer *args)
@@ -82,7 +87,7 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    record.at_address = wants_its_address(r, dev, index, &info) && create_at_address(dev, &info, &buffer);
+    record.at_address = wants_its_address(r, dev, index, &info) && create_at_address(r, dev, index, &info, &buffer);
     if (!record.at_address)
         status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
     if (status != LAP_OK)
