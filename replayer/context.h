@@ -34,6 +34,7 @@ struct replay_submits;       /* submit.h: what waits for a later signal */
 struct replay_events;        /* events.h: which command buffers wait for the host */
 struct replay_window_system; /* window_system.h */
 struct replay_facts;         /* facts.h: what the host does with objects */
+struct replay_lifetimes;     /* lifetime.h: when objects end */
 struct replay_measure;       /* measure.h: figures of a replay */
 struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
@@ -186,9 +187,11 @@ struct replay {
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_formats *formats; /* NULL: every format stands for itself */
     bool formats_chosen;
-    struct replay_check *check;       /* verify.h; NULL without --verify */
-    struct replay_facts *facts;       /* NULL: not known */
-    bool asked_facts;                 /* they were looked for */
+    struct replay_check *check;               /* verify.h; NULL without --verify */
+    struct replay_facts *facts;               /* NULL: not known */
+    bool asked_facts;                         /* they were looked for */
+    const struct replay_lifetimes *lifetimes; /* of the facts; NULL: not known */
+    uint64_t abandoned;               /* objects that are alive without memory (blocks.c): only destructions may come */
     struct replay_measure *measure;   /* NULL without --measure */
     struct replay_parallel *parallel; /* NULL: one thread */
     struct replay_report *report;     /* NULL: this is a replay. Else nothing is played: see examine.h */

@@ -6,8 +6,13 @@
 #include "base/map.h"
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
+#include "replayer/lifetime.h"
 
 #define MAX_INDEX (UINT64_MAX - 2) /* maps have no keys beyond */
+/* How much is looked through, which takes about half a second: bytes of packets, and what each packet costs besides. */
+#define MOST_BYTES   ((uint64_t)512 << 20)
+#define PACKET_BYTES 64u
+#define SCAN_BYTES   ((uint64_t)64 << 20) /* of a file without an index, which is read as a whole to open it */
 
 struct object {
     struct replay_object_facts facts;
@@ -18,6 +23,8 @@ struct object {
 struct replay_facts {
     struct lap_map objects[2]; /* struct object: [0] buffers, [1] images */
     uint64_t bytes, peak_bytes;
+    struct replay_lifetimes *lifetimes;
+    bool partial; /* there is more in the trace */
 };
 
 struct scan {
@@ -29,6 +36,7 @@ struct scan {
     uint64_t moment; /* submits so far + 1 */
     uint64_t *fresh; /* updated since the last submit: index * 2 + kind */
     size_t count, capacity;
+    bool *destructions; /* [number of the command in the file] */
 };
 
 static unsigned kind_of(enum gen_handle_type type)
@@ -105,20 +113,21 @@ static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t inde
     facts->bytes += bytes;
     if (facts->bytes > facts->peak_bytes)
         facts->peak_bytes = facts->bytes;
-    return LAP_OK;
+    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes);
 }
 
 /* What is known of an object that the host uses is kept: it is asked for in a later pass. */
-static void note_destroy(struct scan *scan, unsigned kind, uint64_t index)
+static enum lap_status note_destroy(struct scan *scan, unsigned kind, uint64_t index, uint64_t ticket)
 {
     struct object *object = index <= MAX_INDEX ? lap_map_get(&scan->facts->objects[kind], index) : NULL;
 
     if (!object)
-        return;
+        return LAP_OK;
     scan->facts->bytes -= object->bytes;
     object->bytes = 0;
     if (!object->used)
         free(lap_map_remove(&scan->facts->objects[kind], index));
+    return replay_lifetimes_end(scan->facts->lifetimes, kind, index, ticket);
 }
 
 /* What was updated since the last submit may be for work that waits for the host already. */
@@ -151,11 +160,11 @@ static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const s
         return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size);
     }
     case GEN_vkDestroyBuffer:
-        note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer));
-        return LAP_OK;
+        return note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer),
+                            packet->ticket);
     default:
-        note_destroy(scan, 1, gen_u64_VkImage(((struct gen_args_vkDestroyImage *)(void *)args.bytes)->image));
-        return LAP_OK;
+        return note_destroy(scan, 1, gen_u64_VkImage(((struct gen_args_vkDestroyImage *)(void *)args.bytes)->image),
+                            packet->ticket);
     }
 }
 
@@ -164,6 +173,11 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     uint32_t command = lap_dictionary_command(&scan->dictionary, packet->command);
     struct lap_dec dec;
 
+    if (!scan->destructions[packet->command]) {
+        enum lap_status status = replay_lifetimes_use(scan->facts->lifetimes);
+        if (status != LAP_OK)
+            return status;
+    }
     if (packet->flags & LAP_PACKET_FAILED)
         return LAP_OK;
     /* These packets begin with their object. */
@@ -196,10 +210,29 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     }
 }
 
-enum lap_status replay_facts_find(const char *file, uint64_t last_frame, struct replay_facts **out)
+static enum lap_status begin(struct scan *scan)
+{
+    uint32_t commands = lap_reader_command_count(scan->reader);
+
+    scan->facts = calloc(1, sizeof *scan->facts);
+    if (!scan->facts)
+        return no_memory();
+    lap_map_init(&scan->facts->objects[0]);
+    lap_map_init(&scan->facts->objects[1]);
+    scan->destructions = calloc((size_t)commands + 1, sizeof *scan->destructions);
+    if (!scan->destructions)
+        return no_memory();
+    for (uint32_t i = 0; i < commands; i++)
+        scan->destructions[i] = replay_is_destruction(lap_reader_command_name(scan->reader, i));
+    scan->source = lap_dictionary_source(&scan->dictionary);
+    return replay_lifetimes_create(&scan->facts->lifetimes);
+}
+
+enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_t most_bytes, struct replay_facts **out)
 {
     struct scan scan = {.moment = 1};
     struct lap_packet packet;
+    uint64_t bytes = 0;
     enum lap_status status = lap_reader_open(file, NULL, &scan.reader);
 
     *out = NULL;
@@ -207,25 +240,25 @@ enum lap_status replay_facts_find(const char *file, uint64_t last_frame, struct 
         return status;
     lap_arena_init(&scan.arena, (size_t)1 << 24);
     status = lap_dictionary_init(&scan.dictionary, scan.reader);
-    scan.facts = calloc(1, sizeof *scan.facts);
-    if (scan.facts) {
-        lap_map_init(&scan.facts->objects[0]);
-        lap_map_init(&scan.facts->objects[1]);
-    } else {
-        status = no_memory();
-    }
+    if (status == LAP_OK)
+        status = begin(&scan);
     if (status == LAP_OK) {
-        scan.source = lap_dictionary_source(&scan.dictionary);
         while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK &&
-               !(last_frame && packet.frame >= last_frame))
+               !(last_frame && packet.frame >= last_frame) && !scan.facts->partial) {
             status = scan_packet(&scan, &packet);
+            bytes += packet.bytes + PACKET_BYTES;
+            scan.facts->partial = bytes >= most_bytes;
+        }
         if (status == LAP_END || status == LAP_ERROR_FORMAT) /* a damaged trace is known as far as it is played */
             status = LAP_OK;
     }
+    if (status == LAP_OK)
+        status = replay_lifetimes_seal(scan.facts->lifetimes);
     if (status != LAP_OK)
         replay_facts_destroy(&scan.facts);
     *out = scan.facts;
     free(scan.fresh);
+    free(scan.destructions);
     lap_dictionary_release(&scan.dictionary);
     lap_arena_finish(&scan.arena);
     lap_reader_close(&scan.reader);
@@ -243,11 +276,19 @@ void replay_facts_destroy(struct replay_facts **facts)
         lap_map_each(&(*facts)->objects[kind], free_object, NULL);
         lap_map_finish(&(*facts)->objects[kind]);
     }
+    if (*facts)
+        replay_lifetimes_destroy(&(*facts)->lifetimes);
     free(*facts);
     *facts = NULL;
 }
 
 /* ---- what follows from it ---- */
+
+bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index)
+{
+    uint32_t period = replay_lifetimes_period(facts->lifetimes, kind_of(type), index);
+    return !facts->partial || (period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER);
+}
 
 const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
                                                   uint64_t index)
@@ -267,9 +308,20 @@ static const struct replay_facts *need_facts(struct replay *r)
     if (r->asked_facts || !r->options.file || r->report)
         return r->facts;
     r->asked_facts = true;
-    if (replay_facts_find(r->options.file, r->options.last_frame, &r->facts) != LAP_OK)
+    if (replay_facts_find(r->options.file, r->options.last_frame, MOST_BYTES, &r->facts) != LAP_OK)
         lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s", lap_error_message());
+    if (r->facts)
+        r->lifetimes = r->facts->lifetimes;
     return r->facts;
+}
+
+const struct replay_lifetimes *replay_lifetimes_find(struct replay *r)
+{
+    const struct lap_reader_summary *summary = r->reader ? lap_reader_summary(r->reader) : NULL;
+
+    if (!summary || summary->indexed || summary->file_bytes <= SCAN_BYTES)
+        need_facts(r);
+    return r->lifetimes;
 }
 
 uint64_t replay_peak_at_capture(struct replay *r)
@@ -305,7 +357,7 @@ VkMemoryPropertyFlags replay_facts_wanted(struct replay *r, const struct replay_
     if (type != GEN_HANDLE_VkBuffer || !(asked & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || !has_type(dev, false))
         return asked;
     facts = need_facts(r);
-    if (!facts)
+    if (!facts || !replay_facts_have(facts, type, index))
         return asked;
     host = replay_facts_of(facts, type, index);
     if (!host)

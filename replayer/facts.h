@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts: what the host does with the objects of a trace, found before anything is placed: which of them it ever writes
- * (update packets) or reads (checks), and how much memory they took when they were recorded. The packets are looked
- * through once, in a pass of its own, and only for hosts where it makes a difference: those that have memory which the
- * host can't see. One thread.
+ * facts: what becomes of the objects of a trace, found before they are placed: which of them the host ever writes
+ * (update packets) or reads (checks), when they end (lifetime.h), and how much memory they took when they were
+ * recorded. The packets are looked through once, in a pass of its own, and only where it makes a difference: for hosts
+ * that have memory which the host can't see, and for traces with so many objects that they have to share blocks. One
+ * thread.
  */
 #ifndef LAP_REPLAYER_FACTS_H
 #define LAP_REPLAYER_FACTS_H
@@ -20,15 +21,21 @@ struct replay_object_facts {
     uint64_t last;    /* the last of them, counted from 1 */
 };
 
-/* last_frame: 0, or only what is played up to it. */
-enum lap_status replay_facts_find(const char *file, uint64_t last_frame, struct replay_facts **out) LAP_MUST_CHECK;
+/* last_frame: 0, or only what is played up to it. most_bytes: of packets that are looked at. */
+enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_t most_bytes,
+                                  struct replay_facts **out) LAP_MUST_CHECK;
 void replay_facts_destroy(struct replay_facts **facts);
 
+/* Whether all is known of the object: it has ended in what was looked at, or that was everything. */
+bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index);
 /* NULL: the host does nothing with it. */
 const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
                                                   uint64_t index);
 /* The most that buffers and images took at once, as bind packets say. */
 uint64_t replay_facts_peak_bytes(const struct replay_facts *facts);
+
+/* When objects end; NULL where it can't be known. The facts are looked up when this is first asked. */
+const struct replay_lifetimes *replay_lifetimes_find(struct replay *r);
 
 /* The properties that an object's memory had better have here, of those that the program asked for. The facts are
  * looked up when this is first asked. */

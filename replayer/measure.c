@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "replayer/address.h"
+#include "replayer/lifetime.h"
 #include "replayer/memory.h"
 #include "replayer/staging.h"
 
@@ -134,9 +135,10 @@ void replay_measure_device(struct replay *r, const struct replay_device *dev)
 
 /* ---- figures ---- */
 
-static double ratio(const struct replay_memory_use *use)
+static double ratio(const struct replay_memory_use *use, uint64_t floor_bytes)
 {
-    return use->used_bytes ? (double)use->allocated_bytes / (double)use->used_bytes : 0;
+    uint64_t bytes = use->used_bytes > floor_bytes ? use->used_bytes : floor_bytes;
+    return bytes ? (double)use->allocated_bytes / (double)bytes : 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -199,12 +201,13 @@ static bool add_number(cJSON *object, const char *key, double value)
     return cJSON_AddNumberToObject(object, key, value) != NULL;
 }
 
-static bool add_use(cJSON *object, const char *key, const struct replay_memory_use *use)
+static bool add_use(cJSON *object, const char *key, const struct replay_memory_use *use, uint64_t floor_bytes)
 {
     cJSON *member = cJSON_AddObjectToObject(object, key);
     return member && add_number(member, "allocations", (double)use->allocations) &&
            add_number(member, "allocated_bytes", (double)use->allocated_bytes) &&
-           add_number(member, "required_bytes", (double)use->used_bytes) && add_number(member, "ratio", ratio(use));
+           add_number(member, "required_bytes", (double)use->used_bytes) &&
+           add_number(member, "ratio", ratio(use, floor_bytes));
 }
 
 static bool add_types(cJSON *object, const struct device *device)
@@ -221,7 +224,7 @@ static bool add_types(cJSON *object, const struct device *device)
         if (!cJSON_AddItemToArray(list, item) || !add_number(item, "type", i) ||
             !add_number(item, "heap", type->heapIndex) ||
             !cJSON_AddStringToObject(item, "properties", properties_text(type->propertyFlags, text)) ||
-            !add_use(item, "peak", &device->stats.type_peaks[i]))
+            !add_use(item, "peak", &device->stats.type_peaks[i], 0))
             return false;
     }
     return list != NULL;
@@ -249,8 +252,10 @@ static bool add_device(cJSON *list, const struct device *device)
     memory = cJSON_AddObjectToObject(object, "memory");
     if (!memory || !add_number(memory, "allocations_made", (double)stats->made_allocations) ||
         !add_number(memory, "most_allocations", (double)stats->most_allocations) ||
-        !add_number(memory, "max_allocations", device->max_allocations) || !add_use(memory, "peak", &stats->peak) ||
-        !add_use(memory, "worst", &stats->worst) || !add_use(memory, "worst_moment", &stats->worst_moment) ||
+        !add_number(memory, "max_allocations", device->max_allocations) || !add_use(memory, "peak", &stats->peak, 0) ||
+        !add_use(memory, "worst", &stats->worst, 0) ||
+        !add_use(memory, "worst_moment", &stats->worst_moment, REPLAY_FLOOR_BYTES) ||
+        !add_number(memory, "floor_bytes", (double)REPLAY_FLOOR_BYTES) ||
         !add_number(memory, "peak_fragmentation", stats->peak_fragmentation) ||
         !add_number(memory, "worst_fragmentation", stats->worst_fragmentation) ||
         !add_number(memory, "own_bytes", (double)stats->own_bytes) || !add_types(memory, device))
@@ -315,10 +320,13 @@ static enum lap_status write_json(const struct replay_measure *measure, const ch
 
 /* ---- text ---- */
 
-static void print_use(const char *name, const struct replay_memory_use *use)
+static void print_use(const char *name, const struct replay_memory_use *use, uint64_t floor_bytes)
 {
-    printf("  %-14s %.2f: %" PRIu64 " bytes allocated in %" PRIu64 " allocations, %" PRIu64 " required\n", name,
-           ratio(use), use->allocated_bytes, use->allocations, use->used_bytes);
+    printf("  %-14s %.2f: %" PRIu64 " bytes allocated in %" PRIu64 " allocations, %" PRIu64 " required", name,
+           ratio(use, floor_bytes), use->allocated_bytes, use->allocations, use->used_bytes);
+    if (floor_bytes)
+        printf(" (or %" PRIu64 ", if that is more)", floor_bytes);
+    printf("\n");
 }
 
 static void print_device(const struct device *device)
@@ -328,15 +336,15 @@ static void print_device(const struct device *device)
 
     printf("memory on %s: %" PRIu64 " allocations made, %" PRIu64 " at most at once\n", device->gpu,
            stats->made_allocations, stats->most_allocations);
-    print_use("peak", &stats->peak);
-    print_use("worst", &stats->worst);
-    print_use("worst moment", &stats->worst_moment);
+    print_use("peak", &stats->peak, 0);
+    print_use("worst", &stats->worst, 0);
+    print_use("worst moment", &stats->worst_moment, REPLAY_FLOOR_BYTES);
     for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
         char name[32];
         if (!stats->type_peaks[i].used_bytes)
             continue;
         snprintf(name, sizeof name, "peak of type %u", i);
-        print_use(name, &stats->type_peaks[i]);
+        print_use(name, &stats->type_peaks[i], 0);
         printf("  %-14s %s\n", "", properties_text(device->memory.memoryTypes[i].propertyFlags, text));
     }
     printf("  fragmentation  %.2f at the peak, %.2f at the worst\n", stats->peak_fragmentation,

@@ -8,26 +8,14 @@
 #include "replayer/address_memory.h"
 #include "replayer/facts.h"
 #include "replayer/group.h"
+#include "replayer/lifetime.h"
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/sparse.h"
 
-#define KIB               ((VkDeviceSize)1 << 10)
-#define MIB               ((VkDeviceSize)1 << 20)
-#define MAX_BLOCK_BYTES   (64 * MIB)
-#define MIN_BLOCK_BYTES   (64 * KIB) /* where the bound leaves room for more than the object */
-#define MIN_GRANULE_BYTES 16u
-#define OWN_BYTES         (64 * KIB) /* the least for an allocation of its own; more as allocations become fewer */
-#define MOST_ALLOCATIONS  4096u      /* are made use of, though a device allows more */
-#define FEW_ALLOCATIONS   256u       /* as long as there are so few, each object has its own ... */
-#define FEW_CHANGES       1024u      /* ... unless so many have come and gone */
-#define HOST_VISIBLE      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
-
-struct memory_block {
-    VkDeviceMemory memory;
-    VkDeviceSize bytes;
-    uint8_t *host;
-};
+#define FEW_ALLOCATIONS 256u  /* as long as there are so few, each object has its own ... */
+#define FEW_CHANGES     1024u /* ... unless so many have come and gone */
+#define HOST_VISIBLE    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 
 enum lap_status replay_planner_create(struct replay *r, struct replay_device *dev)
 {
@@ -39,12 +27,10 @@ enum lap_status replay_planner_create(struct replay *r, struct replay_device *de
     planner->atom = properties->limits.nonCoherentAtomSize ? properties->limits.nonCoherentAtomSize : 1;
     planner->granularity = properties->limits.bufferImageGranularity;
     planner->max_allocations = properties->limits.maxMemoryAllocationCount;
+    planner->r = r;
     planner->has_requirements2 = dev->instance->api_version >= VK_API_VERSION_1_1 &&
                                  properties->apiVersion >= VK_API_VERSION_1_1 && dev->vk.GetBufferMemoryRequirements2 &&
                                  dev->vk.GetImageMemoryRequirements2;
-    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
-        for (int optimal = 0; optimal < 2; optimal++)
-            planner->pools[i][optimal] = (struct replay_memory_pool){.dev = dev, .type = i};
     lap_readback_init(&planner->readback, dev->live, &dev->vk, &dev->instance->memory, NULL);
     dev->planner = planner;
     return LAP_OK;
@@ -59,9 +45,7 @@ void replay_planner_destroy(struct replay *r, struct replay_device *dev)
     replay_sparse_finish(r, dev);
     lap_readback_finish(&planner->readback);
     replay_staging_destroy(dev);
-    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
-        for (int optimal = 0; optimal < 2; optimal++)
-            replay_pool_destroy(&planner->pools[i][optimal].pool);
+    replay_blocks_finish(dev);
     free(planner);
     dev->planner = NULL;
 }
@@ -72,21 +56,6 @@ struct lap_readback *replay_device_readback(const struct replay_device *dev)
 }
 
 /* ---- figures ---- */
-
-double replay_memory_fragmentation(const struct replay_device *dev)
-{
-    uint64_t all = 0, largest = 0;
-
-    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
-        for (int optimal = 0; optimal < 2; optimal++) {
-            const struct replay_pool *pool = dev->planner->pools[i][optimal].pool;
-            struct replay_pool_stats stats = pool ? replay_pool_stats(pool) : (struct replay_pool_stats){0};
-            uint64_t bytes = pool ? replay_pool_largest_free(pool) : 0;
-            all += stats.block_bytes - stats.used_bytes;
-            largest = bytes > largest ? bytes : largest;
-        }
-    return all ? 1 - (double)largest / (double)all : 0;
-}
 
 static struct replay_memory_use use_now(const struct replay_memory_stats *stats)
 {
@@ -99,6 +68,12 @@ static bool is_worse(const struct replay_memory_use *now, const struct replay_me
         return now->used_bytes != 0;
     return (double)now->allocated_bytes * (double)worst->used_bytes >
            (double)worst->allocated_bytes * (double)now->used_bytes;
+}
+
+static double ratio_to_floor(const struct replay_memory_use *use)
+{
+    return (double)use->allocated_bytes /
+           (double)(use->used_bytes > REPLAY_FLOOR_BYTES ? use->used_bytes : REPLAY_FLOOR_BYTES);
 }
 
 /* After an object has come or gone. */
@@ -115,7 +90,7 @@ static void note(struct replay_device *dev, uint32_t type)
     }
     if (of_type->used_bytes > stats->type_peaks[type].used_bytes)
         stats->type_peaks[type] = *of_type;
-    if (is_worse(&now, &stats->worst_moment))
+    if (now.allocated_bytes > REPLAY_FLOOR_BYTES && ratio_to_floor(&now) > ratio_to_floor(&stats->worst_moment))
         stats->worst_moment = now;
 }
 
@@ -176,16 +151,10 @@ static enum lap_status allocate(struct replay_device *dev, uint32_t type, VkDevi
     return LAP_OK;
 }
 
-/* Where a device has addresses any object may come to lie that has one. */
-static VkMemoryAllocateFlags usual_flags(const struct replay_device *dev)
-{
-    return dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
-}
-
 enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                       VkDeviceMemory *out_memory, uint8_t **out_host)
 {
-    return allocate(dev, type, bytes, chain, usual_flags(dev), out_memory, out_host);
+    return allocate(dev, type, bytes, chain, replay_usual_flags(dev), out_memory, out_host);
 }
 
 enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
@@ -215,136 +184,15 @@ void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory
     stats->types[type].allocated_bytes -= bytes;
 }
 
-static enum lap_status create_block(void *user, uint64_t bytes, void **out_block)
-{
-    struct replay_memory_pool *pool = user;
-    struct memory_block *block = calloc(1, sizeof *block);
-    enum lap_status status;
-
-    if (!block)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    block->bytes = bytes;
-    status =
-        replay_memory_take(pool->dev, pool->type, bytes, NULL, usual_flags(pool->dev), &block->memory, &block->host);
-    if (status != LAP_OK) {
-        free(block);
-        return status;
-    }
-    *out_block = block;
-    return LAP_OK;
-}
-
-static void destroy_block(void *user, void *opaque)
-{
-    struct replay_memory_pool *pool = user;
-    struct memory_block *block = opaque;
-
-    replay_memory_give(pool->dev, pool->type, block->memory, block->bytes);
-    free(block);
-}
-
-/* ---- how much is allocated ---- */
-
-/* What may be allocated for objects that require so much: a quarter more. */
-static uint64_t bound(uint64_t used_bytes)
-{
-    return used_bytes + used_bytes / 4;
-}
-
-/* How many allocations are made use of. */
-static uint64_t count_limit(const struct replay_device *dev)
-{
-    uint32_t most = dev->planner->max_allocations;
-    return most == 0 ? 1 : most < MOST_ALLOCATIONS ? most : MOST_ALLOCATIONS;
-}
-
-static VkDeviceSize heap_bytes(const struct replay_device *dev, uint32_t type)
-{
-    const VkPhysicalDeviceMemoryProperties *memory = &dev->instance->memory;
-    return memory->memoryHeaps[memory->memoryTypes[type].heapIndex].size;
-}
-
-/* Blocks are at most an eighth of their heap, so that a small one (a window into device memory) is shared fairly. */
-static VkDeviceSize max_block_bytes(const struct replay_device *dev, uint32_t type)
-{
-    VkDeviceSize bytes = heap_bytes(dev, type) / 8;
-    return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < MIB ? MIB : bytes;
-}
-
-/* Allocations become larger as they become fewer: twice as large with each sixteenth of those that there can be. */
-static uint64_t by_count(const struct replay_device *dev, uint64_t bytes)
-{
-    uint64_t limit = count_limit(dev), made = dev->planner->stats.allocations;
-    return bytes << 16 * (made < limit ? made : limit) / limit;
-}
-
-/* A block for an object that fits into no other. Pools double, but of what the bound leaves only half is taken: the
- * rest is for objects that go before the others in their blocks. With many allocations blocks are larger than the bound
- * says, rather than many. */
-static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_bytes)
-{
-    const struct replay_memory_pool *pool = user;
-    const struct replay_memory_stats *stats = &pool->dev->planner->stats;
-    uint64_t most = bound(stats->used_bytes + need_bytes), all = stats->allocated_bytes + need_bytes;
-    uint64_t room = most > all ? (most - all) / 2 : 0;
-    uint64_t growth = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
-    uint64_t least = by_count(pool->dev, MIN_BLOCK_BYTES);
-
-    if (room > growth)
-        room = growth;
-    if (stats->allocations >= count_limit(pool->dev) / 4 && room < least)
-        room = least;
-    return need_bytes + room;
-}
-
-/* Blocks that nobody uses end where there is more than the bound. */
-static void trim(struct replay_device *dev)
-{
-    struct replay_planner *planner = dev->planner;
-
-    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
-        for (int optimal = 0; optimal < 2; optimal++) {
-            if (planner->stats.allocated_bytes <= bound(planner->stats.used_bytes))
-                return;
-            if (planner->pools[i][optimal].pool)
-                replay_pool_trim(planner->pools[i][optimal].pool);
-        }
-}
-
-/* Of what is flushed and invalidated, no two objects lie in one atom. */
-static bool shares_atoms(const struct replay_device *dev, uint32_t type)
-{
-    return (replay_type_flags(dev, type) & HOST_VISIBLE) &&
-           !(replay_type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) &&
-           dev->planner->atom > MIN_GRANULE_BYTES;
-}
-
-static enum lap_status find_pool(struct replay_device *dev, uint32_t type, bool linear,
-                                 struct replay_memory_pool **out_pool)
-{
-    struct replay_planner *planner = dev->planner;
-    struct replay_memory_pool *pool = &planner->pools[type][!linear && planner->granularity > 1];
-    struct replay_pool_options options = {
-        .granule_bytes = shares_atoms(dev, type) ? planner->atom : MIN_GRANULE_BYTES,
-        .first_block_bytes = MIN_BLOCK_BYTES,
-        .max_block_bytes = max_block_bytes(dev, type),
-        .create_block = create_block,
-        .destroy_block = destroy_block,
-        .choose_block = choose_block,
-        .user = pool,
-    };
-
-    *out_pool = pool;
-    return pool->pool ? LAP_OK : replay_pool_create(&options, &pool->pool);
-}
+/* ---- alone, or beside others ---- */
 
 /* Whether an object gets an allocation for itself, which is exactly as large as it. */
 static bool lies_alone(const struct replay_device *dev, const struct replay_needs *needs, uint32_t type)
 {
     const struct replay_memory_stats *stats = &dev->planner->stats;
-    uint64_t limit = count_limit(dev), bytes = needs->requirements.size;
+    uint64_t limit = replay_count_limit(dev), bytes = needs->requirements.size;
 
-    if (needs->alone || needs->own || bytes > max_block_bytes(dev, type) / 2)
+    if (needs->alone || needs->own || bytes > replay_max_block_bytes(dev, type) / 2)
         return true;
     /* Half of the allocations are for what must be alone, and for blocks. */
     if (stats->allocations >= limit / 2)
@@ -353,7 +201,7 @@ static bool lies_alone(const struct replay_device *dev, const struct replay_need
         return true;
     if (stats->allocations < limit / 8 && stats->allocations < FEW_ALLOCATIONS && stats->made_allocations < FEW_CHANGES)
         return true;
-    return bytes >= by_count(dev, OWN_BYTES);
+    return bytes >= replay_small_bytes(stats->allocations, limit);
 }
 
 /* ---- choice ---- */
@@ -425,8 +273,8 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
     VkDeviceSize bytes = needs->requirements.size;
     VkDeviceMemory memory;
     uint8_t *host;
-    enum lap_status status =
-        replay_memory_take(dev, type, bytes, needs->dedicated ? &dedicated : NULL, usual_flags(dev), &memory, &host);
+    enum lap_status status = replay_memory_take(dev, type, bytes, needs->dedicated ? &dedicated : NULL,
+                                                replay_usual_flags(dev), &memory, &host);
 
     if (status == LAP_OK)
         replay_place_fill(dev, type, memory, bytes, host, 0, bytes, out_place);
@@ -437,22 +285,15 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
 static enum lap_status alloc_shared(struct replay_device *dev, const struct replay_needs *needs, uint32_t type,
                                     struct replay_place *out_place)
 {
-    struct replay_pool_range range;
-    const struct memory_block *block;
-    struct replay_memory_pool *pool;
-    enum lap_status status = find_pool(dev, type, needs->linear, &pool);
+    struct replay_block block;
+    enum lap_status status = replay_blocks_alloc(dev, needs, type, out_place, &block);
 
-    if (status == LAP_OK)
-        status = replay_pool_alloc(pool->pool, needs->requirements.size, needs->requirements.alignment, &range);
     if (status != LAP_OK)
         return status;
-    block = range.block;
-    replay_place_fill(dev, type, block->memory, block->bytes, block->host, range.offset, needs->requirements.size,
-                      out_place);
+    replay_place_fill(dev, type, block.memory, block.bytes, block.host, out_place->range.offset,
+                      needs->requirements.size, out_place);
     out_place->used_bytes =
         (needs->requirements.size + needs->requirements.alignment - 1) & ~(needs->requirements.alignment - 1);
-    out_place->pool = pool->pool;
-    out_place->range = range;
     return LAP_OK;
 }
 
@@ -501,6 +342,8 @@ enum lap_status replay_place_object(struct replay *r, struct replay_device *dev,
     if (status != LAP_END)
         return status;
     alone.wanted = replay_facts_wanted(r, dev, type, index, needs->wanted);
+    alone.type = type;
+    alone.index = index;
     return replay_place_alloc(r, dev, &alone, out_place);
 }
 
@@ -514,12 +357,12 @@ void replay_place_free(struct replay_device *dev, struct replay_place *place)
         dev->planner->stats.used_bytes -= place->used_bytes;
         dev->planner->stats.types[type].used_bytes -= place->used_bytes;
         if (place->pool)
-            replay_pool_free(place->pool, &place->range);
+            replay_blocks_free(dev, place);
         else if (place->address_memory)
             replay_address_leave(dev, place->address_memory);
         else
             replay_memory_give(dev, type, place->memory, place->memory_bytes);
-        trim(dev);
+        replay_blocks_trim(dev);
         note(dev, type);
     }
     *place = (struct replay_place){0};

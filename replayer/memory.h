@@ -26,9 +26,9 @@ struct replay_place {
     uint8_t *host; /* the object's first byte; NULL where the host can't see it */
     uint32_t type;
     bool coherent;
-    VkDeviceSize memory_bytes; /* of the whole allocation */
-    VkDeviceSize used_bytes;   /* what it requires of it: beside others, up to where the next one could begin */
-    struct replay_pool *pool;  /* NULL: an allocation of its own */
+    VkDeviceSize memory_bytes;       /* of the whole allocation */
+    VkDeviceSize used_bytes;         /* what it requires of it: beside others, up to where the next one could begin */
+    struct replay_memory_pool *pool; /* blocks.c; NULL: an allocation of its own */
     struct replay_pool_range range;
     struct replay_address_memory *address_memory; /* NULL unless it is where it was (address_memory.h) */
     struct replay_shared *shared;                 /* NULL unless it is a part of what an alias group has (group.h) */
@@ -45,6 +45,10 @@ struct replay_needs {
     VkImageAspectFlags plane;     /* of a disjoint image, or 0 */
     VkBuffer buffer;
     VkImage image;
+    /* Which object of the trace it is, so that it lies beside those that end when it does: */
+    enum gen_handle_type type; /* GEN_HANDLE_NONE: none */
+    uint64_t index;
+    const struct replay_alias_group *group; /* or a group, which ends with its last member; or NULL */
 };
 
 /* The requirements of this host, with the preference for dedicated memory. plane: 0, or a plane of a disjoint image. */
@@ -87,10 +91,12 @@ struct replay_memory_stats {
     uint64_t allocations, allocated_bytes, used_bytes; /* now */
     uint64_t made_allocations;                         /* so far */
     uint64_t most_allocations;
-    uint64_t own_bytes;                    /* staging and read-back */
-    struct replay_memory_use peak;         /* when most was required */
-    struct replay_memory_use worst;        /* when most was allocated in proportion, with work handed over then */
-    struct replay_memory_use worst_moment; /* the same at any moment, while objects come and go too */
+    uint64_t own_bytes;             /* staging and read-back */
+    struct replay_memory_use peak;  /* when most was required */
+    struct replay_memory_use worst; /* when most was allocated in proportion, with work handed over then */
+    /* The same at any moment, while objects come and go too. Where less than REPLAY_FLOOR_BYTES is required, what is
+     * allocated is compared with these; moments at which no more is allocated don't count. */
+    struct replay_memory_use worst_moment;
     struct replay_memory_use types[VK_MAX_MEMORY_TYPES], type_peaks[VK_MAX_MEMORY_TYPES];
     double peak_fragmentation, worst_fragmentation; /* of blocks, as replay_memory_fragmentation says */
 };

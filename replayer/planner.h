@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * planner: what the files of the memory planner share (memory.c, memory_type.c, staging.c, shortage.c). Nobody else
- * includes this.
+ * planner: what the files of the memory planner share (memory.c, blocks.c, memory_type.c, staging.c, shortage.c).
+ * Nobody else includes this.
  */
 #ifndef LAP_REPLAYER_PLANNER_H
 #define LAP_REPLAYER_PLANNER_H
@@ -9,15 +9,10 @@
 #include "replayer/memory.h"
 #include "replayer/staging.h"
 
-/* Linear and optimal resources lie in different blocks where the device has a bufferImageGranularity. */
-struct replay_memory_pool {
-    struct replay_device *dev;
-    uint32_t type;
-    struct replay_pool *pool;
-};
-
 struct replay_planner {
-    struct replay_memory_pool pools[VK_MAX_MEMORY_TYPES][2]; /* [..][optimal] */
+    struct replay *r;
+    struct replay_memory_class *classes; /* blocks.c: by the period in which their objects end */
+    uint64_t pool_count;
     VkDeviceSize atom, granularity;
     uint32_t max_allocations; /* maxMemoryAllocationCount */
     bool has_requirements2;
@@ -42,6 +37,12 @@ uint32_t replay_rank_types(const struct replay_device *dev, const struct replay_
 enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                       VkDeviceMemory *out_memory, uint8_t **out_host) LAP_MUST_CHECK;
 
+/* As memory is allocated for most: where a device has addresses any object may come to lie that has one. */
+static inline VkMemoryAllocateFlags replay_usual_flags(const struct replay_device *dev)
+{
+    return dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+}
+
 /* The same for the trace's objects: counted. flags: of VkMemoryAllocateFlagsInfo; 0: none. */
 enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                    VkMemoryAllocateFlags flags, VkDeviceMemory *out_memory,
@@ -51,6 +52,26 @@ void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory
 void replay_place_fill(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
                        uint8_t *host, VkDeviceSize offset, VkDeviceSize bytes, struct replay_place *out_place);
 void replay_place_count(struct replay_device *dev, const struct replay_place *place);
+
+/* ---- blocks.c: what small objects share ---- */
+
+struct replay_block {
+    VkDeviceMemory memory;
+    VkDeviceSize bytes;
+    uint8_t *host;
+};
+
+/* How many allocations are made use of. */
+uint64_t replay_count_limit(const struct replay_device *dev);
+VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t type);
+
+/* A range of a block: sets out_place->pool and range. */
+enum lap_status replay_blocks_alloc(struct replay_device *dev, const struct replay_needs *needs, uint32_t type,
+                                    struct replay_place *out_place, struct replay_block *out_block) LAP_MUST_CHECK;
+void replay_blocks_free(struct replay_device *dev, struct replay_place *place);
+/* Blocks that nobody uses end where there is more than the bound. */
+void replay_blocks_trim(struct replay_device *dev);
+void replay_blocks_finish(struct replay_device *dev);
 
 /* ---- shortage.c ---- */
 

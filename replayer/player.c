@@ -13,6 +13,7 @@
 #include "gen_replay.h"
 #include "replayer/facts.h"
 #include "replayer/format.h"
+#include "replayer/lifetime.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
 #include "replayer/parallel.h"
@@ -176,6 +177,8 @@ enum lap_status replay_packet(struct replay *r)
     }
     if (!entry->call || !gen_decode_table[r->command] || lap_block_has(r->command))
         return replay_unknown_command(r);
+    if (r->abandoned && !replay_is_destruction(lap_reader_command_name(r->reader, r->packet.command)))
+        return replay_place(r, lap_fail(LAP_ERROR_FORMAT, "the file has changed since it was looked through"));
 
     lap_arena_reset(&r->arena);
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);

@@ -2,6 +2,7 @@
 #include "replayer/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SECOND_BITS  4u
 #define SECOND_COUNT (1u << SECOND_BITS)
@@ -29,6 +30,7 @@ struct replay_pool {
     struct replay_pool_options options;
     unsigned granule_shift;
     uint64_t next_block_bytes;
+    bool abandoned; /* the owner's blocks are gone; chunks that are in use remain, and blocks as their owners */
     struct pool_block *blocks;
     struct pool_block *empty; /* the one that is kept */
     struct replay_pool_stats stats;
@@ -171,9 +173,11 @@ static void release_block(struct replay_pool *pool, struct pool_block *block)
         pool->blocks = block->next;
     if (block->next)
         block->next->previous = block->previous;
-    pool->stats.blocks--;
-    pool->stats.block_bytes -= block->size << pool->granule_shift;
-    pool->options.destroy_block(pool->options.user, block->user_block);
+    if (!pool->abandoned) {
+        pool->stats.blocks--;
+        pool->stats.block_bytes -= block->size << pool->granule_shift;
+        pool->options.destroy_block(pool->options.user, block->user_block);
+    }
     while (chunk) {
         struct replay_pool_chunk *after = chunk->after;
         free(chunk);
@@ -309,18 +313,33 @@ static struct replay_pool_chunk *trim(struct replay_pool *pool, struct replay_po
     return chunk;
 }
 
+/* In granules. */
+static uint64_t size_of(const struct replay_pool *pool, uint64_t bytes)
+{
+    return (bytes + pool->options.granule_bytes - 1) >> pool->granule_shift;
+}
+
+static uint64_t align_of(const struct replay_pool *pool, uint64_t align)
+{
+    return align > pool->options.granule_bytes ? align >> pool->granule_shift : 1;
+}
+
+bool replay_pool_has_room(const struct replay_pool *pool, uint64_t bytes, uint64_t align)
+{
+    return !pool->abandoned && bytes && bytes <= MAX_BYTES && align <= MAX_BYTES &&
+           find(pool, size_of(pool, bytes), align_of(pool, align));
+}
+
 enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint64_t align,
                                   struct replay_pool_range *out_range)
 {
-    uint64_t granule = pool->options.granule_bytes, size, align_granules;
+    uint64_t size = size_of(pool, bytes), align_granules = align_of(pool, align);
     struct replay_pool_chunk *chunk;
     struct pool_block *block;
 
     *out_range = (struct replay_pool_range){0};
-    if (bytes == 0 || bytes > MAX_BYTES || align > MAX_BYTES || (align & (align - 1)))
+    if (pool->abandoned || bytes == 0 || bytes > MAX_BYTES || align > MAX_BYTES || (align & (align - 1)))
         return lap_fail(LAP_ERROR_ARGUMENT, "a pool can't give out such a range");
-    size = (bytes + granule - 1) >> pool->granule_shift;
-    align_granules = align > granule ? align >> pool->granule_shift : 1;
     chunk = find(pool, size, align_granules);
     if (!chunk) {
         enum lap_status status = add_block(pool, size, &chunk);
@@ -350,6 +369,8 @@ void replay_pool_free(struct replay_pool *pool, struct replay_pool_range *range)
         return;
     pool->stats.ranges--;
     pool->stats.used_bytes -= chunk->size << pool->granule_shift;
+    if (pool->abandoned)
+        return; /* its chunk ends with the pool */
     if (chunk->after && chunk->after->free) {
         list_remove(pool, chunk->after);
         join(chunk);
@@ -390,6 +411,20 @@ void replay_pool_trim(struct replay_pool *pool)
     list_remove(pool, block->first);
     pool->empty = NULL;
     release_block(pool, block);
+}
+
+void replay_pool_abandon(struct replay_pool *pool)
+{
+    if (pool->abandoned)
+        return;
+    for (struct pool_block *block = pool->blocks; block; block = block->next)
+        pool->options.destroy_block(pool->options.user, block->user_block);
+    pool->abandoned = true;
+    pool->empty = NULL;
+    pool->stats.blocks = pool->stats.block_bytes = 0;
+    pool->first_map = 0;
+    memset(pool->second_map, 0, sizeof pool->second_map);
+    memset(pool->lists, 0, sizeof pool->lists);
 }
 
 /* Whether a free chunk is in its list, and a used one in none. */

@@ -51,6 +51,8 @@ void replay_pool_destroy(struct replay_pool **pool);
  */
 enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint64_t align,
                                   struct replay_pool_range *out_range) LAP_MUST_CHECK;
+/* Whether that needs no further block. */
+bool replay_pool_has_room(const struct replay_pool *pool, uint64_t bytes, uint64_t align);
 /* Zeroes *range; does nothing for a zeroed one. */
 void replay_pool_free(struct replay_pool *pool, struct replay_pool_range *range);
 
@@ -58,6 +60,10 @@ struct replay_pool_stats replay_pool_stats(const struct replay_pool *pool);
 uint64_t replay_pool_largest_free(const struct replay_pool *pool); /* bytes of the largest free range */
 /* Gives the empty block back that is kept. */
 void replay_pool_trim(struct replay_pool *pool);
+
+/* Destroys all blocks now, though something in them is in use still: that is given back later, and nothing is given out
+ * any more. The figures have no blocks from then on. */
+void replay_pool_abandon(struct replay_pool *pool);
 
 /* Walks everything: neighbours join up, no two free ones touch, lists and bitmaps agree, sums are right. For tests. */
 bool replay_pool_valid(const struct replay_pool *pool);

@@ -552,6 +552,13 @@ enum lap_status replay_staging_before(struct replay *r, struct replay_device *de
     }
 }
 
+bool replay_staging_is_idle(struct replay_device *dev)
+{
+    struct replay_staging *staging = dev->planner->staging;
+
+    return !staging || (!staging->count && retire_finished(dev->planner->r, dev) == LAP_OK && !staging->first);
+}
+
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer)
 {
     struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;

@@ -39,6 +39,9 @@ enum lap_status replay_staging_before(struct replay *r, struct replay_device *de
  * waited for. */
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer);
 
+/* Nothing is gathered, and nothing is under way: no copy will write to an object's memory. Never waits. */
+bool replay_staging_is_idle(struct replay_device *dev);
+
 struct replay_staging_stats {
     uint64_t batches, copies, bytes; /* bytes: copied and filled */
     uint64_t waits;                  /* the host waited for a batch: no room, another queue, a signal by the host */

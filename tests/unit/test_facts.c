@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "replayer/lifetime.h"
 #include "tests/unit/sample_trace.h"
 
 #define LOCAL   VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
@@ -82,7 +83,7 @@ UNIT_TEST(what_the_host_does_is_found)
     struct written w;
 
     write_trace(&w);
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, UINT64_MAX, &facts), LAP_OK);
     CHECK(of(facts, LEFT_ALONE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkImage, ONCE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkBuffer, UINT64_MAX) == NULL);
@@ -93,15 +94,20 @@ UNIT_TEST(what_the_host_does_is_found)
     CHECK(of(facts, CHECKED)->checked);
     CHECK_EQ_U64(of(facts, CHECKED)->moments, 0);
     CHECK_EQ_U64(replay_facts_peak_bytes(facts), 2000 + 3000 + 4000 + 5000);
+    CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, TWICE));
     replay_facts_destroy(&facts);
     CHECK(facts == NULL);
     /* What is not played counts for nothing. */
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 1, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 1, UINT64_MAX, &facts), LAP_OK);
     CHECK_EQ_U64(of(facts, TWICE)->moments, 1);
     CHECK(of(facts, LATE) == NULL);
     replay_facts_destroy(&facts);
+    /* Of what has not ended in what was looked at nobody knows what comes. */
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, 0, &facts), LAP_OK);
+    CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
+    replay_facts_destroy(&facts);
     sample_finish(&w.sample);
-    CHECK_EQ_INT(replay_facts_find("no such file", 0, &facts), LAP_ERROR_IO);
+    CHECK_EQ_INT(replay_facts_find("no such file", 0, UINT64_MAX, &facts), LAP_ERROR_IO);
     CHECK(facts == NULL);
 }
 
@@ -143,6 +149,10 @@ UNIT_TEST(objects_lie_as_the_host_uses_them)
     /* Linear images stay where the host sees them. */
     CHECK_EQ_U64(replay_facts_wanted(&r, &dev, GEN_HANDLE_VkImage, LEFT_ALONE, VISIBLE), VISIBLE);
     CHECK_EQ_U64(replay_peak_at_capture(&r), 14000);
+    CHECK(replay_lifetimes_find(&r) != NULL);
+    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, LEFT_ALONE), 1);
+    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, ONCE), 1);
+    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, TWICE), REPLAY_PERIOD_NEVER);
     replay_facts_destroy(&r.facts);
     /* A host that sees all of its memory has no need to know. */
     r.asked_facts = false;

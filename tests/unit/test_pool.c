@@ -187,6 +187,47 @@ UNIT_TEST(smaller_blocks_are_tried_when_memory_is_short)
     CHECK_EQ_U64(owner.blocks, 0);
 }
 
+UNIT_TEST(room_is_found_without_a_block)
+{
+    struct owner owner = {0};
+    struct replay_pool *pool = create_pool(&owner, 64, 64 * 1024, MIB);
+    struct replay_pool_range range;
+
+    CHECK(!replay_pool_has_room(pool, 64, 1));
+    CHECK_EQ_INT(replay_pool_alloc(pool, 1000, 1, &range), LAP_OK);
+    CHECK(replay_pool_has_room(pool, 60 * 1024, 256));
+    CHECK(!replay_pool_has_room(pool, 64 * 1024, 1));
+    CHECK(!replay_pool_has_room(pool, 0, 1));
+    CHECK_EQ_U64(owner.blocks, 1);
+    replay_pool_free(pool, &range);
+    replay_pool_destroy(&pool);
+}
+
+UNIT_TEST(blocks_may_end_before_what_is_in_them)
+{
+    struct owner owner = {0};
+    struct replay_pool *pool = create_pool(&owner, 64, 64 * 1024, MIB);
+    struct replay_pool_range ranges[3], none;
+
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ_INT(replay_pool_alloc(pool, 50 * 1024, 1, &ranges[i]), LAP_OK);
+    CHECK(owner.blocks >= 2);
+    replay_pool_abandon(pool);
+    replay_pool_abandon(pool);
+    CHECK_EQ_U64(owner.blocks, 0);
+    CHECK_EQ_U64(replay_pool_stats(pool).block_bytes, 0);
+    CHECK_EQ_U64(replay_pool_stats(pool).ranges, 3);
+    CHECK_EQ_U64(replay_pool_largest_free(pool), 0);
+    CHECK(!replay_pool_has_room(pool, 64, 1));
+    CHECK_EQ_INT(replay_pool_alloc(pool, 64, 1, &none), LAP_ERROR_ARGUMENT);
+    for (int i = 0; i < 2; i++)
+        replay_pool_free(pool, &ranges[i]);
+    CHECK_EQ_U64(replay_pool_stats(pool).ranges, 1);
+    CHECK_EQ_U64(replay_pool_stats(pool).used_bytes, ranges[2].bytes);
+    replay_pool_destroy(&pool);
+    CHECK_EQ_U64(owner.blocks, 0);
+}
+
 #define SLOTS 600
 
 UNIT_TEST(random_churn_keeps_everything_apart)
