@@ -359,19 +359,17 @@ static enum lap_status write_oldest(struct lap_output *output)
 /* Writes all that was put until now; the mutex is held. */
 static enum lap_status drain(struct lap_output *output)
 {
-    uint64_t wanted, put, taken;
+    uint64_t wanted;
     if (!output->queue.memory)
         return LAP_OK;
-    if (!lap_queue_counts(&output->queue, &wanted, &taken))
+    if (!lap_queue_count_put(&output->queue, &wanted))
         return LAP_ERROR_STOPPED;
     enum lap_status status = LAP_OK;
     lap_queue_look(&output->queue);
-    while (status == LAP_OK && taken < wanted) {
+    while (status == LAP_OK && lap_queue_count_taken(&output->queue) < wanted)
         status = write_oldest(output);
-        if (!lap_queue_counts(&output->queue, &put, &taken))
-            status = LAP_ERROR_STOPPED;
-    }
-    return status;
+    lap_queue_give_back(&output->queue);
+    return status == LAP_END ? LAP_ERROR_STOPPED : status; /* there are some, so the lock can't be had */
 }
 
 static enum lap_status write_behind_queue(struct lap_output *output, struct lap_chunk_header *header,

@@ -18,8 +18,9 @@
 #define LARGE_BYTES                                                                                                    \
     ((size_t)32 << 10) /* a payload for which it is worth while to call the kernel, not to copy it twice */
 #define SPINS       100u
-#define LOOK_CHUNKS 64u                /* as often the file is looked at */
-#define SAVE_BYTES  ((size_t)64 << 10) /* goes into the file even if no frame ends */
+#define LOOK_CHUNKS 64u                 /* as often the file is looked at, and room is given back */
+#define GIVE_BYTES  ((size_t)256 << 10) /* as soon as this much was taken it is given back, too */
+#define SAVE_BYTES  ((size_t)64 << 10)  /* goes into the file even if no frame ends */
 
 _Static_assert(LAP_QUEUE_MIN_BYTES >= 3 * (LAP_CHUNK_MAX_RAW + 4096), "a chunk fits wherever the others end");
 _Static_assert(STEP_BYTES >= LAP_CHUNK_MAX_RAW + 4096, "a chunk fits an empty ring that can't grow");
@@ -35,7 +36,7 @@ enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_o
     pthread_mutexattr_destroy(&attributes);
     pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->room, NULL);
-    queue->put = queue->taken = options->put;
+    queue->put = queue->taken = queue->seen = queue->given_back = options->put;
     queue->seed = lap_tail_seed(options->uuid);
     size_t capacity = options->capacity & ~(size_t)4095;
     if (capacity < LAP_QUEUE_MIN_BYTES)
@@ -279,42 +280,6 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
 
 /* ---- taking ---- */
 
-/* Reads a payload that only the file has. Without the lock: nobody but who takes changes what is there. */
-static const uint8_t *read_payload(struct lap_queue *queue, uint8_t *room)
-{
-    size_t at = queue->tail + HEAD_BYTES, bytes = queue->oldest.header.stored_bytes;
-    uint8_t *payload = room + at % 4096; /* pages onto pages: the kernel copies faster */
-    queue->lost = lap_tail_read(&queue->file, at, payload, bytes) != 0 ||
-                  lap_hash64(payload, bytes) != queue->oldest.header.payload_hash;
-    return payload;
-}
-
-const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, uint8_t *room, const uint8_t **out_payload)
-{
-    struct lap_queued *oldest = NULL;
-    if (!lock(queue))
-        return NULL;
-    if (queue->put != queue->taken && !queue->lost) {
-        struct lap_tail_entry entry;
-        enum lap_status status = lap_tail_entry_load(queue->memory + queue->tail, queue->seed, &entry);
-        if (status == LAP_OK && entry.kind == LAP_TAIL_WRAP) {
-            queue->used -= queue->limit - queue->tail;
-            queue->tail = 0;
-            status = lap_tail_entry_load(queue->memory, queue->seed, &entry);
-        }
-        queue->lost = status != LAP_OK; /* somebody writes where he should not */
-        oldest = &queue->oldest;
-        *oldest = (struct lap_queued){entry.header, entry.in_file};
-        if (queue->look || queue->taken % LOOK_CHUNKS == 0)
-            look_at_file(queue);
-    }
-    pthread_mutex_unlock(&queue->mutex);
-    if (!oldest || queue->lost)
-        return NULL;
-    *out_payload = oldest->in_file ? read_payload(queue, room) : queue->memory + queue->tail + HEAD_BYTES;
-    return queue->lost ? NULL : oldest;
-}
-
 /* The mutex is held. A short queue stays in the same few pages; what a long one needed is given back when it is not
  * needed for a while. */
 static void become_empty(struct lap_queue *queue)
@@ -327,30 +292,96 @@ static void become_empty(struct lap_queue *queue)
         queue->limit = STEP_BYTES;
         queue->calm = 0;
     }
-    queue->head = queue->tail = queue->peak = queue->unsaved = 0;
+    queue->head = queue->tail = queue->next = queue->peak = queue->unsaved = 0;
     queue->full = false;
+}
+
+/* The mutex is held. What was taken since the last time can be used again. */
+static void give_back(struct lap_queue *queue)
+{
+    if (queue->given_back == queue->taken)
+        return;
+    queue->given_back = queue->taken;
+    queue->used -= queue->next - queue->tail;
+    queue->tail = queue->next;
+    if (queue->used == 0)
+        become_empty(queue);
+    pthread_cond_broadcast(&queue->room);
+}
+
+/* Reads a payload that only the file has. Without the lock: nobody but who takes changes what is there. */
+static const uint8_t *read_payload(struct lap_queue *queue, uint8_t *room)
+{
+    size_t at = queue->next + HEAD_BYTES, bytes = queue->oldest.header.stored_bytes;
+    uint8_t *payload = room + at % 4096; /* pages onto pages: the kernel copies faster */
+    queue->lost = lap_tail_read(&queue->file, at, payload, bytes) != 0 ||
+                  lap_hash64(payload, bytes) != queue->oldest.header.payload_hash;
+    return payload;
+}
+
+/* The mutex is held, and everything that was taken is given back. */
+static void go_around(struct lap_queue *queue)
+{
+    queue->used -= queue->limit - queue->tail;
+    queue->tail = queue->next = 0;
+}
+
+/* Reads the head of the oldest entry. Who takes needs no lock for what was put before it last had it: nobody writes
+ * between tail and head. */
+static bool read_oldest(struct lap_queue *queue)
+{
+    struct lap_tail_entry entry;
+    enum lap_status status = lap_tail_entry_load(queue->memory + queue->next, queue->seed, &entry);
+    if (status == LAP_OK && entry.kind == LAP_TAIL_WRAP) {
+        if (!lock(queue))
+            return false;
+        give_back(queue);
+        go_around(queue);
+        pthread_mutex_unlock(&queue->mutex);
+        status = lap_tail_entry_load(queue->memory, queue->seed, &entry);
+    }
+    queue->lost = status != LAP_OK; /* somebody writes where he should not */
+    queue->oldest = (struct lap_queued){entry.header, entry.in_file};
+    return true;
+}
+
+const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, uint8_t *room, const uint8_t **out_payload)
+{
+    if (queue->taken == queue->seen || queue->look || queue->taken % LOOK_CHUNKS == 0) {
+        if (!lock(queue))
+            return NULL;
+        queue->seen = queue->put;
+        if (queue->taken != queue->seen && !queue->lost)
+            look_at_file(queue);
+        pthread_mutex_unlock(&queue->mutex);
+    }
+    if (queue->taken == queue->seen || queue->lost || !read_oldest(queue) || queue->lost)
+        return NULL;
+    *out_payload = queue->oldest.in_file ? read_payload(queue, room) : queue->memory + queue->next + HEAD_BYTES;
+    return queue->lost ? NULL : &queue->oldest;
 }
 
 void lap_queue_take(struct lap_queue *queue)
 {
-    if (!lock(queue))
-        return;
-    size_t bytes = lap_tail_entry_stride(queue->oldest.header.stored_bytes);
-    queue->tail += bytes;
-    queue->used -= bytes;
+    queue->next += lap_tail_entry_stride(queue->oldest.header.stored_bytes);
     queue->taken++;
-    if (queue->used == 0)
-        become_empty(queue);
-    pthread_cond_broadcast(&queue->room);
+    if (queue->taken == queue->seen || queue->taken % LOOK_CHUNKS == 0 || queue->next - queue->tail >= GIVE_BYTES)
+        lap_queue_give_back(queue);
+}
+
+void lap_queue_give_back(struct lap_queue *queue)
+{
+    if (queue->given_back == queue->taken || !lock(queue))
+        return;
+    give_back(queue);
     pthread_mutex_unlock(&queue->mutex);
 }
 
-bool lap_queue_counts(struct lap_queue *queue, uint64_t *out_put, uint64_t *out_taken)
+bool lap_queue_count_put(struct lap_queue *queue, uint64_t *out_put)
 {
     if (!lock(queue))
         return false;
     *out_put = queue->put;
-    *out_taken = queue->taken;
     pthread_mutex_unlock(&queue->mutex);
     return true;
 }

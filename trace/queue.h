@@ -8,7 +8,8 @@
  * process is killed. Large payloads go into the file only, and come back from there. A tail file that can't be written,
  * or that somebody else has changed, is given up; the queue goes on without.
  *
- * Any thread may put; one at a time may take. A thread that was interrupted here (exit() in a signal handler) is turned
+ * Any thread may put; one at a time may take, and takes the lock once for many small chunks, so that threads that put
+ * seldom meet it. A thread that was interrupted here (exit() in a signal handler) is turned
  * away instead of waiting for itself.
  */
 #ifndef LAP_TRACE_QUEUE_H
@@ -42,13 +43,16 @@ struct lap_queue {
     size_t limit;      /* of what may be touched: it grows with need, up to the capacity */
     size_t head, tail; /* where the next chunk goes, and where the oldest is */
     size_t used;       /* bytes from tail to head, around the end */
+    size_t next;       /* the same as tail for who takes: what was taken before it is given back now and then */
     size_t peak;       /* memory was touched up to here since the queue was empty */
     size_t unsaved;    /* from here to head the file lacks what memory has */
     size_t start;      /* where the oldest entry is as the file says: at the tail, or before it and whole up to there */
     unsigned calm;     /* how often it has become empty without needing half of the limit */
-    uint64_t put, taken; /* chunks so far, in this queue or before */
-    uint64_t frames;     /* of these: frame marks */
-    uint64_t seed;       /* of the entries' hashes */
+    uint64_t put;      /* chunks so far, in this queue or before */
+    uint64_t taken, seen; /* for who takes: the same, and how many were put when the lock was last held for that */
+    uint64_t given_back;  /* of those that were taken: their room can be used again */
+    uint64_t frames;      /* of these: frame marks */
+    uint64_t seed;        /* of the entries' hashes */
     struct lap_queued oldest;
     atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back */
     int file_error;      /* why it has ended */
@@ -95,9 +99,15 @@ static inline void lap_queue_look(struct lap_queue *queue)
  * queue; its payload is in the ring, or in `room` (LAP_QUEUE_ROOM_BYTES, aligned to a page). */
 const struct lap_queued *lap_queue_oldest(struct lap_queue *queue, uint8_t *room, const uint8_t **out_payload);
 void lap_queue_take(struct lap_queue *queue);
+/* Who takes does not go on now: the room of all that was taken can be used again. */
+void lap_queue_give_back(struct lap_queue *queue);
 
-/* How many chunks were put and taken so far. False when the lock can't be had. */
-bool lap_queue_counts(struct lap_queue *queue, uint64_t *out_put, uint64_t *out_taken) LAP_MUST_CHECK;
+/* How many chunks were put so far; false when the lock can't be had. How many were taken: for who takes. */
+bool lap_queue_count_put(struct lap_queue *queue, uint64_t *out_put) LAP_MUST_CHECK;
+static inline uint64_t lap_queue_count_taken(const struct lap_queue *queue)
+{
+    return queue->taken;
+}
 
 /* Waits until there is something worth writing. False when the queue is ending. */
 bool lap_queue_wait(struct lap_queue *queue);
