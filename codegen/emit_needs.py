@@ -108,6 +108,8 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     h(f"#define GEN_SUBJECT_COUNT (GEN_FEATURE_COUNT + {len(extensions)})")
     h("/* Each core version that an extension went into; 0: none. By place in gen_extensions. */")
     h("extern const uint32_t gen_promotions[];")
+    h("/* What it depends on, as the registry says it: names with + , and brackets between them; \"\" for nothing. By the same place. */")
+    h("extern const char *const gen_dependencies[];")
     h(f"#define GEN_SPIRV_EXTENSION_COUNT {len(strings)}")
     h("extern const char *const gen_spirv_extensions[GEN_SPIRV_EXTENSION_COUNT];")
 
@@ -134,6 +136,10 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
         while target in registry.extensions:
             target = registry.extensions[target].promoted_to or ""
         c(f"{_version(target) if target.startswith('VK_VERSION_') else '0'},")
+    c("};")
+    c("const char *const gen_dependencies[] = {")
+    for name in extensions:
+        c(f'"{registry.extensions[name].depends}",')
     c("};")
     c("const char *const gen_spirv_extensions[GEN_SPIRV_EXTENSION_COUNT] = {")
     for name in strings:

@@ -163,6 +163,8 @@ def emit(model: Model) -> dict[str, str]:
     h("extern const struct gen_extension_info gen_extensions[GEN_EXTENSION_COUNT];")
     h("/* The structure that a chain's element is; GEN_STRUCT_NONE for types that this build lacks. */")
     h("enum gen_struct gen_struct_of_type(VkStructureType type);")
+    h("/* And back; 0 for structures that are in no chain. */")
+    h("VkStructureType gen_type_of_struct(enum gen_struct number);")
     h("/* Numbers by the other names that the registry gives, for example those from before a promotion; 0: none. */")
     for what in ("command", "struct", "handle"):
         h(f"uint32_t gen_{what}_by_alias(const char *name);")
@@ -185,6 +187,8 @@ def emit(model: Model) -> dict[str, str]:
     _extension_infos(model, c)
     c.lookup("enum gen_struct gen_struct_of_type(VkStructureType type)", "(uint32_t)type",
              ((s, s.struct.stype, f"GEN_STRUCT_{s.name}") for s in model.structs if s.struct.stype), "GEN_STRUCT_NONE")
+    c.lookup("VkStructureType gen_type_of_struct(enum gen_struct number)", "(uint32_t)number",
+             ((s, f"GEN_STRUCT_{s.name}", s.struct.stype) for s in model.structs if s.struct.stype), "(VkStructureType)0")
     _aliases(model, c)
     return {"gen_reflect.h": finish_header(h), "gen_reflect.c": c.render()}
 

@@ -24,6 +24,15 @@ uint32_t replay_optional_number(const char *extension)
     return REPLAY_OPTIONAL_NONE;
 }
 
+const char *replay_optional_extension(const char *feature)
+{
+    for (uint32_t i = 0; i < COUNT; i++)
+        for (int j = 0; j < 2; j++)
+            if (optional[i].features[j] && strcmp(optional[i].features[j], feature) == 0)
+                return optional[i].extension;
+    return NULL;
+}
+
 /* The member of a structure of features; NULL for none of that name. */
 static VkBool32 *member_of(enum gen_struct id, const void *structure, const char *name)
 {

@@ -12,6 +12,8 @@
 
 /* The extension's place among them. */
 uint32_t replay_optional_number(const char *extension);
+/* The extension for which a feature stands; NULL: none. */
+const char *replay_optional_extension(const char *feature);
 /* Whether the GPU, which has Vulkan 1.2, has the features that stand for the extension. */
 bool replay_optional_here(const struct replay_instance *instance, uint32_t number);
 /* Switches on the features of all extensions in `set` (bit n: number n), in the chain of a device's create info. */

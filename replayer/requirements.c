@@ -11,6 +11,7 @@
 #include "replayer/match.h"
 #include "replayer/optional.h"
 #include "replayer/player.h"
+#include "replayer/promote.h"
 #include "replayer/report.h"
 
 #define NAMES_BYTES 1200
@@ -329,7 +330,8 @@ static enum lap_status match_extensions(struct match *m, const VkDeviceCreateInf
     if (!m->extensions || m->instance->vk.EnumerateDeviceExtensionProperties(m->instance->gpu, NULL,
                                                                              &m->extension_count, m->extensions) < 0)
         m->extension_count = 0;
-    m->enabled = replay_scratch(r, (uint64_t)recorded->enabledExtensionCount + 2, sizeof *m->enabled);
+    m->enabled =
+        replay_scratch(r, (uint64_t)recorded->enabledExtensionCount + 1 + GEN_EXTENSION_COUNT, sizeof *m->enabled);
     if (!m->enabled)
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < recorded->enabledExtensionCount && recorded->ppEnabledExtensionNames && status == LAP_OK;
@@ -339,6 +341,24 @@ static enum lap_status match_extensions(struct match *m, const VkDeviceCreateInf
     /* A device that has it wants it switched on (VUID-VkDeviceCreateInfo-pProperties-04451). */
     if (gpu_has(m, "VK_KHR_portability_subset") && !is_enabled(m, "VK_KHR_portability_subset"))
         m->enabled[m->enabled_count++] = "VK_KHR_portability_subset";
+    return status;
+}
+
+/* A GPU of an older Vulkan may have as extensions what the program had as a part of its version. */
+static enum lap_status promote(struct match *m, VkBaseOutStructure **chain)
+{
+    struct replay_promotion promotion = {.instance = m->instance,
+                                         .here = m->extensions,
+                                         .here_count = m->extension_count,
+                                         .enabled = m->enabled,
+                                         .enabled_count = m->enabled_count};
+    enum lap_status status;
+
+    if (m->instance->properties.apiVersion >= m->instance->api_version || !look_for_uses(m))
+        return m->status;
+    promotion.seen = &m->used->witnesses;
+    status = replay_promote(m->r, &promotion, chain);
+    m->enabled_count = promotion.enabled_count;
     return status;
 }
 
@@ -463,6 +483,8 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
     VkPhysicalDeviceFeatures *core = (VkPhysicalDeviceFeatures *)(uintptr_t)recorded->pEnabledFeatures;
     enum lap_status status = match_extensions(&m, recorded, chain);
 
+    if (status == LAP_OK)
+        status = promote(&m, &chain);
     if (status == LAP_OK) {
         chain = prune(&m, chain);
         status = match_features(&m, core, chain);

@@ -6,9 +6,11 @@ The shape stands below the replayer only, next to the driver. Nothing may differ
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import LAYER, SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
     programs, validation_layer
 
 # A kind of machine, and what the layer is told.
@@ -23,6 +25,8 @@ SHAPES = {
     "cramped": "pad=1024,granularity=1024,allocations=16,dedicated,garbage,families=one,formats=44+50+64+125+129",
     # No R5G6B5, for which B5G6R5 stands; no BC1 and no BC2, for which nothing does: what needs them is refused.
     "formats": "formats=4+131+133+135",
+    # Vulkan 1.1, with all that came later as extensions.
+    "older": "version=1",
 }
 
 ALIGNMENT = "(it is aligned differently): what the device writes through one is not seen through the other"
@@ -41,7 +45,7 @@ EXPECTED = {
 WITHOUT = {"sparse"}
 
 # Replayed under the validation layer, too, which then knows the limits and types of the shape, and must have nothing to say.
-VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "again", "alias"]
+VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "again", "alias", "compute-timeline", "modern", "descriptors"]
 
 
 # Of these the shapes take formats away that are copied to and from buffers.
@@ -83,7 +87,7 @@ def validate(program: Program) -> Callable[[Context], None]:
         validation_layer(context)
         prepare(context, program)
         context.capture(program.command)
-        for shape in ("discrete", "unlike", *(("cramped",) if program.name in CONVERTED else ())):
+        for shape in ("discrete", "unlike", "older", *(("cramped",) if program.name in CONVERTED else ())):
             done = context.replay(env=context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=SHAPES[shape]), expect=None)
             check(done.status == EXPECTED.get((program.name, shape), (0, ""))[0], done.text[-2000:])
             check_no_validation_message(done, f"of the replay as {shape}")
@@ -119,6 +123,27 @@ def shape_is_there(context: Context) -> None:
     check('what is "no-such-word"?' in done.err, done.text[-2000:])
 
 
+def older(context: Context) -> None:
+    """Extensions that went into newer versions are enabled where the GPU has no such version, and only those that are used."""
+    names = ("VK_KHR_timeline_semaphore", "VK_KHR_synchronization2", "VK_KHR_dynamic_rendering")
+    program = str(context.build / "tests/apps/compute")
+    for number, driver in enumerate((context.driver, OTHER_DRIVERS["swiftshader"])):
+        if number and (context.driver or not driver.exists()):
+            continue
+        one = replace(context, driver=driver)
+        trace = f"timeline{number}.lapilli"
+        one.capture([program, "--timeline"], trace)
+        for version in (1, 2):
+            environment = one.layer_env(SHAPE, LAPILLI_SHAPE=f"version={version}")
+            check_verified(one.replay(trace, env=environment))
+            report = json.loads(one.run([one.program("lapilli"), "check", "--json", trace], environment).out)
+            mapped = [f["name"] for f in report["findings"] if f["area"] == "extension" and f["outcome"] == "mapped"]
+            check([n for n in mapped if n in names] == (["VK_KHR_timeline_semaphore"] if version == 1 else []), f"{version}: {mapped}")
+        shape = "version=1,extensions=VK_KHR_timeline_semaphore,features=timelineSemaphore"
+        done = one.replay(trace, env=one.layer_env(SHAPE, LAPILLI_SHAPE=shape), expect=5)
+        check("timelineSemaphore" in done.err, done.text[-2000:])
+
+
 def windows(context: Context) -> None:
     """The replayer's own swapchains have as many images as the surface wants, and need not have the program's format."""
     display()
@@ -142,7 +167,7 @@ def windows(context: Context) -> None:
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context) if not p.needs_display and p.name not in WITHOUT]
-    result = {"shape-is-there": shape_is_there, "window": windows}
+    result = {"shape-is-there": shape_is_there, "window": windows, "older-version": older}
     result |= {p.name: replay_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate(p) for p in headless if p.name in VALIDATED}
     return result

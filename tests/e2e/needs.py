@@ -147,10 +147,10 @@ def refusals_are_complete(context: Context) -> None:
 
 
 def older_versions_are_refused_at_once(context: Context) -> None:
-    """The program uses commands of Vulkan 1.3: what the device lacks is said before anything is played."""
+    """The program uses commands of Vulkan 1.3: what the device lacks, as extensions too, is said before anything is played."""
     context.capture([str(context.build / "tests/apps/modern")])
     check(context.info()["recorded_on"]["api_version"] >= "1.3", "the driver is older")
-    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="version=1")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="version=1,extensions=VK_KHR_dynamic_rendering+VK_KHR_copy_commands2")
     done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
     check("has Vulkan 1.1, which lacks" in done.err or "lacks what the trace needs" in done.err, done.err)
     found = report(context, environment, expect=1)
