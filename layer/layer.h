@@ -252,7 +252,7 @@ struct layer_command_pool {
     struct layer_cmdbuf *buffers; /* linked through next_in_pool */
 };
 
-#define LAYER_RECENT_SETS 32u
+#define LAYER_RECENT_SETS 1024u /* a power of two */
 enum { LAYER_BIND_GRAPHICS, LAYER_BIND_COMPUTE, LAYER_BIND_POINTS };
 
 enum layer_cmdbuf_state { LAYER_CMDBUF_INITIAL, LAYER_CMDBUF_RECORDING, LAYER_CMDBUF_EXECUTABLE };
@@ -271,7 +271,8 @@ struct layer_cmdbuf {
     struct layer_touched touched;   /* what the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
-    uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash: most binds repeat an earlier one */
+    uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash and, the older one, beside it: most binds repeat
+                                                an earlier one */
     struct layer_bound {
         const struct lap_spirv_reach *reach; /* of the pipeline; NULL: none is bound, or it only reads */
         bool stale;                          /* what the pipeline stores to was not noted in all sets yet */

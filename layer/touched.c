@@ -233,18 +233,22 @@ static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_
                                                                    uint32_t offset_count, const uint32_t *offsets)
 {
     uint64_t hash = set->object.index * 0x9e3779b97f4a7c15u;
-    uint32_t *recent, entries = entries_for(offset_count);
+    uint32_t *recent, *older, entries = entries_for(offset_count);
     struct layer_cmdbuf_sets *entry;
 
     for (uint32_t i = 0; i < offset_count; i++)
         hash = (hash ^ offsets[i]) * 0x9e3779b97f4a7c15u;
-    recent = &cb->recent_sets[hash >> 59];
+    recent = &cb->recent_sets[hash >> 32 & (LAYER_RECENT_SETS - 1)];
+    older = &cb->recent_sets[(hash >> 32 & (LAYER_RECENT_SETS - 1)) ^ 1];
     if (same_entry(cb, *recent, set, offset_count, offsets))
         return *recent + 1;
+    if (same_entry(cb, *older, set, offset_count, offsets))
+        return *older + 1;
     if (!reserve_entries(cb, entries)) {
         layer_touch_failed(cb);
         return 0;
     }
+    *older = *recent;
     *recent = cb->sets_count;
     entry = &cb->sets[cb->sets_count];
     for (uint32_t i = 0; i < entries; i++)
