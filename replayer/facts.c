@@ -10,9 +10,11 @@
 
 #define MAX_INDEX (UINT64_MAX - 2) /* maps have no keys beyond */
 /* How much is looked through, which takes about half a second: bytes of packets, and what each packet costs besides. */
-#define MOST_BYTES   ((uint64_t)512 << 20)
+#define MOST_BYTES   ((uint64_t)256 << 20)
 #define PACKET_BYTES 64u
 #define SCAN_BYTES   ((uint64_t)64 << 20) /* of a file without an index, which is read as a whole to open it */
+#define READER_BYTES ((uint64_t)64 << 20) /* that may be kept of the file */
+#define STEPS        256u /* of the first look: how much more is looked at when the replay has come closer */
 
 struct object {
     struct replay_object_facts facts;
@@ -20,15 +22,9 @@ struct object {
     uint64_t bytes; /* of the memory that it is bound to */
 };
 
-struct replay_facts {
-    struct lap_map objects[2]; /* struct object: [0] buffers, [1] images */
-    uint64_t bytes, peak_bytes;
-    struct replay_lifetimes *lifetimes;
-    bool partial; /* there is more in the trace */
-};
-
 struct scan {
-    struct lap_reader *reader;
+    struct lap_reader *reader; /* NULL: there is no more to look at */
+    uint64_t last_frame;
     struct lap_dictionary dictionary;
     struct lap_arena arena;
     struct lap_dec_source source;
@@ -37,6 +33,16 @@ struct scan {
     uint64_t *fresh; /* updated since the last submit: index * 2 + kind */
     size_t count, capacity;
     bool *destructions; /* [number of the command in the file] */
+    uint64_t ticket;    /* of the last packet */
+    uint64_t ahead;     /* how many tickets the first look went */
+};
+
+struct replay_facts {
+    struct lap_map objects[2]; /* struct object: [0] buffers, [1] images */
+    uint64_t bytes, peak_bytes;
+    struct replay_lifetimes *lifetimes;
+    struct scan scan;
+    bool cut; /* looking failed: there is more */
 };
 
 static unsigned kind_of(enum gen_handle_type type)
@@ -210,58 +216,96 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     }
 }
 
-static enum lap_status begin(struct scan *scan)
+static void close_scan(struct scan *scan)
 {
-    uint32_t commands = lap_reader_command_count(scan->reader);
+    if (!scan->reader)
+        return;
+    free(scan->fresh);
+    free(scan->destructions);
+    lap_dictionary_release(&scan->dictionary);
+    lap_arena_finish(&scan->arena);
+    lap_reader_close(&scan->reader);
+}
 
-    scan->facts = calloc(1, sizeof *scan->facts);
-    if (!scan->facts)
-        return no_memory();
-    lap_map_init(&scan->facts->objects[0]);
-    lap_map_init(&scan->facts->objects[1]);
+static enum lap_status open_scan(struct scan *scan, const char *file)
+{
+    const struct lap_reader_options options = {.memory_limit_bytes = READER_BYTES};
+    enum lap_status status = lap_reader_open(file, &options, &scan->reader);
+    uint32_t commands;
+
+    if (status != LAP_OK)
+        return status;
+    lap_arena_init(&scan->arena, (size_t)1 << 24);
+    status = lap_dictionary_init(&scan->dictionary, scan->reader);
+    if (status != LAP_OK)
+        return status;
+    scan->source = lap_dictionary_source(&scan->dictionary);
+    commands = lap_reader_command_count(scan->reader);
     scan->destructions = calloc((size_t)commands + 1, sizeof *scan->destructions);
     if (!scan->destructions)
         return no_memory();
     for (uint32_t i = 0; i < commands; i++)
         scan->destructions[i] = replay_is_destruction(lap_reader_command_name(scan->reader, i));
-    scan->source = lap_dictionary_source(&scan->dictionary);
-    return replay_lifetimes_create(&scan->facts->lifetimes);
+    return LAP_OK;
+}
+
+/* Up to the ticket, or to the most bytes. A damaged trace is known as far as it is played. */
+static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_bytes)
+{
+    enum lap_status status = LAP_OK;
+    struct lap_packet packet;
+
+    for (uint64_t bytes = 0; status == LAP_OK && scan->ticket < ticket && bytes < most_bytes;
+         bytes += packet.bytes + PACKET_BYTES) {
+        status = lap_reader_next(scan->reader, &packet);
+        if (status == LAP_OK && scan->last_frame && packet.frame >= scan->last_frame)
+            status = LAP_END;
+        if (status != LAP_OK)
+            break;
+        scan->ticket = packet.ticket;
+        status = scan_packet(scan, &packet);
+    }
+    if (status == LAP_END || status == LAP_ERROR_FORMAT) {
+        close_scan(scan);
+        status = LAP_OK;
+    }
+    return status == LAP_OK ? replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader) : status;
 }
 
 enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_t most_bytes, struct replay_facts **out)
 {
-    struct scan scan = {.moment = 1};
-    struct lap_packet packet;
-    uint64_t bytes = 0;
-    enum lap_status status = lap_reader_open(file, NULL, &scan.reader);
+    struct replay_facts *facts = calloc(1, sizeof *facts);
+    enum lap_status status;
 
-    *out = NULL;
-    if (status != LAP_OK)
-        return status;
-    lap_arena_init(&scan.arena, (size_t)1 << 24);
-    status = lap_dictionary_init(&scan.dictionary, scan.reader);
+    *out = facts;
+    if (!facts)
+        return no_memory();
+    lap_map_init(&facts->objects[0]);
+    lap_map_init(&facts->objects[1]);
+    facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1};
+    status = replay_lifetimes_create(&facts->lifetimes);
     if (status == LAP_OK)
-        status = begin(&scan);
-    if (status == LAP_OK) {
-        while (status == LAP_OK && (status = lap_reader_next(scan.reader, &packet)) == LAP_OK &&
-               !(last_frame && packet.frame >= last_frame) && !scan.facts->partial) {
-            status = scan_packet(&scan, &packet);
-            bytes += packet.bytes + PACKET_BYTES;
-            scan.facts->partial = bytes >= most_bytes;
-        }
-        if (status == LAP_END || status == LAP_ERROR_FORMAT) /* a damaged trace is known as far as it is played */
-            status = LAP_OK;
-    }
+        status = open_scan(&facts->scan, file);
     if (status == LAP_OK)
-        status = replay_lifetimes_seal(scan.facts->lifetimes);
+        status = look(&facts->scan, UINT64_MAX, most_bytes);
+    facts->scan.ahead = facts->scan.ticket;
     if (status != LAP_OK)
-        replay_facts_destroy(&scan.facts);
-    *out = scan.facts;
-    free(scan.fresh);
-    free(scan.destructions);
-    lap_dictionary_release(&scan.dictionary);
-    lap_arena_finish(&scan.arena);
-    lap_reader_close(&scan.reader);
+        replay_facts_destroy(out);
+    return status;
+}
+
+enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
+{
+    struct scan *scan = &facts->scan;
+    enum lap_status status;
+
+    if (!scan->reader || ticket + scan->ahead <= scan->ticket)
+        return LAP_OK;
+    status = look(scan, ticket + scan->ahead + scan->ahead / STEPS, UINT64_MAX);
+    if (status != LAP_OK)
+        facts->cut = true; /* what is known stays */
+    if (facts->cut)
+        close_scan(scan);
     return status;
 }
 
@@ -276,8 +320,10 @@ void replay_facts_destroy(struct replay_facts **facts)
         lap_map_each(&(*facts)->objects[kind], free_object, NULL);
         lap_map_finish(&(*facts)->objects[kind]);
     }
-    if (*facts)
+    if (*facts) {
+        close_scan(&(*facts)->scan);
         replay_lifetimes_destroy(&(*facts)->lifetimes);
+    }
     free(*facts);
     *facts = NULL;
 }
@@ -287,7 +333,7 @@ void replay_facts_destroy(struct replay_facts **facts)
 bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index)
 {
     uint32_t period = replay_lifetimes_period(facts->lifetimes, kind_of(type), index);
-    return !facts->partial || (period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER);
+    return (!facts->scan.reader && !facts->cut) || (period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER);
 }
 
 const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
@@ -305,6 +351,8 @@ uint64_t replay_facts_peak_bytes(const struct replay_facts *facts)
 /* NULL where they can't be had: then every object lies as the program asked. */
 static const struct replay_facts *need_facts(struct replay *r)
 {
+    if (r->facts && replay_facts_go_on(r->facts, r->packet.ticket) != LAP_OK)
+        lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
     if (r->asked_facts || !r->options.file || r->report)
         return r->facts;
     r->asked_facts = true;

@@ -21,10 +21,13 @@ struct replay_object_facts {
     uint64_t last;    /* the last of them, counted from 1 */
 };
 
-/* last_frame: 0, or only what is played up to it. most_bytes: of packets that are looked at. */
+/* last_frame: 0, or only what is played up to it. most_bytes: of packets that are looked at; what is behind them is
+ * looked at by and by, as the replay gets there: the file stays open. */
 enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_t most_bytes,
                                   struct replay_facts **out) LAP_MUST_CHECK;
 void replay_facts_destroy(struct replay_facts **facts);
+/* The replay is at this ticket: looks as far ahead of it as the first time. On failure what is known stays. */
+enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket) LAP_MUST_CHECK;
 
 /* Whether all is known of the object: it has ended in what was looked at, or that was everything. */
 bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index);

@@ -36,6 +36,8 @@ struct replay_lifetimes {
     struct replay_period *periods;  /* [period - 1] */
     uint32_t period_count, period_capacity;
     struct replay_period never;
+    bool sealed; /* what was told is a period of its own now */
+    bool all;    /* nothing more will be told */
 };
 
 static enum lap_status no_memory(void)
@@ -162,16 +164,18 @@ static enum lap_status begin_period(struct replay_lifetimes *l)
 enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
 {
     struct replay_period *period = l->period_count ? &l->periods[l->period_count - 1] : NULL;
+    uint64_t low;
 
     if (l->run_count == 0)
         return LAP_OK;
     /* What is to end with the period may all be empty from its first run on, until its last one begins. */
-    if (!period ||
-        period->bytes > (period->low_bytes > REPLAY_FLOOR_BYTES ? period->low_bytes : REPLAY_FLOOR_BYTES) / SHARE) {
+    low = period && period->low_bytes > REPLAY_FLOOR_BYTES ? period->low_bytes : REPLAY_FLOOR_BYTES;
+    if (!period || l->sealed || period->bytes > low / SHARE) {
         enum lap_status status = begin_period(l);
         if (status != LAP_OK)
             return status;
         period = &l->periods[l->period_count - 1];
+        l->sealed = false;
     }
     period->last_ticket = l->run_ticket;
     period->bytes += l->run_bytes;
@@ -188,13 +192,12 @@ enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
     return LAP_OK;
 }
 
-enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l)
+enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all)
 {
     enum lap_status status = replay_lifetimes_use(l);
 
-    free(l->run);
-    l->run = NULL;
-    l->run_capacity = 0;
+    l->sealed = true;
+    l->all = all;
     l->never = (struct replay_period){
         .first_ticket = UINT64_MAX, .last_ticket = UINT64_MAX, .low_bytes = UINT64_MAX, .bytes = l->small_bytes};
     return status;
@@ -206,7 +209,7 @@ uint32_t replay_lifetimes_period(const struct replay_lifetimes *l, unsigned kind
 {
     const struct object *object = index < l->objects[kind].capacity ? &l->objects[kind].at[index] : NULL;
 
-    if (!object || object->state == NONE)
+    if (!object || object->state == NONE || (object->state == ALIVE && !l->all))
         return REPLAY_PERIOD_UNKNOWN;
     return object->state == ALIVE ? REPLAY_PERIOD_NEVER : (uint32_t)object->value;
 }

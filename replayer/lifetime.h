@@ -20,7 +20,7 @@
 #include "base/status.h"
 
 #define REPLAY_PERIOD_UNKNOWN 0u
-#define REPLAY_PERIOD_NEVER   UINT32_MAX /* it is alive at the end of what was looked at */
+#define REPLAY_PERIOD_NEVER   UINT32_MAX /* it is alive at the end of the trace */
 
 /* Where less than this is alive, a quarter of this may be empty, rather than a quarter of what is alive. */
 #define REPLAY_FLOOR_BYTES ((uint64_t)1 << 20)
@@ -54,14 +54,17 @@ enum lap_status replay_lifetimes_end(struct replay_lifetimes *lifetimes, unsigne
                                      uint64_t ticket) LAP_MUST_CHECK;
 /* Something else than a destruction: it ends the run. */
 enum lap_status replay_lifetimes_use(struct replay_lifetimes *lifetimes) LAP_MUST_CHECK;
-/* The end of what is looked at. */
-enum lap_status replay_lifetimes_seal(struct replay_lifetimes *lifetimes) LAP_MUST_CHECK;
+/* The end of what is looked at for now, or (all) for good: what is known may be asked for, and what is told later does
+ * not change it. */
+enum lap_status replay_lifetimes_seal(struct replay_lifetimes *lifetimes, bool all) LAP_MUST_CHECK;
 /* Whether the command with this name does nothing but destroy. */
 bool replay_is_destruction(const char *command);
 
 /* ---- afterwards ---- */
 
-/* In which the object ends, counted from 1; REPLAY_PERIOD_UNKNOWN for what was never bound. */
+/* In which the object ends, counted from 1; REPLAY_PERIOD_UNKNOWN for what was never bound, or ends later than was
+ * told.
+ */
 uint32_t replay_lifetimes_period(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
 /* NULL: REPLAY_PERIOD_UNKNOWN, or none. */
 const struct replay_period *replay_lifetimes_get(const struct replay_lifetimes *lifetimes, uint32_t period);

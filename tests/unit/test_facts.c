@@ -80,6 +80,7 @@ static const struct replay_object_facts *of(const struct replay_facts *facts, in
 UNIT_TEST(what_the_host_does_is_found)
 {
     struct replay_facts *facts = NULL;
+    uint64_t ticket = 0;
     struct written w;
 
     write_trace(&w);
@@ -103,8 +104,22 @@ UNIT_TEST(what_the_host_does_is_found)
     CHECK(of(facts, LATE) == NULL);
     replay_facts_destroy(&facts);
     /* Of what has not ended in what was looked at nobody knows what comes. */
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, 0, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, 1, &facts), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
+    CHECK_EQ_INT(replay_facts_go_on(facts, 0), LAP_OK);
+    CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
+    /* As the replay gets closer, more is looked at. */
+    while (!replay_facts_have(facts, GEN_HANDLE_VkBuffer, LEFT_ALONE))
+        CHECK_EQ_INT(replay_facts_go_on(facts, ++ticket), LAP_OK);
+    CHECK(ticket < 10);
+    CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
+    while (!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE) && ticket < 100)
+        CHECK_EQ_INT(replay_facts_go_on(facts, ++ticket), LAP_OK);
+    CHECK(ticket < 30);
+    CHECK_EQ_U64(of(facts, ONCE)->moments, 1);
+    CHECK_EQ_INT(replay_facts_go_on(facts, 1000), LAP_OK);
+    CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, TWICE));
+    CHECK_EQ_U64(of(facts, TWICE)->moments, 2);
     replay_facts_destroy(&facts);
     sample_finish(&w.sample);
     CHECK_EQ_INT(replay_facts_find("no such file", 0, UINT64_MAX, &facts), LAP_ERROR_IO);

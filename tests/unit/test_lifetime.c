@@ -67,7 +67,7 @@ UNIT_TEST(what_ends_in_one_run_ends_when_it_begins)
     used(&told);
     for (int i = 0; i < 3; i++)
         ends(&told, i % 2, objects[i]);
-    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
     CHECK_EQ_U64(replay_lifetimes_count(told.lifetimes), 2);
     CHECK_EQ_U64(period_of(&told, IMAGE, large), 1);
     for (int i = 0; i < 6; i++)
@@ -98,7 +98,7 @@ UNIT_TEST(a_period_ends_an_eighth_of_what_is_left)
         ends(&told, BUFFER, objects[i]);
         used(&told);
     }
-    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
     for (int i = 0; i < COUNT; i++) {
         if (period_of(&told, BUFFER, objects[i]) != period) {
             CHECK_EQ_U64(period_of(&told, BUFFER, objects[i]), period + 1);
@@ -138,7 +138,7 @@ UNIT_TEST(the_least_that_is_alive_is_known)
     used(&told);
     for (int i = 0; i < 32; i++)
         ends(&told, BUFFER, c[i]);
-    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
     CHECK_EQ_U64(period_of(&told, BUFFER, a[0]), 1);
     CHECK_EQ_U64(period_of(&told, BUFFER, b[0]), 2);
     CHECK_EQ_U64(period_of(&told, BUFFER, c[0]), 3);
@@ -150,6 +150,30 @@ UNIT_TEST(the_least_that_is_alive_is_known)
     CHECK_EQ_U64(replay_lifetimes_low(told.lifetimes, replay_lifetimes_get(told.lifetimes, 2)->first_ticket, 3),
                  UINT64_MAX);
     CHECK_EQ_U64(replay_lifetimes_low(told.lifetimes, start, REPLAY_PERIOD_NEVER), 0);
+    finish(&told);
+}
+
+UNIT_TEST(what_is_known_stays_when_more_is_told)
+{
+    struct told told = begin();
+    uint64_t first = born(&told, BUFFER, KIB), second = born(&told, BUFFER, 2 * KIB), third = born(&told, BUFFER, KIB);
+    struct replay_period before;
+
+    ends(&told, BUFFER, first);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false), LAP_OK);
+    CHECK_EQ_U64(period_of(&told, BUFFER, first), 1);
+    CHECK_EQ_U64(period_of(&told, BUFFER, second), REPLAY_PERIOD_UNKNOWN);
+    before = *replay_lifetimes_get(told.lifetimes, 1);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, REPLAY_PERIOD_NEVER)->bytes, 3 * KIB);
+    /* In the same run, and below the floor: it would have been the same period. */
+    ends(&told, BUFFER, second);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
+    CHECK_EQ_U64(period_of(&told, BUFFER, first), 1);
+    CHECK_EQ_U64(period_of(&told, BUFFER, second), 2);
+    CHECK_EQ_U64(period_of(&told, BUFFER, third), REPLAY_PERIOD_NEVER);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, 1)->last_ticket, before.last_ticket);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, 1)->bytes, before.bytes);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, REPLAY_PERIOD_NEVER)->bytes, KIB);
     finish(&told);
 }
 
@@ -167,7 +191,7 @@ UNIT_TEST(a_trace_may_say_anything)
     ends(&told, IMAGE, image);
     used(&told);
     CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB), LAP_OK);
-    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
     CHECK_EQ_U64(period_of(&told, BUFFER, UINT64_MAX), REPLAY_PERIOD_UNKNOWN);
     CHECK_EQ_U64(period_of(&told, BUFFER, 7), REPLAY_PERIOD_UNKNOWN);
     CHECK_EQ_U64(period_of(&told, BUFFER, 8), REPLAY_PERIOD_UNKNOWN);

@@ -355,7 +355,7 @@ static void place_all(const struct program *program, uint64_t seed, enum knowled
     if (knowledge != NOTHING) {
         CHECK_EQ_INT(replay_lifetimes_create(&look.looks), LAP_OK);
         live(&look, program, seed);
-        CHECK_EQ_INT(replay_lifetimes_seal(look.looks), LAP_OK);
+        CHECK_EQ_INT(replay_lifetimes_seal(look.looks, true), LAP_OK);
         host.r.lifetimes = look.looks;
     }
     host.instance.properties.limits.maxMemoryAllocationCount = program->max_allocations;
