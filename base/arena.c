@@ -25,6 +25,13 @@ void lap_arena_init(struct lap_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
+/* After each change of the list of blocks. */
+static void find_only(struct lap_arena *arena)
+{
+    struct lap_arena_block *block = arena->blocks;
+    arena->only = block && !block->next && block->bytes <= LARGEST_BLOCK_BYTES ? block->data : NULL;
+}
+
 static void free_blocks(struct lap_arena_block *block)
 {
     while (block) {
@@ -40,7 +47,7 @@ void lap_arena_finish(struct lap_arena *arena)
     lap_arena_init(arena, arena->limit_bytes);
 }
 
-void lap_arena_reset(struct lap_arena *arena)
+void lap_arena_reset_slow(struct lap_arena *arena)
 {
     struct lap_arena_block *block = arena->blocks;
     arena->used_bytes = 0;
@@ -57,6 +64,7 @@ void lap_arena_reset(struct lap_arena *arena)
     }
     arena->next = block->data;
     arena->end = block->data + block->bytes;
+    find_only(arena);
 }
 
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
@@ -89,12 +97,14 @@ void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
     if (arena->blocks && want - bytes < (size_t)(arena->end - arena->next)) {
         block->next = arena->blocks->next;
         arena->blocks->next = block;
+        find_only(arena);
         return block->data;
     }
     block->next = arena->blocks;
     arena->blocks = block;
     arena->next = block->data + bytes;
     arena->end = block->data + want;
+    find_only(arena);
     return block->data;
 }
 

@@ -11,6 +11,7 @@ struct lap_arena_block;
 
 struct lap_arena {
     unsigned char *next, *end;      /* the free part of the current block */
+    unsigned char *only;            /* where that begins, if there is no other and it is kept by a reset; else NULL */
     struct lap_arena_block *blocks; /* the current block first */
     size_t used_bytes;              /* given out since the last reset, slack included */
     size_t limit_bytes;             /* used_bytes never passes this; 0: no limit */
@@ -20,7 +21,16 @@ void lap_arena_init(struct lap_arena *arena, size_t limit_bytes);
 void lap_arena_finish(struct lap_arena *arena); /* also for a zeroed arena */
 
 /* Forgets everything that was given out; keeps one block for reuse. */
-void lap_arena_reset(struct lap_arena *arena);
+void lap_arena_reset_slow(struct lap_arena *arena);
+static inline void lap_arena_reset(struct lap_arena *arena)
+{
+    if (__builtin_expect(arena->only == NULL, 0)) {
+        lap_arena_reset_slow(arena);
+        return;
+    }
+    arena->next = arena->only;
+    arena->used_bytes = 0;
+}
 
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
 

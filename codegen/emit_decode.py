@@ -120,8 +120,9 @@ class _Body:
         elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
         else:
-            text(f"{f.type} *items = lap_dec_array(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
             expression = self.element(f)
+            allocate = "lap_dec_items" if expression else "lap_dec_array"  # functions leave members as they are
+            text(f"{f.type} *items = {allocate}(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
             text(f"for (size_t i = 0; items && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
             text("    " + (f"items[i] = {expression};" if expression else self.fill(f, "&items[i]")))
             text(f"{value} = items;")

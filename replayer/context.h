@@ -139,18 +139,18 @@ struct replay_object {
 
 /* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
  * in which something is alive. */
-#define REPLAY_PAGE_OBJECTS 1024u
+#define REPLAY_PAGE_OBJECTS LAP_LIVE_PAGE
 
 struct replay_object_page {
+    struct lap_live_page handles; /* of the objects once more: what decoders look at */
     struct replay_object objects[REPLAY_PAGE_OBJECTS];
     uint32_t alive;
 };
 
 struct replay_table {
-    struct replay_object_page **pages; /* [index / REPLAY_PAGE_OBJECTS]; NULL: nothing there is alive */
+    struct lap_live_table
+        live; /* its pages are the first members of replay_object_page; count: the highest index so far + 1 */
     uint64_t page_capacity;
-    uint64_t count;  /* the highest index so far + 1; 0 is null */
-    uint64_t last;   /* the index that was decoded last */
     uint64_t *slots; /* handles.c: indices by live handle, open addressing */
     uint64_t slot_count, slot_used;
 };
@@ -158,8 +158,9 @@ struct replay_table {
 /* NULL when there is no such live object. */
 static inline struct replay_object *replay_table_get(const struct replay_table *table, uint64_t index)
 {
-    struct replay_object_page *page = index < table->count ? table->pages[index / REPLAY_PAGE_OBJECTS] : NULL;
-    struct replay_object *object = page ? &page->objects[index % REPLAY_PAGE_OBJECTS] : NULL;
+    struct lap_live_page *page = index < table->live.count ? table->live.pages[index / REPLAY_PAGE_OBJECTS] : NULL;
+    struct replay_object *object =
+        page ? &((struct replay_object_page *)page)->objects[index % REPLAY_PAGE_OBJECTS] : NULL;
     return object && object->live ? object : NULL;
 }
 
@@ -180,7 +181,8 @@ struct replay {
     struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
     struct replay_table tables[GEN_HANDLE_COUNT];
-    void *loader; /* dlopen("libvulkan.so.1") */
+    struct lap_live_table *live[GEN_HANDLE_COUNT]; /* the tables' */
+    void *loader;                                  /* dlopen("libvulkan.so.1") */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     struct replay_instance *instances;
     struct replay_device *devices;

@@ -227,7 +227,7 @@ enum lap_status replay_choose_gpu(struct replay *r, struct replay_instance *inst
     instance->vk.GetPhysicalDeviceProperties(instance->gpu, &instance->properties);
     instance->vk.GetPhysicalDeviceMemoryProperties(instance->gpu, &instance->memory);
     /* All physical devices of the trace's instance are this one. */
-    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkPhysicalDevice].count; i++) {
+    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkPhysicalDevice].live.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkPhysicalDevice, i);
         void *record = object && object->owner == instance ? object->record : NULL;
         if (!object || object->owner != instance)

@@ -70,31 +70,36 @@ static void slot_remove(struct replay_table *table, uint64_t index)
 
 /* ---- objects ---- */
 
+static struct replay_object_page *page_of(const struct replay_table *table, uint64_t number)
+{
+    return (struct replay_object_page *)table->live.pages[number];
+}
+
 /* Frees a page without live objects, but for the one that the next objects will be in. */
 static void drop_page(struct replay_table *table, uint64_t number)
 {
-    struct replay_object_page *page = table->pages[number];
+    struct replay_object_page *page = page_of(table, number);
 
-    if (!page || page->alive || number == (table->count - 1) / REPLAY_PAGE_OBJECTS)
+    if (!page || page->alive || number == (table->live.count - 1) / REPLAY_PAGE_OBJECTS)
         return;
     free(page);
-    table->pages[number] = NULL;
+    table->live.pages[number] = NULL;
 }
 
 static bool pages_grow(struct replay_table *table, uint64_t number)
 {
     uint64_t capacity = table->page_capacity ? table->page_capacity : 4;
-    struct replay_object_page **pages;
+    struct lap_live_page **pages;
 
     if (number < table->page_capacity)
         return true;
     while (capacity <= number)
         capacity *= 2;
-    pages = realloc(table->pages, capacity * sizeof *pages);
+    pages = realloc(table->live.pages, capacity * sizeof *pages);
     if (!pages)
         return false;
     memset(pages + table->page_capacity, 0, (capacity - table->page_capacity) * sizeof *pages);
-    table->pages = pages;
+    table->live.pages = pages;
     table->page_capacity = capacity;
     return true;
 }
@@ -103,12 +108,15 @@ static bool pages_grow(struct replay_table *table, uint64_t number)
 static struct replay_object_page *need_page(struct replay_table *table, uint64_t index)
 {
     uint64_t number = index / REPLAY_PAGE_OBJECTS;
+    struct replay_object_page *page;
 
     if (!pages_grow(table, number))
         return NULL;
-    if (!table->pages[number])
-        table->pages[number] = calloc(1, sizeof **table->pages);
-    return table->pages[number];
+    if (table->live.pages[number])
+        return page_of(table, number);
+    page = calloc(1, sizeof *page);
+    table->live.pages[number] = page ? &page->handles : NULL;
+    return page;
 }
 
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
@@ -117,15 +125,15 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     struct replay_table *table = &r->tables[type];
     struct replay_object_page *page;
     struct replay_object *object;
-    uint64_t last = table->count ? (table->count - 1) / REPLAY_PAGE_OBJECTS : 0;
+    uint64_t last = table->live.count ? (table->live.count - 1) / REPLAY_PAGE_OBJECTS : 0;
 
     if (out_object)
         *out_object = NULL;
     if (index == 0 || live == 0)
         return replay_fail(r, "a %s without %s", gen_handle_names[type], index ? "a live handle" : "an index");
-    if (index >= table->count && index - table->count > MAX_GAP)
+    if (index >= table->live.count && index - table->live.count > MAX_GAP)
         return replay_fail(r, "%s:%" PRIu64 " can't be right: the trace has had %" PRIu64 " of them",
-                           gen_handle_names[type], index, table->count ? table->count - 1 : 0);
+                           gen_handle_names[type], index, table->live.count ? table->live.count - 1 : 0);
     if (replay_table_get(table, index))
         return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
     page = slots_grow(table) ? need_page(table, index) : NULL;
@@ -133,10 +141,11 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
         return replay_place(r, LAP_ERROR_MEMORY);
     }
-    if (index >= table->count)
-        table->count = index + 1;
+    if (index >= table->live.count)
+        table->live.count = index + 1;
     object = &page->objects[index % REPLAY_PAGE_OBJECTS];
     *object = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
+    page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
     page->alive++;
     slot_put(table, index);
     drop_page(table, last);
@@ -153,12 +162,12 @@ struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type t
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live)
 {
     struct replay_table *table = &r->tables[type];
-    const struct replay_object *last = replay_object_get(r, type, table->last);
+    const struct replay_object *last = replay_object_get(r, type, table->live.last);
 
     if (live == 0 || table->slot_count == 0)
         return 0;
     if (last && last->live == live)
-        return table->last;
+        return table->live.last;
     for (uint64_t at = slot_of(table, live); table->slots[at] != 0; at = (at + 1) & (table->slot_count - 1))
         if (replay_table_get(table, table->slots[at])->live == live)
             return table->slots[at];
@@ -174,7 +183,8 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
         return;
     slot_remove(table, index);
     *object = (struct replay_object){0};
-    table->pages[index / REPLAY_PAGE_OBJECTS]->alive--;
+    page_of(table, index / REPLAY_PAGE_OBJECTS)->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
+    page_of(table, index / REPLAY_PAGE_OBJECTS)->alive--;
     drop_page(table, index / REPLAY_PAGE_OBJECTS);
 }
 
@@ -220,9 +230,9 @@ static struct left *collect(struct replay *r, const void *owner, size_t *out_cou
         count = 0;
         for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
             const struct replay_table *table = &r->tables[type];
-            for (uint64_t i = 1; i < table->count; i++) {
+            for (uint64_t i = 1; i < table->live.count; i++) {
                 const struct replay_object *object = replay_table_get(table, i);
-                if (!table->pages[i / REPLAY_PAGE_OBJECTS])
+                if (!table->live.pages[i / REPLAY_PAGE_OBJECTS])
                     i |= REPLAY_PAGE_OBJECTS - 1; /* on to the next page */
                 if (!object || object->owner != owner || object->parent)
                     continue;
@@ -253,7 +263,7 @@ void replay_destroy_left(struct replay *r, void *owner)
         enum lap_status status;
         if (!object)
             continue;
-        r->tables[found[i].type].last = found[i].index;
+        r->tables[found[i].type].live.last = found[i].index;
         status = gen_destroy_object(r, owner, found[i].type, object->live);
         if (status == LAP_END)
             replay_object_remove(r, found[i].type, found[i].index);
@@ -268,8 +278,8 @@ void replay_tables_finish(struct replay *r)
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         struct replay_table *table = &r->tables[type];
         for (uint64_t i = 0; i < table->page_capacity; i++)
-            free(table->pages[i]);
-        free(table->pages);
+            free(page_of(table, i));
+        free(table->live.pages);
         free(table->slots);
         *table = (struct replay_table){0};
     }

@@ -178,7 +178,7 @@ void replay_instance_destroy(struct replay *r, struct replay_instance *instance)
         if (dev->instance == instance)
             replay_device_destroy(r, dev);
     }
-    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkPhysicalDevice].count; i++) {
+    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkPhysicalDevice].live.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkPhysicalDevice, i);
         if (object && object->owner == instance)
             free(object->record);

@@ -38,7 +38,7 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
     const struct replay_object *object = replay_table_get(table, index);
 
     if (object) {
-        table->last = index;
+        table->live.last = index;
         *out = object->live;
         return LAP_OK;
     }
@@ -83,6 +83,9 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
+    for (unsigned type = 0; type < GEN_HANDLE_COUNT; type++)
+        r->live[type] = &r->tables[type].live;
+    r->source.live = r->live;
     status = lap_reader_open(options->file, NULL, &r->reader);
     if (status != LAP_OK)
         return status;
@@ -191,7 +194,7 @@ enum lap_status replay_packet(struct replay *r)
         status = replay_owner(r, entry->owner_type, index, &owner);
         if (status != LAP_OK)
             return status;
-        lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+        dec.p = dec.base; /* it is a parameter, too */
     }
     r->lenient = entry->flags & GEN_REPLAY_LENIENT;
     gen_decode_table[r->command](&dec, args.bytes);

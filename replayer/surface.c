@@ -12,7 +12,7 @@ enum lap_status replay_create_surface(struct replay *r, struct replay_instance *
 /* A program may destroy a surface before its swapchains, which it must not: nothing is shown of them any more. */
 static void detach_swapchains(struct replay *r, struct replay_window *window)
 {
-    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkSwapchainKHR].count; i++) {
+    for (uint64_t i = 1; i < r->tables[GEN_HANDLE_VkSwapchainKHR].live.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSwapchainKHR, i);
         struct replay_swapchain *swapchain = object ? object->record : NULL;
         if (!swapchain || swapchain->window != window)

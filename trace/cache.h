@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache: unpacked chunks and assembled blobs, the least recently used thrown out first. Part of a reader.
+ * cache: unpacked chunks and assembled blobs. Part of a reader.
+ *
+ * Most blobs of a long trace are needed once, a few in every frame. What comes in is on trial, for as long as
+ * LAP_CACHE_TRIAL_BYTES of newer ones do not push it out; what is asked for again stays among those that are kept, of
+ * which the least recently used goes first. So the memory that a trace is read into is used again and again, and is
+ * not new memory each time, which the kernel would have to clear.
  *
  * What was used since the last lap_cache_advance is pinned, so that pointers into it stay good.
  */
@@ -13,6 +18,9 @@
 
 #include "base/status.h"
 #include "trace/chunk.h"
+
+#define LAP_CACHE_TRIAL_BYTES ((uint64_t)16 << 20)
+#define LAP_CACHE_SPARES      4u /* buffers without contents that wait for their next use */
 
 /* Where a blob lies in an entry's data. */
 struct lap_cached_blob {
@@ -27,18 +35,29 @@ struct lap_cached {
     struct lap_cached **home; /* set to NULL when this is thrown out */
     uint64_t used_at;         /* the cache's time of the last use */
     bool counts;              /* has blobs: see lap_cache_add */
-    size_t bytes;             /* of data */
+    bool kept;                /* which list it is in */
+    size_t bytes, capacity;   /* of data */
     struct lap_cached_blob *blobs;
     uint32_t blob_count;
     uint8_t *data; /* aligned for anything */
 };
 
-struct lap_cache {
+struct lap_cache_list {
     struct lap_cached *newest, *oldest;
-    uint64_t bytes, limit_bytes;
+    uint64_t bytes;
+};
+
+struct lap_cache {
+    struct lap_cache_list trial, kept;
+    uint64_t limit_bytes;
     uint64_t time;
     uint64_t pinned_at; /* the time that pinned_blobs is about */
     uint32_t pinned_blobs;
+    struct {
+        uint8_t *data;
+        size_t capacity;
+    } spares[LAP_CACHE_SPARES];
+    uint64_t spare_bytes; /* part of the limit */
 };
 
 void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes);
@@ -56,12 +75,17 @@ enum lap_status lap_cache_add(struct lap_cache *cache, struct lap_cached **home,
 
 void lap_cache_use_slow(struct lap_cache *cache, struct lap_cached *cached);
 
-/* Pins it and makes it the newest. */
+/* Pins it and makes it the newest of its list. */
 static inline void lap_cache_use(struct lap_cache *cache, struct lap_cached *cached)
 {
-    if (cached->used_at != cache->time || cached != cache->newest)
+    if (cached != cache->trial.newest || (cached->counts && cached->used_at != cache->time))
         lap_cache_use_slow(cache, cached);
+    else
+        cached->used_at = cache->time;
 }
+
+/* It was asked for again: it is kept from now on. */
+void lap_cache_keep(struct lap_cache *cache, struct lap_cached *cached);
 
 /* Throws one entry out, pinned or not. */
 void lap_cache_drop(struct lap_cache *cache, struct lap_cached *cached);

@@ -5,6 +5,8 @@
 
 #include "trace/reader_internal.h"
 
+#define PARTS_SLACK 64u /* more than the padding behind a part */
+
 static struct lap_chunk_ref *blob_chunk(struct lap_reader *reader, size_t i)
 {
     return &reader->source.chunks[reader->blob_chunks[i]];
@@ -100,48 +102,68 @@ static enum lap_status load_part(struct lap_reader *reader, const struct lap_chu
     return with_offset(status, chunk);
 }
 
+/* The first part of a blob in several chunks: makes room for all of it. */
+static enum lap_status begin_blob(struct lap_reader *reader, size_t i, struct lap_chunk_ref *chunk,
+                                  struct lap_blob_entry *out_first)
+{
+    uint64_t room = 0;
+    for (uint32_t part = 0; part < chunk->parts; part++)
+        room += blob_chunk(reader, i + part)->header.raw_bytes;
+    uint8_t *raw = malloc((size_t)chunk->header.raw_bytes + 1);
+    if (!raw)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status = load_part(reader, chunk, raw, 0, NULL, out_first);
+    if (status == LAP_OK && (out_first->total_bytes > room || out_first->total_bytes > PTRDIFF_MAX - LAP_CHUNK_MAX_RAW))
+        status = with_offset(lap_fail(LAP_ERROR_FORMAT, "a blob is larger than its chunks"), chunk);
+    /* What follows the last part in its chunk, a few zeros if the trace is good, has room as well. */
+    if (status == LAP_OK)
+        status = lap_cache_add(&reader->cache, &chunk->cached, (size_t)out_first->total_bytes + PARTS_SLACK, 1, true);
+    if (status == LAP_OK && out_first->part_bytes)
+        memcpy(chunk->cached->data, raw + LAP_BLOB_ENTRY_BYTES, out_first->part_bytes);
+    free(raw);
+    return status;
+}
+
+/* A later part, which is unpacked straight to its place where it can be: its entry comes to lie on the end of what
+ * there is already, which is put back. */
+static enum lap_status add_part(struct lap_reader *reader, const struct lap_chunk_ref *chunk, uint8_t *data,
+                                uint64_t done, const struct lap_blob_entry *first, struct lap_blob_entry *out)
+{
+    const size_t head = LAP_BLOB_ENTRY_BYTES;
+    bool fits = done >= head && chunk->header.raw_bytes <= first->total_bytes - done + head + PARTS_SLACK;
+    uint8_t end[LAP_BLOB_ENTRY_BYTES], *raw = fits ? data + done - head : malloc((size_t)chunk->header.raw_bytes + 1);
+    if (!raw)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    memcpy(end, raw, fits ? head : 0);
+    enum lap_status status = load_part(reader, chunk, raw, done, first, out);
+    if (fits) {
+        memcpy(raw, end, head);
+        return status;
+    }
+    if (status == LAP_OK && out->part_bytes)
+        memcpy(data + done, raw + head, out->part_bytes);
+    free(raw);
+    return status;
+}
+
 /* A blob in several chunks: puts it together. `i`: of the first one, in blob_chunks. */
 static enum lap_status load_parts(struct lap_reader *reader, size_t i, struct lap_chunk_ref *chunk)
 {
-    uint64_t room = 0;
-    size_t largest = 0;
-    for (uint32_t part = 0; part < chunk->parts; part++) {
-        size_t raw_bytes = blob_chunk(reader, i + part)->header.raw_bytes;
-        room += raw_bytes;
-        if (raw_bytes > largest)
-            largest = raw_bytes;
-    }
-    uint8_t *raw = malloc(largest + 1);
-    if (!raw)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-
-    struct lap_cached *cached = NULL;
     struct lap_blob_entry first, entry;
-    uint64_t done = 0;
-    enum lap_status status = load_part(reader, chunk, raw, 0, NULL, &first);
-    if (status == LAP_OK && (first.total_bytes > room || first.total_bytes > PTRDIFF_MAX))
-        status = with_offset(lap_fail(LAP_ERROR_FORMAT, "a blob is larger than its chunks"), chunk);
-    if (status == LAP_OK)
-        status = lap_cache_add(&reader->cache, &chunk->cached, (size_t)first.total_bytes, 1, true);
+    enum lap_status status = begin_blob(reader, i, chunk, &first);
     if (status != LAP_OK)
-        goto out;
-
-    cached = chunk->cached;
-    entry = first;
-    for (uint32_t part = 0; status == LAP_OK && part < chunk->parts; part++) {
-        if (part)
-            status = load_part(reader, blob_chunk(reader, i + part), raw, done, &first, &entry);
-        if (status == LAP_OK && entry.part_bytes)
-            memcpy(cached->data + done, raw + LAP_BLOB_ENTRY_BYTES, entry.part_bytes);
-        done += entry.part_bytes;
+        return status;
+    uint64_t done = first.part_bytes;
+    for (uint32_t part = 1; status == LAP_OK && part < chunk->parts; part++) {
+        status = add_part(reader, blob_chunk(reader, i + part), chunk->cached->data, done, &first, &entry);
+        if (status == LAP_OK)
+            done += entry.part_bytes;
     }
     if (status == LAP_OK && done != first.total_bytes)
         status = with_offset(lap_fail(LAP_ERROR_FORMAT, "a blob without its last part"), chunk);
-    cached->blobs[0] = (struct lap_cached_blob){0, (size_t)first.total_bytes, first.hash, first.kind, false};
+    chunk->cached->blobs[0] = (struct lap_cached_blob){0, (size_t)first.total_bytes, first.hash, first.kind, false};
     if (status != LAP_OK)
-        lap_cache_drop(&reader->cache, cached);
-out:
-    free(raw);
+        lap_cache_drop(&reader->cache, chunk->cached);
     return status;
 }
 
@@ -181,6 +203,8 @@ enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind ki
             return lap_fail(LAP_ERROR_FORMAT, "blob %" PRIu64 " (chunk at offset %" PRIu64 ") does not have its hash",
                             id, chunk->offset);
         blob->checked = true;
+    } else {
+        lap_cache_keep(&reader->cache, chunk->cached);
     }
     *out_data = data;
     *out_bytes = blob->bytes;

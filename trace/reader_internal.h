@@ -18,9 +18,10 @@
 /* Where one stream stands. Its chunks are chunk_order[chunk .. chunk_end). */
 struct lap_cursor {
     size_t first_chunk, chunk, chunk_end;
-    uint64_t ticket; /* of the next packet: what the heap is ordered by */
-    bool started;    /* the fields below belong to the chunk; else only its header is known */
-    uint32_t left;   /* packets of the chunk from the next one on */
+    struct lap_chunk_ref *ref; /* that of `chunk`; NULL behind the last one */
+    uint64_t ticket;           /* of the next packet: what the heap is ordered by */
+    bool started;              /* the fields below belong to the chunk; else only its header is known */
+    uint32_t left;             /* packets of the chunk from the next one on */
     uint64_t thread_id;
     uint64_t epoch; /* of the next packet, like all below */
     uint32_t command, flags, body_bytes;
@@ -53,6 +54,7 @@ struct lap_reader {
     uint64_t last_ticket;   /* nothing is given out behind it */
     bool holes_are_the_end; /* a cut file without a frame mark: it ends where a ticket is missing */
 
+    struct lap_chunk_ref *finished; /* all its packets were given out, the last one just now */
     uint64_t next_ticket;
     uint64_t barriers; /* given out so far */
     size_t frame;      /* of the next packet */

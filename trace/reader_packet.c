@@ -87,12 +87,14 @@ static void enter_chunk(struct lap_reader *reader, struct lap_cursor *cursor, si
 {
     cursor->chunk = chunk;
     cursor->started = false;
-    cursor->ticket = chunk < cursor->chunk_end ? packet_chunk(reader, chunk)->header.first : 0;
+    cursor->ref = chunk < cursor->chunk_end ? packet_chunk(reader, chunk) : NULL;
+    cursor->ticket = cursor->ref ? cursor->ref->header.first : 0;
 }
 
 enum lap_status lap_reader_rewind(struct lap_reader *reader)
 {
     lap_cache_advance(&reader->cache);
+    reader->finished = NULL;
     for (size_t i = 0; i < reader->cursor_count; i++) {
         enter_chunk(reader, &reader->cursors[i], reader->cursors[i].first_chunk);
         reader->heap[i] = i;
@@ -109,7 +111,7 @@ enum lap_status lap_reader_rewind(struct lap_reader *reader)
 
 /* ---- the packets of a chunk ---- */
 
-static enum lap_status load_packets(struct lap_reader *reader, struct lap_chunk_ref *chunk)
+static inline enum lap_status load_packets(struct lap_reader *reader, struct lap_chunk_ref *chunk)
 {
     if (chunk->cached) {
         lap_cache_use(&reader->cache, chunk->cached);
@@ -130,9 +132,10 @@ static enum lap_status damaged(const struct lap_chunk_ref *chunk, const char *wh
 }
 
 /* Reads the head of the packet that begins at `offset`; its ticket and epoch count from those in *cursor. */
-static enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor *cursor,
-                                   const struct lap_chunk_ref *chunk, size_t offset)
+static inline enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor *cursor,
+                                          const struct lap_chunk_ref *chunk, size_t offset)
 {
+    const struct lap_dictionary *dictionary = &reader->dictionary;
     bool first = !cursor->started;
     struct lap_dec dec;
     lap_dec_init(&dec, chunk->cached->data + offset, chunk->cached->bytes - offset, NULL, NULL);
@@ -148,8 +151,8 @@ static enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor 
         return damaged(chunk, "tickets out of order");
     if (flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS)
         return damaged(chunk, "a packet with unknown flags");
-    const char *name = lap_reader_command_name(reader, cursor->command);
-    if (!name || !name[0]) /* number 0 may have none */
+    if (cursor->command >= dictionary->lists[LAP_DICTIONARY_COMMANDS].count ||
+        (cursor->command == 0 && !dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0])) /* it alone may have none */
         return damaged(chunk, "a command that is not in the dictionary");
     cursor->ticket += ticket_step;
     cursor->flags = (uint32_t)flags;
@@ -174,10 +177,11 @@ static enum lap_status start_chunk(struct lap_reader *reader, struct lap_cursor 
 }
 
 /* Moves on to the stream's next packet. */
-static enum lap_status step(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_chunk_ref *chunk)
+static enum lap_status step(struct lap_reader *reader, struct lap_cursor *cursor, struct lap_chunk_ref *chunk)
 {
     if (--cursor->left)
         return read_packet(reader, cursor, chunk, cursor->body_offset + cursor->body_bytes);
+    reader->finished = chunk;
     enter_chunk(reader, cursor, cursor->chunk + 1);
     return LAP_OK;
 }
@@ -192,7 +196,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
             return LAP_END;
         return lap_fail(LAP_ERROR_FORMAT, "the packet with ticket %" PRIu64 " is missing", reader->next_ticket);
     }
-    struct lap_chunk_ref *chunk = packet_chunk(reader, cursor->chunk);
+    struct lap_chunk_ref *chunk = cursor->ref;
     if (cursor->ticket < reader->next_ticket)
         return damaged(chunk, "a ticket that another packet has");
 
@@ -235,7 +239,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     status = step(reader, cursor, chunk);
     if (cursor->chunk == cursor->chunk_end)
         reader->heap[0] = reader->heap[--reader->heap_count];
-    if (reader->heap_count)
+    if (reader->heap_count > 1)
         sift_down(reader, 0);
     return status;
 }
@@ -245,6 +249,11 @@ enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *ou
     if (reader->failed != LAP_OK)
         return lap_fail(reader->failed, "%s", reader->failure);
     lap_cache_advance(&reader->cache);
+    if (reader->finished) {
+        if (reader->finished->cached)
+            lap_cache_drop(&reader->cache, reader->finished->cached); /* nobody goes back but to the beginning */
+        reader->finished = NULL;
+    }
     enum lap_status status = next_packet(reader, out_packet);
     if (status < 0) {
         reader->failed = status;

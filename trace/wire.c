@@ -96,16 +96,7 @@ void lap_enc_string(struct lap_enc *enc, const char *text)
 
 /* ---- decoding ------------------------------------------------------------------------------------------- */
 
-void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
-                  const struct lap_dec_source *source)
-{
-    static const uint8_t nothing[1];
-    memset(dec, 0, sizeof(*dec));
-    dec->base = dec->p = bytes ? data : nothing;
-    dec->end = dec->base + bytes;
-    dec->arena = arena;
-    dec->source = source;
-}
+const uint8_t lap_dec_nothing[1];
 
 /* Nothing can be read any more: the inline readers look only at p and end. */
 static void latch(struct lap_dec *dec, enum lap_status status)
@@ -132,10 +123,15 @@ static bool need(struct lap_dec *dec, size_t bytes)
     if (dec->status != LAP_OK)
         return false;
     if (bytes_left(dec) < bytes) {
-        lap_dec_fail(dec, "the body ends in the middle of a value");
+        lap_dec_short(dec);
         return false;
     }
     return true;
+}
+
+void lap_dec_short(struct lap_dec *dec)
+{
+    lap_dec_fail(dec, "the body ends in the middle of a value");
 }
 
 static void *allocate(struct lap_dec *dec, size_t bytes, size_t align)
@@ -154,9 +150,13 @@ static void *allocate(struct lap_dec *dec, size_t bytes, size_t align)
 uint64_t lap_get_u64_slow(struct lap_dec *dec)
 {
     uint64_t value = 0;
+    const uint8_t *p = dec->p;
+    if (dec->end - p >= 2 && !(p[1] & 0x80) && p[1] && p[0] & 0x80) {
+        dec->p = p + 2;
+        return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+    }
     if (dec->status != LAP_OK)
         return 0;
-    const uint8_t *p = dec->p;
     for (unsigned shift = 0;; shift += 7) {
         if (p == dec->end) {
             lap_dec_fail(dec, "the body ends in the middle of a number");
@@ -179,28 +179,12 @@ uint64_t lap_get_u64_slow(struct lap_dec *dec)
     }
 }
 
-uint32_t lap_get_u32(struct lap_dec *dec)
+uint32_t lap_get_u32_slow(struct lap_dec *dec, uint64_t value)
 {
-    uint64_t value = lap_get_u64(dec);
-    if (value > UINT32_MAX) {
-        lap_dec_fail(dec, "a number that should have 32 bits is larger");
-        return 0;
-    }
-    return (uint32_t)value;
-}
-
-uint8_t lap_get_u8(struct lap_dec *dec)
-{
-    return need(dec, 1) ? *dec->p++ : 0;
-}
-
-uint32_t lap_get_fixed32(struct lap_dec *dec)
-{
-    if (!need(dec, 4))
-        return 0;
-    const uint8_t *p = dec->p;
-    dec->p += 4;
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    if (value <= UINT32_MAX)
+        return (uint32_t)value;
+    lap_dec_fail(dec, "a number that should have 32 bits is larger");
+    return 0;
 }
 
 uint64_t lap_get_fixed64(struct lap_dec *dec)
@@ -211,14 +195,6 @@ uint64_t lap_get_fixed64(struct lap_dec *dec)
     return low | (uint64_t)lap_get_fixed32(dec) << 32;
 }
 
-float lap_get_float(struct lap_dec *dec)
-{
-    uint32_t bits = lap_get_fixed32(dec);
-    float value;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
 double lap_get_double(struct lap_dec *dec)
 {
     uint64_t bits = lap_get_fixed64(dec);
@@ -227,10 +203,9 @@ double lap_get_double(struct lap_dec *dec)
     return value;
 }
 
-uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type)
+uint64_t lap_get_handle_slow(struct lap_dec *dec, uint32_t type, uint64_t index)
 {
-    uint64_t index = lap_get_u64(dec);
-    if (index == 0 || !dec->source || !dec->source->handle)
+    if (!dec->source || !dec->source->handle)
         return index;
     uint64_t handle = 0;
     enum lap_status status = dec->source->handle(dec->source->user, type, index, &handle);
@@ -241,7 +216,7 @@ uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type)
     return handle;
 }
 
-void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align)
+void *lap_dec_array_slow(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align)
 {
     size_t bytes;
     if (dec->status != LAP_OK || count == 0)
@@ -254,10 +229,7 @@ void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, s
         lap_dec_fail(dec, "an array too large for memory");
         return NULL;
     }
-    void *memory = allocate(dec, bytes, align);
-    if (memory)
-        memset(memory, 0, bytes);
-    return memory;
+    return allocate(dec, bytes, align);
 }
 
 void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes)
@@ -401,7 +373,7 @@ void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity)
 
 const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count)
 {
-    uint32_t *values = lap_dec_array(dec, count, sizeof(*values), 1, sizeof(*values));
+    uint32_t *values = lap_dec_items(dec, count, sizeof(*values), 1, sizeof(*values));
     for (uint64_t i = 0; values && i < count; i++)
         values[i] = lap_get_u32(dec);
     return values;
@@ -409,13 +381,13 @@ const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count)
 
 const uint64_t *lap_dec_u64_array(struct lap_dec *dec, uint64_t count)
 {
-    uint64_t *values = lap_dec_array(dec, count, sizeof(*values), 1, sizeof(*values));
+    uint64_t *values = lap_dec_items(dec, count, sizeof(*values), 1, sizeof(*values));
     for (uint64_t i = 0; values && i < count; i++)
         values[i] = lap_get_u64(dec);
     return values;
 }
 
-bool lap_dec_enter(struct lap_dec *dec)
+bool lap_dec_enter_slow(struct lap_dec *dec)
 {
     if (dec->status == LAP_OK && dec->depth >= LAP_WIRE_MAX_DEPTH)
         lap_dec_fail(dec, "structures nested too deep");

@@ -159,6 +159,26 @@ void lap_enc_string(struct lap_enc *enc, const char *text); /* 0 for NULL, else 
 
 struct lap_dec;
 
+/* Live handles by index, in pages: what is looked at before a source is asked. */
+#define LAP_LIVE_PAGE 1024u
+
+struct lap_live_page {
+    uint64_t live[LAP_LIVE_PAGE]; /* 0: none */
+};
+
+struct lap_live_table {
+    struct lap_live_page **pages; /* [index / LAP_LIVE_PAGE]; NULL: nothing there is alive */
+    uint64_t count;               /* no index from here on has a page */
+    uint64_t last;                /* the index that was decoded last */
+};
+
+/* 0 when there is none. */
+static inline uint64_t lap_live_get(const struct lap_live_table *table, uint64_t index)
+{
+    const struct lap_live_page *page = index < table->count ? table->pages[index / LAP_LIVE_PAGE] : NULL;
+    return page ? page->live[index % LAP_LIVE_PAGE] : 0;
+}
+
 /* Bytes of a command that may hold device addresses, by what they are for. */
 enum lap_words { LAP_WORDS_PUSHED, LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
 
@@ -168,6 +188,8 @@ struct lap_dec_source {
     enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
     /* The live handle for a trace index; NULL keeps indices. index is not 0. On failure sets *out to 0. */
     enum lap_status (*handle)(void *user, uint32_t type, uint64_t index, uint64_t *out);
+    /* [type]: `handle` is asked only for what is not in these; NULL: for all. */
+    struct lap_live_table *const *live;
     /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
     uint32_t (*struct_id)(void *user, uint64_t number);
     void *user;
@@ -195,22 +217,50 @@ struct lap_dec {
 #define LAP_WIRE_MAX_DEPTH          32u
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
-void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
-                  const struct lap_dec_source *source);
+/* What decoding a command buffer is made of is inlined into the decoders of commands (LAP_WIRE_HOT: the Makefile), and
+ * left to the compiler elsewhere: there are more than a thousand structures. */
+#ifdef LAP_WIRE_HOT
+#define LAP_WIRE_INLINE static inline __attribute__((always_inline))
+#else
+#define LAP_WIRE_INLINE static inline
+#endif
+
+extern const uint8_t lap_dec_nothing[1];
+
+static inline void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
+                                const struct lap_dec_source *source)
+{
+    dec->base = dec->p = bytes ? (const uint8_t *)data : lap_dec_nothing;
+    dec->end = dec->base + bytes;
+    dec->status = LAP_OK;
+    dec->arena = arena;
+    dec->source = source;
+    dec->depth = dec->unknown_structs = 0;
+}
 
 /* Latches an error with the offset in the body; keeps the first one. */
 void lap_dec_fail(struct lap_dec *dec, const char *what);
 
 uint64_t lap_get_u64_slow(struct lap_dec *dec);
+uint32_t lap_get_u32_slow(struct lap_dec *dec, uint64_t value);
+/* Latches that the body ends in the middle of a value, unless something was latched before. */
+void lap_dec_short(struct lap_dec *dec);
 
-static inline uint64_t lap_get_u64(struct lap_dec *dec)
+/* The inline readers look at p and end alone: where something is latched, nothing is left. */
+LAP_WIRE_INLINE uint64_t lap_get_u64(struct lap_dec *dec)
 {
     if (__builtin_expect(dec->p < dec->end && *dec->p < 0x80, 1))
         return *dec->p++;
     return lap_get_u64_slow(dec);
 }
 
-uint32_t lap_get_u32(struct lap_dec *dec); /* fails when the value does not fit */
+/* Fails when the value does not fit. */
+LAP_WIRE_INLINE uint32_t lap_get_u32(struct lap_dec *dec)
+{
+    uint64_t value = lap_get_u64(dec);
+    return __builtin_expect(value <= UINT32_MAX, 1) ? (uint32_t)value : lap_get_u32_slow(dec, value);
+}
+
 /* The number of a format of images, or of what stands for it. */
 static inline uint32_t lap_get_format(struct lap_dec *dec)
 {
@@ -223,14 +273,57 @@ static inline int64_t lap_get_i64(struct lap_dec *dec)
     uint64_t raw = lap_get_u64(dec);
     return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
 }
-uint8_t lap_get_u8(struct lap_dec *dec);
-uint32_t lap_get_fixed32(struct lap_dec *dec);
+
+LAP_WIRE_INLINE uint8_t lap_get_u8(struct lap_dec *dec)
+{
+    if (__builtin_expect(dec->p < dec->end, 1))
+        return *dec->p++;
+    lap_dec_short(dec);
+    return 0;
+}
+
+static inline uint32_t lap_get_fixed32(struct lap_dec *dec)
+{
+    const uint8_t *p = dec->p;
+    if (__builtin_expect(dec->end - p < 4, 0)) {
+        lap_dec_short(dec);
+        return 0;
+    }
+    dec->p = p + 4;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 uint64_t lap_get_fixed64(struct lap_dec *dec);
-float lap_get_float(struct lap_dec *dec);
+
+static inline float lap_get_float(struct lap_dec *dec)
+{
+    uint32_t bits = lap_get_fixed32(dec);
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
 double lap_get_double(struct lap_dec *dec);
 
+/* What the source says of an index that is not 0. */
+uint64_t lap_get_handle_slow(struct lap_dec *dec, uint32_t type, uint64_t index);
+
 /* A handle's live value (or its index when the source maps nothing). */
-uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type);
+LAP_WIRE_INLINE uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type)
+{
+    uint64_t index = lap_get_u64(dec);
+    if (index == 0)
+        return 0;
+    if (dec->source && dec->source->live) {
+        struct lap_live_table *table = dec->source->live[type];
+        uint64_t live = lap_live_get(table, index);
+        if (__builtin_expect(live != 0, 1)) {
+            table->last = index;
+            return live;
+        }
+    }
+    return lap_get_handle_slow(dec, type, index);
+}
 
 /* A device address as the source translates it. */
 uint64_t lap_get_address(struct lap_dec *dec);
@@ -239,9 +332,34 @@ uint64_t lap_get_address(struct lap_dec *dec);
 uint32_t lap_get_layout(struct lap_dec *dec);
 
 /* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
- * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). Zeroed. NULL on
- * failure and for count 0. */
-void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align);
+ * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). NULL on failure and
+ * for count 0. */
+void *lap_dec_array_slow(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
+                         size_t align);
+
+/* Not zeroed: whoever fills it reads on behind a failure, too, or looks at dec->status before anything is used. */
+LAP_WIRE_INLINE void *lap_dec_items(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
+                                    size_t align)
+{
+    /* Of so few that are so small there is no overflow; nothing is left where something is latched. */
+    if (__builtin_expect(min_wire_bytes - 1 < 4096 && element_bytes <= 4096 && count - 1 < 64 &&
+                             count * min_wire_bytes <= (size_t)(dec->end - dec->p),
+                         1)) {
+        void *memory = lap_arena_alloc(dec->arena, (size_t)count * element_bytes, align);
+        if (__builtin_expect(memory != NULL, 1))
+            return memory;
+    }
+    return lap_dec_array_slow(dec, count, element_bytes, min_wire_bytes, align);
+}
+
+/* The same, zeroed. */
+static inline void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
+                                  size_t align)
+{
+    void *memory = lap_dec_items(dec, count, element_bytes, min_wire_bytes, align);
+    size_t bytes;
+    return memory && !__builtin_mul_overflow((size_t)count, element_bytes, &bytes) ? memset(memory, 0, bytes) : memory;
+}
 
 void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
 /* What lap_enc_bytes wrote: memory in the arena or the blob itself, *out_bytes its size. */
@@ -254,7 +372,19 @@ const char *lap_dec_string(struct lap_dec *dec);                           /* NU
 void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */
 const uint32_t *lap_dec_u32_array(struct lap_dec *dec, uint64_t count);
 const uint64_t *lap_dec_u64_array(struct lap_dec *dec, uint64_t count);
-bool lap_dec_enter(struct lap_dec *dec); /* depth + 1, always; false, and latched, past the limit */
+
+bool lap_dec_enter_slow(struct lap_dec *dec);
+
+/* depth + 1, always; false, and latched, past the limit. */
+static inline bool lap_dec_enter(struct lap_dec *dec)
+{
+    if (__builtin_expect(dec->status == LAP_OK && dec->depth < LAP_WIRE_MAX_DEPTH, 1)) {
+        dec->depth++;
+        return true;
+    }
+    return lap_dec_enter_slow(dec);
+}
+
 static inline void lap_dec_leave(struct lap_dec *dec)
 {
     dec->depth--;

@@ -23,7 +23,7 @@ void lap_block_init(struct lap_block *block, const void *data, size_t bytes, uin
     block->ended = false;
 }
 
-/* Whether `command` may stand at the place that has been reached. */
+/* Why `command` may not stand at the place that has been reached. */
 static enum lap_status check_place(const struct lap_block *block, uint32_t command, uint64_t number)
 {
     const char *name = lap_reader_command_name(block->dictionary->reader, number);
@@ -37,16 +37,13 @@ static enum lap_status check_place(const struct lap_block *block, uint32_t comma
                         block->index);
     if (!lap_block_has(command))
         return lap_fail(LAP_ERROR_FORMAT, "%s stands in a block (command %" PRIu32 ")", name, block->index);
-    if ((command == GEN_vkBeginCommandBuffer) != (block->index == 0))
-        return lap_fail(LAP_ERROR_FORMAT, "%s is command %" PRIu32 " of a block", name, block->index);
-    return LAP_OK;
+    return lap_fail(LAP_ERROR_FORMAT, "%s is command %" PRIu32 " of a block", name, block->index);
 }
 
 enum lap_status lap_block_next(struct lap_block *block, uint32_t *out_command, struct lap_args *out_args)
 {
     struct lap_dec *dec = &block->dec;
     VkCommandBuffer handle = gen_VkCommandBuffer(block->command_buffer);
-    enum lap_status status;
     uint64_t number;
     uint32_t command;
 
@@ -60,10 +57,9 @@ enum lap_status lap_block_next(struct lap_block *block, uint32_t *out_command, s
     number = lap_get_u64(dec);
     if (dec->status != LAP_OK)
         return dec->status;
-    command = lap_dictionary_command(block->dictionary, number);
-    status = check_place(block, command, number);
-    if (status != LAP_OK)
-        return status;
+    command = number < block->dictionary->command_count ? block->dictionary->block_commands[number] : 0;
+    if (__builtin_expect(!command || (command == GEN_vkBeginCommandBuffer) != (block->index == 0), 0))
+        return check_place(block, lap_dictionary_command(block->dictionary, number), number);
     gen_decode_table[command](dec, out_args->bytes);
     if (dec->status != LAP_OK)
         return lap_fail_context(dec->status, "%s (command %" PRIu32 " of the block)", gen_command_names[command],

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/block.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 
@@ -60,6 +61,18 @@ static uint32_t *make_map(const struct names *names, const struct lap_reader *re
     return map;
 }
 
+static uint32_t *make_block_map(const struct lap_dictionary *dictionary)
+{
+    uint32_t *map = calloc(dictionary->command_count ? dictionary->command_count : 1, sizeof *map);
+    for (uint32_t i = 0; map && dictionary->commands && i < dictionary->command_count; i++) {
+        const char *name = lap_reader_command_name(dictionary->reader, i);
+        uint32_t command = dictionary->commands[i];
+        if (name && name[0] && lap_block_has(command) && gen_decode_table[command])
+            map[i] = command;
+    }
+    return map;
+}
+
 enum lap_status lap_dictionary_init(struct lap_dictionary *dictionary, struct lap_reader *reader)
 {
     memset(dictionary, 0, sizeof *dictionary);
@@ -70,7 +83,8 @@ enum lap_status lap_dictionary_init(struct lap_dictionary *dictionary, struct la
     dictionary->commands = make_map(&command_names, reader, dictionary->command_count);
     dictionary->structs = make_map(&struct_names, reader, dictionary->struct_count);
     dictionary->handle_types = make_map(&handle_names, reader, dictionary->handle_type_count);
-    if (!dictionary->commands || !dictionary->structs || !dictionary->handle_types) {
+    dictionary->block_commands = make_block_map(dictionary);
+    if (!dictionary->block_commands || !dictionary->commands || !dictionary->structs || !dictionary->handle_types) {
         lap_dictionary_release(dictionary);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");
     }
@@ -80,6 +94,7 @@ enum lap_status lap_dictionary_init(struct lap_dictionary *dictionary, struct la
 void lap_dictionary_release(struct lap_dictionary *dictionary)
 {
     free(dictionary->commands);
+    free(dictionary->block_commands);
     free(dictionary->structs);
     free(dictionary->handle_types);
     memset(dictionary, 0, sizeof *dictionary);

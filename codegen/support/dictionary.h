@@ -17,6 +17,7 @@
 struct lap_dictionary {
     /* [number in the file]: enum gen_command, gen_struct, gen_handle_type; 0 for what this build lacks. */
     uint32_t *commands, *structs, *handle_types;
+    uint32_t *block_commands; /* [number]: the same for those that may stand in a block and have a decoder; others 0 */
     uint32_t command_count, struct_count, handle_type_count;
     struct lap_reader *reader; /* whose names these are; not owned */
 };

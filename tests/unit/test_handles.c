@@ -66,9 +66,9 @@ UNIT_TEST(two_objects_may_share_a_live_handle)
 
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0x1000, &owner, NULL), LAP_OK);
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 2, 0x1000, &owner, NULL), LAP_OK);
-    r.tables[TYPE].last = 2;
+    r.tables[TYPE].live.last = 2;
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 2);
-    r.tables[TYPE].last = 1;
+    r.tables[TYPE].live.last = 1;
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 1);
     replay_forget(&r, TYPE, 0x1000);
     CHECK(replay_object_get(&r, TYPE, 1) == NULL);
@@ -117,7 +117,7 @@ static uint64_t pages_of(const struct replay *r)
 {
     uint64_t pages = 0;
     for (uint64_t i = 0; i < r->tables[TYPE].page_capacity; i++)
-        pages += r->tables[TYPE].pages[i] != NULL;
+        pages += r->tables[TYPE].live.pages[i] != NULL;
     return pages;
 }
 

@@ -322,7 +322,7 @@ UNIT_TEST(an_image_can_be_bound_to_a_swapchain)
     draw(&s, 2, 7);
     CHECK_EQ_INT(present(&s, 2), LAP_OK);
     destroy.image = s.images[2];
-    s.u.r.tables[GEN_HANDLE_VkImage].last = 30; /* as decoding does: two objects have this handle */
+    s.u.r.tables[GEN_HANDLE_VkImage].live.last = 30; /* as decoding does: two objects have this handle */
     CHECK_EQ_INT(replay_DestroyImage(&s.u.r, &s.u.dev, &destroy), LAP_OK);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30) == NULL);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 12) != NULL);
