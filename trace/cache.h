@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "trace/buffers.h"
 #include "trace/chunk.h"
 
 #define LAP_CACHE_TRIAL_BYTES ((uint64_t)16 << 20)
-#define LAP_CACHE_SPARES      4u /* buffers without contents that wait for their next use */
 
 /* Where a blob lies in an entry's data. */
 struct lap_cached_blob {
@@ -28,6 +28,7 @@ struct lap_cached_blob {
     struct lap_blob_hash hash;
     uint8_t kind; /* enum lap_blob_kind */
     bool checked; /* its bytes have this hash */
+    bool used;    /* somebody has asked for it */
 };
 
 struct lap_cached {
@@ -36,10 +37,11 @@ struct lap_cached {
     uint64_t used_at;         /* the cache's time of the last use */
     bool counts;              /* has blobs: see lap_cache_add */
     bool kept;                /* which list it is in */
-    size_t bytes, capacity;   /* of data */
+    size_t bytes;             /* of data */
     struct lap_cached_blob *blobs;
     uint32_t blob_count;
-    uint8_t *data; /* aligned for anything */
+    struct lap_buffer buffer;
+    uint8_t *data; /* the buffer's */
 };
 
 struct lap_cache_list {
@@ -53,25 +55,25 @@ struct lap_cache {
     uint64_t time;
     uint64_t pinned_at; /* the time that pinned_blobs is about */
     uint32_t pinned_blobs;
-    struct {
-        uint8_t *data;
-        size_t capacity;
-    } spares[LAP_CACHE_SPARES];
-    uint64_t spare_bytes; /* part of the limit */
+    struct lap_buffers *buffers;
 };
 
-void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes);
+/* What is thrown out goes to `buffers`, which outlives the cache and counts as part of its limit. */
+void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes, struct lap_buffers *buffers);
 void lap_cache_finish(struct lap_cache *cache);
 static inline void lap_cache_advance(struct lap_cache *cache)
 {
     cache->time++;
 }
 
-/* Makes room for data of `bytes` and a table of blob_count blobs and adds them, uninitialised, at *home. It is pinned.
- * Of what counts, two entries that are needed at the same time (a packet's own body and one blob that it names) may
- * pass the limit; a third is LAP_ERROR_LIMIT. */
-enum lap_status lap_cache_add(struct lap_cache *cache, struct lap_cached **home, size_t bytes, uint32_t blob_count,
-                              bool counts) LAP_MUST_CHECK;
+/* Makes room for data of `bytes` and a table of blob_count blobs. Of what counts, two entries that are needed at the
+ * same time (a packet's own body and one blob that it names) may pass the limit; a third is LAP_ERROR_LIMIT. */
+enum lap_status lap_cache_reserve(struct lap_cache *cache, uint64_t bytes, uint32_t blob_count,
+                                  bool counts) LAP_MUST_CHECK;
+
+/* Then adds such an entry, whose table is uninitialised, at *home; it is pinned. Takes the buffer, on failure, too. */
+enum lap_status lap_cache_add(struct lap_cache *cache, struct lap_cached **home, struct lap_buffer buffer, size_t bytes,
+                              uint32_t blob_count, bool counts) LAP_MUST_CHECK;
 
 void lap_cache_use_slow(struct lap_cache *cache, struct lap_cached *cached);
 

@@ -171,7 +171,8 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
         return status;
     }
     uint64_t limit = options ? options->memory_limit_bytes : 0;
-    lap_cache_init(&reader->cache, limit ? limit : DEFAULT_MEMORY_LIMIT);
+    lap_buffers_init(&reader->buffers);
+    lap_cache_init(&reader->cache, limit ? limit : DEFAULT_MEMORY_LIMIT, &reader->buffers);
     reader->summary.format_version = reader->source.header.version;
     memcpy(reader->summary.uuid, reader->source.header.uuid, sizeof(reader->summary.uuid));
     reader->summary.indexed = reader->source.indexed;
@@ -195,6 +196,8 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
         return lap_fail_context(status, "%s", path);
     }
     reader->summary.info = reader->info;
+    if (options && options->ahead_bytes)
+        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options->ahead_bytes, &reader->buffers);
     *out_reader = reader;
     return LAP_OK;
 }
@@ -205,7 +208,9 @@ void lap_reader_close(struct lap_reader **reader_at)
     if (!reader)
         return;
     *reader_at = NULL;
+    lap_ahead_destroy(&reader->ahead);
     lap_cache_finish(&reader->cache);
+    lap_buffers_finish(&reader->buffers);
     lap_source_close(&reader->source);
     lap_dictionary_finish(&reader->dictionary);
     cJSON_free(reader->info);
@@ -215,6 +220,11 @@ void lap_reader_close(struct lap_reader **reader_at)
     free(reader->cursors);
     free(reader->heap);
     free(reader);
+}
+
+bool lap_reader_preload(struct lap_reader *reader)
+{
+    return reader->ahead && lap_ahead_wait(reader->ahead);
 }
 
 static const char *name_of(const struct lap_reader *reader, enum lap_dictionary_list list, uint64_t number)

@@ -8,7 +8,8 @@
  * process that was killed had recorded last is read from the tail file beside its trace, if that is there. No file is
  * changed.
  *
- * One thread at a time per reader.
+ * One thread at a time per reader. A thread of its own reads ahead where that is asked for; what is given out, and
+ * which failures there are and when, does not depend on it.
  */
 #ifndef LAP_TRACE_READER_H
 #define LAP_TRACE_READER_H
@@ -25,6 +26,7 @@ struct lap_reader;
 
 struct lap_reader_options {
     uint64_t memory_limit_bytes; /* for caches of chunks and blobs; 0: 512 MiB. One blob may always be held. */
+    uint64_t ahead_bytes; /* a thread unpacks so many, or one blob, before they are asked for; 0: there is none */
 };
 
 /* LAP_ERROR_IO: can't be opened or read; LAP_ERROR_FORMAT: no trace, or another format version. */
@@ -43,6 +45,9 @@ struct lap_packet {
     const uint8_t *body;
     size_t bytes;
 };
+
+/* Waits until all has been read ahead, or as much as ahead_bytes allow: then false. */
+bool lap_reader_preload(struct lap_reader *reader);
 
 /* The next packet by ticket; body valid until the next call. LAP_END after the last one that can be had.
  * Errors: LAP_ERROR_FORMAT (a damaged chunk, named with its offset), LAP_ERROR_IO, LAP_ERROR_MEMORY. */

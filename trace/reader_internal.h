@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/ahead.h"
 #include "trace/cache.h"
 #include "trace/dictionary.h"
 #include "trace/reader.h"
@@ -34,7 +35,9 @@ struct lap_frame_mark {
 
 struct lap_reader {
     struct lap_source source;
+    struct lap_buffers buffers;
     struct lap_cache cache;
+    struct lap_ahead *ahead; /* NULL: nothing is loaded before it is needed */
     struct lap_dictionary dictionary;
     char *info;
     struct lap_reader_summary summary;
@@ -61,6 +64,10 @@ struct lap_reader {
     enum lap_status failed;
     char failure[512];
 };
+
+/* Loads a chunk, or a large blob, or takes what was loaded ahead: trace/load.h. */
+enum lap_status lap_reader_load(struct lap_reader *reader, const struct lap_chunk_ref *chunk,
+                                const struct lap_parts *parts, struct lap_loaded *out) LAP_MUST_CHECK;
 
 /* Checks and sorts out the chunks of packets, and goes to the first packet. */
 enum lap_status lap_reader_arrange_packets(struct lap_reader *reader) LAP_MUST_CHECK;

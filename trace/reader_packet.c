@@ -117,12 +117,12 @@ static inline enum lap_status load_packets(struct lap_reader *reader, struct lap
         lap_cache_use(&reader->cache, chunk->cached);
         return LAP_OK;
     }
-    enum lap_status status = lap_cache_add(&reader->cache, &chunk->cached, chunk->header.raw_bytes, 0, false);
-    if (status != LAP_OK)
-        return status;
-    status = lap_source_load(&reader->source, chunk, chunk->cached->data);
-    if (status != LAP_OK)
-        lap_cache_drop(&reader->cache, chunk->cached);
+    struct lap_loaded loaded;
+    enum lap_status status = lap_cache_reserve(&reader->cache, chunk->header.raw_bytes, 0, false);
+    if (status == LAP_OK)
+        status = lap_reader_load(reader, chunk, NULL, &loaded);
+    if (status == LAP_OK)
+        status = lap_cache_add(&reader->cache, &chunk->cached, loaded.buffer, loaded.bytes, 0, false);
     return status;
 }
 
