@@ -72,6 +72,10 @@ struct replay_options {
     const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */
     unsigned threads;           /* that play command buffers; 0: by the trace and the machine */
+    uint64_t first_measured, warm_up; /* figures are of frames from the one on, less so many; 0: from the first on */
+    uint64_t ahead_bytes;             /* read so far ahead of what is played; 0: not at all */
+    bool blackhole;                   /* no commands are submitted, only waits and signals */
+    bool preload;                     /* read everything before the first frame */
     bool measure;
     const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
 };
@@ -216,6 +220,8 @@ const char *replay_result_name(VkResult result);
 const char *replay_enum_name(const char *type, int64_t value);
 
 /* ---- handles.c ---- */
+/* The context's decoders look into its own tables: once, and for each copy of it. */
+void replay_tables_show(struct replay *r);
 /* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond
  * the table's end), or is alive already. */
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,

@@ -70,6 +70,13 @@ static void slot_remove(struct replay_table *table, uint64_t index)
 
 /* ---- objects ---- */
 
+void replay_tables_show(struct replay *r)
+{
+    for (unsigned type = 0; type < GEN_HANDLE_COUNT; type++)
+        r->live[type] = &r->tables[type].live;
+    r->source.live = r->live;
+}
+
 static struct replay_object_page *page_of(const struct replay_table *table, uint64_t number)
 {
     return (struct replay_object_page *)table->live.pages[number];

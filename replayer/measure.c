@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "codegen/support/dictionary.h"
 #include "replayer/address.h"
 #include "replayer/lifetime.h"
 #include "replayer/memory.h"
@@ -28,13 +29,22 @@ struct device {
     struct device *next;
 };
 
+enum figure { CPU_MS, PROCESS_CPU_MS, WALL_MS, SUBMITS, FIGURES };
+
+static const struct {
+    const char *key, *name;
+} figure_names[FIGURES] = {[CPU_MS] = {"cpu_ms", "CPU ms"},
+                           [PROCESS_CPU_MS] = {"process_cpu_ms", "all threads"},
+                           [WALL_MS] = {"wall_ms", "wall ms"},
+                           [SUBMITS] = {"submits", "submits"}};
+
 struct frame {
-    double cpu_ms, wall_ms;
+    double figures[FIGURES];
 };
 
 struct replay_measure {
-    uint64_t frame;         /* the current one */
-    double cpu_ms, wall_ms; /* when the last frame ended */
+    uint64_t frame;   /* the current one */
+    struct frame now; /* clocks when the last frame ended; submits since */
     struct frame *frames;
     size_t count, capacity;
     bool failed; /* out of memory: something is missing */
@@ -48,14 +58,21 @@ static double clock_ms(clockid_t clock)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static void read_clocks(struct frame *out)
+{
+    out->figures[CPU_MS] = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    out->figures[PROCESS_CPU_MS] = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+    out->figures[WALL_MS] = clock_ms(CLOCK_MONOTONIC);
+    out->figures[SUBMITS] = 0;
+}
+
 enum lap_status replay_measure_create(struct replay *r)
 {
     r->measure = calloc(1, sizeof *r->measure);
     if (!r->measure)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     r->measure->last = &r->measure->devices;
-    r->measure->cpu_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
-    r->measure->wall_ms = clock_ms(CLOCK_MONOTONIC);
+    read_clocks(&r->measure->now);
     return LAP_OK;
 }
 
@@ -78,29 +95,50 @@ void replay_measure_destroy(struct replay *r)
     r->measure = NULL;
 }
 
+/* A frame has ended: it counts if it is one of those that are asked for. */
+static void end_frame(struct replay *r)
+{
+    const struct replay_options *options = &r->options;
+    struct replay_measure *measure = r->measure;
+    uint64_t first = options->first_measured ? options->first_measured : 1;
+    struct frame now, *frame;
+
+    read_clocks(&now);
+    if (measure->frame + 1 >= first && measure->frame + 1 - first >= options->warm_up) {
+        if (measure->count == measure->capacity) {
+            size_t capacity = measure->capacity ? measure->capacity * 2 : 1024;
+            struct frame *more = realloc(measure->frames, capacity * sizeof *more);
+            if (!more) {
+                measure->failed = true;
+                return;
+            }
+            measure->frames = more;
+            measure->capacity = capacity;
+        }
+        frame = &measure->frames[measure->count++];
+        for (unsigned i = 0; i < FIGURES; i++)
+            frame->figures[i] = now.figures[i] - measure->now.figures[i];
+        frame->figures[SUBMITS] = measure->now.figures[SUBMITS];
+    }
+    measure->now = now;
+}
+
 void replay_measure_packet(struct replay *r)
 {
     struct replay_measure *measure = r->measure;
-    double cpu_ms, wall_ms;
+    uint32_t command = lap_dictionary_command(r->dictionary, r->packet.command);
 
-    if (r->packet.frame == measure->frame)
-        return;
-    measure->frame = r->packet.frame;
-    if (measure->count == measure->capacity) {
-        size_t capacity = measure->capacity ? measure->capacity * 2 : 1024;
-        struct frame *more = realloc(measure->frames, capacity * sizeof *more);
-        if (!more) {
-            measure->failed = true;
-            return;
-        }
-        measure->frames = more;
-        measure->capacity = capacity;
+    if (r->packet.frame != measure->frame) {
+        end_frame(r);
+        measure->frame = r->packet.frame;
     }
-    cpu_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
-    wall_ms = clock_ms(CLOCK_MONOTONIC);
-    measure->frames[measure->count++] = (struct frame){cpu_ms - measure->cpu_ms, wall_ms - measure->wall_ms};
-    measure->cpu_ms = cpu_ms;
-    measure->wall_ms = wall_ms;
+    measure->now.figures[SUBMITS] += command == GEN_vkQueueSubmit || command == GEN_vkQueueSubmit2;
+}
+
+void replay_measure_end(struct replay *r)
+{
+    if (r->measure->frame < lap_reader_summary(r->reader)->frames)
+        end_frame(r);
 }
 
 static struct device *take(const struct replay_device *dev)
@@ -151,8 +189,8 @@ struct times {
     double mean, p50, p90, p99, most;
 };
 
-/* cpu: of the replay's thread; otherwise as the clock says. False without memory or without frames. */
-static bool find_times(const struct replay_measure *measure, bool cpu, struct times *out)
+/* False without memory or without frames. */
+static bool find_times(const struct replay_measure *measure, enum figure figure, struct times *out)
 {
     double *sorted = measure->count ? malloc(measure->count * sizeof *sorted) : NULL, sum = 0;
     size_t count = measure->count;
@@ -161,7 +199,7 @@ static bool find_times(const struct replay_measure *measure, bool cpu, struct ti
     if (!sorted)
         return false;
     for (size_t i = 0; i < count; i++) {
-        sorted[i] = cpu ? measure->frames[i].cpu_ms : measure->frames[i].wall_ms;
+        sorted[i] = measure->frames[i].figures[figure];
         sum += sorted[i];
     }
     qsort(sorted, count, sizeof *sorted, compare);
@@ -282,10 +320,10 @@ static bool add_frames(cJSON *object, const struct replay_measure *measure)
 
     if (!member || !add_number(member, "count", (double)measure->count))
         return false;
-    if (!find_times(measure, true, &times))
-        return true;
-    return add_times(member, "cpu_ms", &times) && find_times(measure, false, &times) &&
-           add_times(member, "wall_ms", &times);
+    for (unsigned i = 0; i < FIGURES; i++)
+        if (find_times(measure, i, &times) && !add_times(member, figure_names[i].key, &times))
+            return false;
+    return true;
 }
 
 static char *json_text(const struct replay_measure *measure)
@@ -378,10 +416,9 @@ enum lap_status replay_measure_write(struct replay *r)
     if (r->options.measure_file)
         return write_json(measure, r->options.measure_file);
     printf("frames: %zu\n", measure->count);
-    if (find_times(measure, true, &times))
-        print_times("CPU ms", &times);
-    if (find_times(measure, false, &times))
-        print_times("wall ms", &times);
+    for (unsigned i = 0; i < FIGURES; i++)
+        if (find_times(measure, i, &times))
+            print_times(figure_names[i].name, &times);
     for (const struct device *device = measure->devices; device; device = device->next)
         print_device(device);
     return LAP_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure: what `lapilli replay --measure` shows: memory, staging, and the CPU time of frames. README.md ("Figures of a
- * replay") lists the JSON's members. One thread.
+ * measure: what `lapilli replay --measure` shows: memory, staging, and what frames take: time, submits. README.md
+ * ("Figures of a replay") lists the JSON's members. One thread.
  */
 #ifndef LAP_REPLAYER_MEASURE_H
 #define LAP_REPLAYER_MEASURE_H
@@ -11,8 +11,10 @@
 enum lap_status replay_measure_create(struct replay *r) LAP_MUST_CHECK;
 void replay_measure_destroy(struct replay *r); /* also without one */
 
-/* Before each packet: does something only where it begins a frame. */
+/* Before each packet, also before the one that a replay stops at: it may begin a frame. */
 void replay_measure_packet(struct replay *r);
+/* Behind the last packet of the trace. */
+void replay_measure_end(struct replay *r);
 /* Before the device is destroyed: its figures are kept. */
 void replay_measure_device(struct replay *r, const struct replay_device *dev);
 /* Once, at the end, while devices may be alive still: to options.measure_file, or as text to stdout. LAP_ERROR_IO names

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "replayer/parallel.h"
 #include "replayer/window_system.h"
+
+#define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* more would be new memory again and again */
+#define MAX_NUMBER          UINT64_C(1000000000)
 
 enum id {
     OPTION_VERIFY,
@@ -25,6 +29,11 @@ enum id {
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
+    OPTION_FRAMES,
+    OPTION_WARM_UP,
+    OPTION_PRELOAD,
+    OPTION_AHEAD,
+    OPTION_BLACKHOLE,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -56,9 +65,16 @@ static const struct {
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
-                        "say what memory and CPU time the replay took: on stdout, or as JSON in a file"},
+                        "say what memory and time the replay took: on stdout, or as JSON in a file"},
     [OPTION_ADDRESSES] = {"--addresses", "HOW",
                           "device addresses: auto (keep them on the recorded driver; the default) or translate"},
+    [OPTION_FRAMES] = {"--frames", "A-B", "with --measure: what frames A to B take (A-: to the end); stop after them"},
+    [OPTION_WARM_UP] = {"--warm-up", "N", "with --measure: less the first N of them"},
+    [OPTION_PRELOAD] = {"--preload", NULL,
+                        "read and unpack the whole trace, or half of memory of it, before the first frame"},
+    [OPTION_AHEAD] = {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)"},
+    [OPTION_BLACKHOLE] = {"--blackhole", NULL,
+                          "submit no commands, only waits and signals: what is left is the host's part; shows nothing"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -144,6 +160,30 @@ static enum lap_status parse_addresses(const char *text, struct replay_options *
     return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
 }
 
+static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
+{
+    uint64_t number = 0;
+
+    if (strcmp(text, "0") == 0 || (lap_frame_parse(&text, &number) && !*text && number <= MAX_NUMBER)) {
+        *out = number;
+        return LAP_OK;
+    }
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number up to %" PRIu64, option, MAX_NUMBER);
+}
+
+/* "A", "A-" or "A-B". */
+static enum lap_status parse_frames(const char *text, struct replay_options *out)
+{
+    bool good = lap_frame_parse(&text, &out->first_measured);
+
+    if (good && !*text)
+        out->last_frame = out->first_measured;
+    else if (good && strcmp(text, "-") != 0)
+        good = *text++ == '-' && lap_frame_parse(&text, &out->last_frame) && !*text &&
+               out->last_frame >= out->first_measured;
+    return good ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--frames wants A-B, A- or A, from 1 on");
+}
+
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
 {
     enum lap_status status;
@@ -186,6 +226,20 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_ADDRESSES:
         return parse_addresses(value, out);
+    case OPTION_FRAMES:
+        return parse_frames(value, out);
+    case OPTION_WARM_UP:
+        return parse_number("--warm-up", value, &out->warm_up);
+    case OPTION_PRELOAD:
+        out->preload = true;
+        break;
+    case OPTION_AHEAD:
+        status = parse_number("--ahead", value, &out->ahead_bytes);
+        out->ahead_bytes <<= 20;
+        return status;
+    case OPTION_BLACKHOLE:
+        out->blackhole = true;
+        break;
     case OPTION_FORCE:
         out->force = true;
         break;
@@ -243,11 +297,19 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
     return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)length, text);
 }
 
+/* What a replay of a trace that is larger may take of the machine's memory. */
+static uint64_t preload_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : DEFAULT_AHEAD_BYTES;
+}
+
 enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out, enum replay_action *out_action)
 {
     bool only_files = false;
 
-    *out = (struct replay_options){.present = REPLAY_PRESENT_AUTO, .screenshot_dir = "."};
+    *out = (struct replay_options){
+        .present = REPLAY_PRESENT_AUTO, .screenshot_dir = ".", .ahead_bytes = DEFAULT_AHEAD_BYTES};
     *out_action = REPLAY_ACTION_PLAY;
     for (int i = 1; i < argc; i++) {
         if (!only_files && strcmp(argv[i], "--") == 0) {
@@ -266,6 +328,15 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
         out->present = REPLAY_PRESENT_WINDOW;
     if (out->window_system && out->present != REPLAY_PRESENT_WINDOW)
         return lap_fail(LAP_ERROR_ARGUMENT, "--window-system is for --present window");
+    if (out->blackhole && (out->verify || out->screenshots.count || out->present == REPLAY_PRESENT_WINDOW))
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "with --blackhole nothing is drawn that could be compared, shown or written");
+    if (out->blackhole && out->present == REPLAY_PRESENT_AUTO)
+        out->present = REPLAY_PRESENT_HEADLESS;
+    if (!out->measure && (out->first_measured || out->warm_up))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--frames and --warm-up are for --measure");
+    if (out->preload)
+        out->ahead_bytes = preload_bytes();
     if (out->json && *out_action == REPLAY_ACTION_PLAY)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
     if (out->dump_dir && !out->verify)

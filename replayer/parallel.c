@@ -77,6 +77,7 @@ static void look_at(struct replay *view, const struct replay *r)
 
     *view = *r;
     view->arena = arena;
+    replay_tables_show(view);
     view->source.user = view;
     view->source.blob = blob_of_reader;
     view->skipped_structs = 0;

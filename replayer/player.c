@@ -74,6 +74,7 @@ static enum lap_status open_loader(struct replay *r)
 
 enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
 {
+    const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes};
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -83,10 +84,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
-    for (unsigned type = 0; type < GEN_HANDLE_COUNT; type++)
-        r->live[type] = &r->tables[type].live;
-    r->source.live = r->live;
-    status = lap_reader_open(options->file, NULL, &r->reader);
+    replay_tables_show(r);
+    status = lap_reader_open(options->file, &reader_options, &r->reader);
     if (status != LAP_OK)
         return status;
     r->dictionary = calloc(1, sizeof *r->dictionary);
@@ -218,14 +217,26 @@ enum lap_status replay_packet(struct replay *r)
     return status < 0 ? replay_place(r, status) : status;
 }
 
+#define BAR_WIDTH 24
+
+/* A line of its own, drawn again and again. */
 static void show_progress(struct replay *r, uint64_t *last_ms)
 {
-    uint64_t now = replay_now_ms();
+    uint64_t now = replay_now_ms(), frames = lap_reader_summary(r->reader)->frames, frame = r->packet.frame + 1;
+    char bar[BAR_WIDTH + 1];
 
     if (now - *last_ms < PROGRESS_MS)
         return;
     *last_ms = now;
-    fprintf(stderr, "\rframe %" PRIu64 " ", r->packet.frame + 1);
+    if (r->options.last_frame && r->options.last_frame < frames)
+        frames = r->options.last_frame;
+    if (frame > frames)
+        frames = frame;
+    for (uint64_t i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < (double)frame / (double)frames * BAR_WIDTH ? '#' : '.';
+    bar[BAR_WIDTH] = 0;
+    fprintf(stderr, "\r[%s] %3.0f %%, frame %" PRIu64 " of %" PRIu64 " ", bar, 100 * (double)frame / (double)frames,
+            frame, frames);
     fflush(stderr);
 }
 
@@ -235,21 +246,24 @@ enum lap_status replay_run(struct replay *r)
     uint64_t last_ms = replay_now_ms(), packets = 0;
     enum lap_status status;
 
+    if (r->options.preload && !lap_reader_preload(r->reader))
+        lap_log(r->log, LAP_LOG_WARNING,
+                "memory has no room for all of the trace: the rest is read while it is played");
     while ((status = lap_reader_next(r->reader, &r->packet)) == LAP_OK) {
-        if (r->options.last_frame && r->packet.frame >= r->options.last_frame) {
-            status = LAP_END;
-            break;
-        }
         if (r->measure)
             replay_measure_packet(r);
+        if (r->options.last_frame && r->packet.frame >= r->options.last_frame)
+            break;
         status = replay_packet(r);
         if (status != LAP_OK)
             break;
         if (progress && ++packets % 64 == 0)
             show_progress(r, &last_ms);
     }
+    if (status == LAP_END && r->measure)
+        replay_measure_end(r);
     if (progress)
-        fputs("\r                              \r", stderr);
+        fprintf(stderr, "\r%*s\r", BAR_WIDTH + 60, "");
     r->packet = (struct lap_packet){0};
     return status == LAP_END ? replay_parallel_finish(r) : status;
 }

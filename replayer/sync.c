@@ -133,7 +133,7 @@ enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *de
     struct waiting waiting = begin_waiting();
     enum lap_status status = LAP_OK;
 
-    if (args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET)
+    if ((args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET) || r->options.blackhole)
         return LAP_OK;
     if (args->result == VK_EVENT_SET)
         status = replay_submits_seen_event(dev, replay_event_of(r, args->event));
@@ -158,7 +158,7 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
     enum lap_status status = LAP_AGAIN;
     void *scratch;
 
-    if (args->result != VK_SUCCESS || args->dataSize == 0)
+    if (args->result != VK_SUCCESS || args->dataSize == 0 || r->options.blackhole)
         return LAP_OK;
     scratch = replay_scratch(r, args->dataSize, 1);
     if (!scratch)

@@ -7,6 +7,7 @@ The figures are those of `lapilli replay --measure`.
 from __future__ import annotations
 
 import json
+import pathlib
 from typing import Callable
 
 from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, prepare, programs, \
@@ -23,6 +24,7 @@ SHAPES = {
 }
 BOUND = 1.25
 
+BLACKHOLE = ["triangle-offscreen", "compute", "compute-timeline", "queues"]
 VALIDATED = ["alias", "attached", "churn", "compute-timeline", "linear", "rebind", "suballoc", "teardown", "teardown-one-by-one",
              "texels", "threads"]
 
@@ -101,8 +103,35 @@ def figures_as_text(context: Context) -> None:
     check(figures["frames"]["count"] == info["frames"], f"{figures['frames']} {info['frames']}")
     check(figures["frames"]["cpu_ms"]["p50"] <= figures["frames"]["cpu_ms"]["p99"] <= figures["frames"]["cpu_ms"]["max"],
           str(figures["frames"]))
+    check(figures["frames"]["process_cpu_ms"]["max"] > 0, str(figures["frames"]))
+    check(figures["frames"]["submits"]["max"] >= figures["frames"]["submits"]["mean"] >= 1, str(figures["frames"]))
+    check(info["frames"] >= 4, f"{info['frames']} frames are too few for what follows")
+    for options, count in ((("--frames", f"2-{info['frames'] - 1}"), info["frames"] - 2), (("--frames", "3"), 1),
+                           (("--frames", "2-", "--warm-up", "1", "--preload"), info["frames"] - 2),
+                           (("--warm-up", "1000000", "--ahead", "0"), 0), (("--last-frame", "2", "--ahead", "1"), 2)):
+        context.run([context.program("lapilli-replay"), "--measure=figures.json", "--present", "off", *options, "out.lapilli"])
+        found = json.loads((context.folder / "figures.json").read_text())["frames"]
+        check(found["count"] == count and ("cpu_ms" in found) == (count > 0), f"{options}: {found}")
+    for options in (("--frames", "0-3"), ("--frames", "5-3"), ("--frames", "2-x"), ("--warm-up", "-1"), ("--ahead", "many")):
+        context.run([context.program("lapilli-replay"), "--measure", *options, "out.lapilli"], expect=2)
+    context.run([context.program("lapilli-replay"), "--frames", "2-3", "out.lapilli"], expect=2)
+    context.run([context.program("lapilli-replay"), "--blackhole", "--verify", "out.lapilli"], expect=2)
     done = context.replay("out.lapilli", "--measure=no/such/folder/figures.json", expect=1)
     check("can't be written" in done.err, done.err)
+
+
+def nothing_submitted(context: Context) -> None:
+    """With --blackhole whatever waits for the device goes on, though it does nothing, and nothing is wrong with that."""
+    validation_layer(context)
+    for name in BLACKHOLE:
+        program = next(p for p in programs(context) if p.name == name)
+        prepare(context, program)
+        context.capture(program.command)
+        for trace in traces_with_work(context):
+            done = context.run([context.program("lapilli-replay"), "--blackhole", "--measure", trace], context.layer_env(VALIDATION))
+            check("frames: " in done.out and "can bring about" not in done.err, f"{name}: {done.out}\n{done.err}")
+            check_no_validation_message(done, f"of {name} with --blackhole")
+            pathlib.Path(context.folder / trace).unlink()
 
 
 def too_little_memory(context: Context) -> None:
@@ -119,7 +148,7 @@ def too_little_memory(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context)
                 if not p.needs_display and p.name not in WITHOUT and not any((p.name, s) in EXPECTED for s in SHAPES)]
-    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "too-little-memory": too_little_memory}
+    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "blackhole": nothing_submitted, "too-little-memory": too_little_memory}
     result |= {p.name: bound_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate_staging(p) for p in headless if p.name in VALIDATED}
     return result
