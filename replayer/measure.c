@@ -11,8 +11,10 @@
 
 #include "codegen/support/dictionary.h"
 #include "replayer/address.h"
+#include "replayer/gpu_time.h"
 #include "replayer/lifetime.h"
 #include "replayer/memory.h"
+#include "replayer/player.h"
 #include "replayer/staging.h"
 
 #define PROPERTIES_BYTES 128u
@@ -29,22 +31,26 @@ struct device {
     struct device *next;
 };
 
-enum figure { CPU_MS, PROCESS_CPU_MS, WALL_MS, SUBMITS, FIGURES };
+enum figure { CPU_MS, PROCESS_CPU_MS, WALL_MS, GPU_MS, SUBMITS, FIGURES };
 
 static const struct {
     const char *key, *name;
 } figure_names[FIGURES] = {[CPU_MS] = {"cpu_ms", "CPU ms"},
                            [PROCESS_CPU_MS] = {"process_cpu_ms", "all threads"},
                            [WALL_MS] = {"wall_ms", "wall ms"},
+                           [GPU_MS] = {"gpu_ms", "GPU ms"},
                            [SUBMITS] = {"submits", "submits"}};
 
 struct frame {
+    uint64_t number;
     double figures[FIGURES];
 };
 
 struct replay_measure {
-    uint64_t frame;   /* the current one */
-    struct frame now; /* clocks when the last frame ended; submits since */
+    uint64_t frame;               /* the current one */
+    struct frame now;             /* clocks when the last frame ended; submits and time of the GPU since */
+    struct replay_gpu_times *gpu; /* NULL: not measured */
+    bool has_gpu;                 /* it has told something */
     struct frame *frames;
     size_t count, capacity;
     bool failed; /* out of memory: something is missing */
@@ -63,7 +69,27 @@ static void read_clocks(struct frame *out)
     out->figures[CPU_MS] = clock_ms(CLOCK_THREAD_CPUTIME_ID);
     out->figures[PROCESS_CPU_MS] = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     out->figures[WALL_MS] = clock_ms(CLOCK_MONOTONIC);
-    out->figures[SUBMITS] = 0;
+    out->figures[GPU_MS] = out->figures[SUBMITS] = 0;
+}
+
+static int compare_numbers(const void *key, const void *frame)
+{
+    uint64_t number = *(const uint64_t *)key, other = ((const struct frame *)frame)->number;
+    return (number > other) - (number < other);
+}
+
+static void gpu_took(void *user, uint64_t number, double ms)
+{
+    struct replay_measure *measure = user;
+    struct frame *frame =
+        measure->count ? bsearch(&number, measure->frames, measure->count, sizeof *measure->frames, compare_numbers)
+                       : NULL;
+
+    measure->has_gpu = true;
+    if (!frame && number == measure->frame)
+        frame = &measure->now;
+    if (frame)
+        frame->figures[GPU_MS] += ms;
 }
 
 enum lap_status replay_measure_create(struct replay *r)
@@ -73,6 +99,9 @@ enum lap_status replay_measure_create(struct replay *r)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     r->measure->last = &r->measure->devices;
     read_clocks(&r->measure->now);
+    /* Timestamps want work to be submitted in front of and behind the program's. */
+    if (!r->options.blackhole)
+        r->measure->gpu = replay_gpu_times_create(gpu_took, r->measure);
     return LAP_OK;
 }
 
@@ -89,6 +118,8 @@ void replay_measure_destroy(struct replay *r)
 {
     if (!r->measure)
         return;
+    if (r->measure->gpu)
+        replay_gpu_times_destroy(&r->measure->gpu);
     destroy_devices(r->measure->devices);
     free(r->measure->frames);
     free(r->measure);
@@ -116,9 +147,11 @@ static void end_frame(struct replay *r)
             measure->capacity = capacity;
         }
         frame = &measure->frames[measure->count++];
+        frame->number = measure->frame;
         for (unsigned i = 0; i < FIGURES; i++)
             frame->figures[i] = now.figures[i] - measure->now.figures[i];
         frame->figures[SUBMITS] = measure->now.figures[SUBMITS];
+        frame->figures[GPU_MS] = measure->now.figures[GPU_MS];
     }
     measure->now = now;
 }
@@ -141,6 +174,18 @@ void replay_measure_end(struct replay *r)
         end_frame(r);
 }
 
+void replay_measure_before_submit(struct replay *r, const struct replay_device *dev, VkQueue queue)
+{
+    if (r->measure && r->measure->gpu)
+        replay_gpu_times_begin(r->measure->gpu, dev, queue, r->measure->frame);
+}
+
+void replay_measure_after_submit(struct replay *r, const struct replay_device *dev, VkQueue queue)
+{
+    if (r->measure && r->measure->gpu)
+        replay_gpu_times_end(r->measure->gpu, dev, queue);
+}
+
 static struct device *take(const struct replay_device *dev)
 {
     struct device *device = calloc(1, sizeof *device);
@@ -157,11 +202,11 @@ static struct device *take(const struct replay_device *dev)
     return device;
 }
 
-void replay_measure_device(struct replay *r, const struct replay_device *dev)
+static void note_device(struct replay *r, const struct replay_device *dev)
 {
     struct device *device;
 
-    if (!r->measure || !dev->planner)
+    if (!dev->planner)
         return;
     device = take(dev);
     r->measure->failed |= !device;
@@ -169,6 +214,15 @@ void replay_measure_device(struct replay *r, const struct replay_device *dev)
         return;
     *r->measure->last = device;
     r->measure->last = &device->next;
+}
+
+void replay_measure_device(struct replay *r, const struct replay_device *dev)
+{
+    if (!r->measure)
+        return;
+    if (r->measure->gpu)
+        replay_gpu_times_finish(r->measure->gpu, dev);
+    note_device(r, dev);
 }
 
 /* ---- figures ---- */
@@ -188,6 +242,11 @@ static int compare(const void *a, const void *b)
 struct times {
     double mean, p50, p90, p99, most;
 };
+
+static bool has_figure(const struct replay_measure *measure, enum figure figure)
+{
+    return figure != GPU_MS || measure->has_gpu;
+}
 
 /* False without memory or without frames. */
 static bool find_times(const struct replay_measure *measure, enum figure figure, struct times *out)
@@ -321,7 +380,7 @@ static bool add_frames(cJSON *object, const struct replay_measure *measure)
     if (!member || !add_number(member, "count", (double)measure->count))
         return false;
     for (unsigned i = 0; i < FIGURES; i++)
-        if (find_times(measure, i, &times) && !add_times(member, figure_names[i].key, &times))
+        if (has_figure(measure, i) && find_times(measure, i, &times) && !add_times(member, figure_names[i].key, &times))
             return false;
     return true;
 }
@@ -409,15 +468,18 @@ enum lap_status replay_measure_write(struct replay *r)
     struct replay_measure *measure = r->measure;
     struct times times;
 
-    for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
-        replay_measure_device(r, dev);
+    for (struct replay_device *dev = r->devices; dev; dev = dev->next)
+        if (replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS))
+            replay_measure_device(r, dev);
+        else
+            note_device(r, dev); /* what the GPU did not finish is not in its time */
     if (measure->failed)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
     if (r->options.measure_file)
         return write_json(measure, r->options.measure_file);
     printf("frames: %zu\n", measure->count);
     for (unsigned i = 0; i < FIGURES; i++)
-        if (find_times(measure, i, &times))
+        if (has_figure(measure, i) && find_times(measure, i, &times))
             print_times(figure_names[i].name, &times);
     for (const struct device *device = measure->devices; device; device = device->next)
         print_device(device);

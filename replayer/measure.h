@@ -15,7 +15,10 @@ void replay_measure_destroy(struct replay *r); /* also without one */
 void replay_measure_packet(struct replay *r);
 /* Behind the last packet of the trace. */
 void replay_measure_end(struct replay *r);
-/* Before the device is destroyed: its figures are kept. */
+/* Around a call that submits what was recorded. */
+void replay_measure_before_submit(struct replay *r, const struct replay_device *dev, VkQueue queue);
+void replay_measure_after_submit(struct replay *r, const struct replay_device *dev, VkQueue queue);
+/* Before the device is destroyed, with nothing under way: its figures are kept. */
 void replay_measure_device(struct replay *r, const struct replay_device *dev);
 /* Once, at the end, while devices may be alive still: to options.measure_file, or as text to stdout. LAP_ERROR_IO names
  * the file. */

@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/events.h"
+#include "replayer/measure.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
@@ -67,18 +68,23 @@ static enum lap_status call(struct replay *r, const struct replay_device *dev, c
                             uint32_t count)
 {
     bool last = first + count == job->operation.batch_count;
+    VkResult result;
 
     if (r->options.blackhole)
         leave_out_commands(job);
     if (job->command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
-        return replay_result(
-            r, dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE));
+        replay_measure_before_submit(r, dev, args->queue);
+        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE);
+        replay_measure_after_submit(r, dev, args->queue);
+        return replay_result(r, result);
     }
     if (job->command == GEN_vkQueueSubmit2) {
         const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
-        return replay_result(
-            r, dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE));
+        replay_measure_before_submit(r, dev, args->queue);
+        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE);
+        replay_measure_after_submit(r, dev, args->queue);
+        return replay_result(r, result);
     }
     const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
     return replay_result(

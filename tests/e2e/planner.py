@@ -104,6 +104,7 @@ def figures_as_text(context: Context) -> None:
     check(figures["frames"]["cpu_ms"]["p50"] <= figures["frames"]["cpu_ms"]["p99"] <= figures["frames"]["cpu_ms"]["max"],
           str(figures["frames"]))
     check(figures["frames"]["process_cpu_ms"]["max"] > 0, str(figures["frames"]))
+    check(figures["frames"]["gpu_ms"]["max"] >= figures["frames"]["gpu_ms"]["p50"] > 0, str(figures["frames"]))
     check(figures["frames"]["submits"]["max"] >= figures["frames"]["submits"]["mean"] >= 1, str(figures["frames"]))
     check(info["frames"] >= 4, f"{info['frames']} frames are too few for what follows")
     for options, count in ((("--frames", f"2-{info['frames'] - 1}"), info["frames"] - 2), (("--frames", "3"), 1),
