@@ -248,6 +248,8 @@ def cost_of_calls(call: str) -> list[Figure]:
 CALL_WORKLOADS = [
     Workload("draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer", ["draws"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
+    Workload("draws-thread", "the same, recorded by one thread into a secondary command buffer", ["draws", "--threads", "1"],
+             ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("draws-threads", "the same, recorded by 4 threads into secondary command buffers", ["draws", "--threads", "4"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame, one uniform buffer each", ["descriptor_updates"],
