@@ -4,7 +4,7 @@
 Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
 call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
 file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate. Where it replaces
-formats of images, what stands for them comes out.
+formats of images, what stands for them comes out; bits of stages and accesses that a device does not know are left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Body:
             return "(VkFormat)lap_get_format(dec)"
         if f.element == "scalar":
             get = "lap_get_address(dec)" if f.is_address else "lap_get_layout(dec)" if f.is_layout else GET[f.wire]
-            return f"({f.type}){get}"
+            return f"({f.type})lap_dec_{f.mask_kind}(dec, {get})" if f.mask_kind else f"({f.type}){get}"
         if f.element == "handle":
             return f"gen_{f.type}({'lap_get_u64(dec)' if f.created else f'lap_get_handle(dec, GEN_HANDLE_{f.type})'})"
         return None
@@ -115,9 +115,9 @@ class _Body:
             text("rows[i] = row;")
             text("}")
             text(f"{value} = (const {f.type} *const *)rows;")
-        elif f.element == "scalar" and f.wire == "u32" and count != "1" and not self.of_image(f):
+        elif f.element == "scalar" and f.wire == "u32" and count != "1" and not self.of_image(f) and not f.mask_kind:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u32_array(dec, (uint64_t)({count}));")
-        elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address:
+        elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address and not f.mask_kind:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
         else:
             expression = self.element(f)

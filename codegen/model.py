@@ -75,6 +75,13 @@ class Field:
         return self.type == "VkImageLayout"
 
     @property
+    def mask_kind(self) -> str:
+        """Which bits a device without some features does not know: "stages", "accesses", or ""."""
+        if self.type.startswith("VkPipelineStageFlag"):
+            return "stages"
+        return "accesses" if self.type.startswith("VkAccessFlag") else ""
+
+    @property
     def length(self) -> str:
         """Number of elements of a fixed array, as C."""
         return " * ".join(self.member.dims)

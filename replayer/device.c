@@ -17,6 +17,7 @@
 #include "replayer/queues.h"
 #include "replayer/report.h"
 #include "replayer/resource.h"
+#include "replayer/stages.h"
 #include "replayer/submit.h"
 
 /* ---- devices ---- */
@@ -84,6 +85,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         r->source.layout_from = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
         r->source.layout_to = VK_IMAGE_LAYOUT_GENERAL;
     }
+    replay_stages_choose(r, &info);
     replay_address_begin(dev, &info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion

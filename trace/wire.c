@@ -313,6 +313,22 @@ uint32_t lap_get_layout(struct lap_dec *dec)
     return dec->source && recorded && recorded == dec->source->layout_from ? dec->source->layout_to : recorded;
 }
 
+uint64_t lap_dec_stages(const struct lap_dec *dec, uint64_t recorded)
+{
+    const struct lap_dec_source *source = dec->source;
+
+    if (!source || !(recorded & source->stages))
+        return recorded;
+    if (recorded & ~source->stages)
+        return recorded & ~source->stages;
+    return recorded & ~source->graphics ? source->left : source->graphics_left;
+}
+
+uint64_t lap_dec_accesses(const struct lap_dec *dec, uint64_t recorded)
+{
+    return dec->source ? recorded & ~dec->source->accesses : recorded;
+}
+
 const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *data, uint64_t bytes)
 {
     const void *words;

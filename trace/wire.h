@@ -201,6 +201,10 @@ struct lap_dec_source {
     const uint16_t *formats;
     /* An image layout that comes out as another; both 0: none does. */
     uint32_t layout_from, layout_to;
+    /* Bits of masks of stages and of accesses that are left out. A mask of stages of which nothing is left becomes
+     * what `graphics_left` says, if all its bits were in `graphics`, else what `left` says. */
+    uint64_t stages, accesses;
+    uint64_t graphics, graphics_left, left;
 };
 
 #define LAP_DEC_FORMATS 185u /* those of Vulkan 1.0; no other one is ever replaced */
@@ -330,6 +334,10 @@ uint64_t lap_get_address(struct lap_dec *dec);
 
 /* An image layout as the source has it. */
 uint32_t lap_get_layout(struct lap_dec *dec);
+
+/* Recorded masks as the source has them. */
+uint64_t lap_dec_stages(const struct lap_dec *dec, uint64_t recorded);
+uint64_t lap_dec_accesses(const struct lap_dec *dec, uint64_t recorded);
 
 /* Memory for count elements that take at least min_wire_bytes each in the body: fails when the body is too short for
  * them, so a hostile count never allocates (min_wire_bytes 0: at most LAP_WIRE_MAX_EMPTY_ELEMENTS). NULL on failure and

@@ -161,6 +161,23 @@ def older_versions_are_refused_at_once(context: Context) -> None:
     check_verified(context.replay("plain.lapilli", env=environment))
 
 
+def stages_follow_features(context: Context) -> None:
+    """Stages and accesses of features that were left out are no longer named."""
+    validation_layer(context)
+    context.capture([str(context.build / "tests/apps/stages")])
+    shape = "features=geometryShader+tessellationShader,extensions=VK_EXT_conditional_rendering+VK_EXT_transform_feedback"
+    for without in ("", "features=geometryShader", shape):
+        done = context.replay(env=context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=without))
+        check_no_validation_message(done, f"of the replay without {without}")
+        check_verified(done)
+    other = OTHER_DRIVERS["swiftshader"]
+    if other.exists() and not context.driver:
+        one = replace(context, driver=other)
+        done = one.replay(env=one.layer_env(VALIDATION))
+        check_no_validation_message(done, "of the replay on SwiftShader")
+        check_verified(done)
+
+
 def gpus_by_uuid(context: Context) -> None:
     """Both drivers at once: the recorded device is taken unless another one is asked for."""
     if not OTHER_DRIVERS["swiftshader"].exists() or context.driver or context.driver_dir:
@@ -207,6 +224,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
               "shaders-are-looked-at": shaders_are_looked_at,
               "refusals-are-complete": refusals_are_complete,
               "older-versions-are-refused-at-once": older_versions_are_refused_at_once,
+              "stages-follow-features": stages_follow_features,
               "gpus-by-uuid": gpus_by_uuid,
               "extensions-follow-the-same-rule": extensions_follow_the_same_rule}
     for driver in OTHER_DRIVERS:
