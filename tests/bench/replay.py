@@ -33,12 +33,14 @@ class Replay:
     frames: int
     quick_frames: int = 5
     calls: bool = True  # its program counts the calls that it is about
+    threads: bool = False  # it is about what several threads play
     kind: str = "api"
     must_be_zero: list[str] = field(default_factory=list)
 
     @property
     def figures(self) -> list[Figure]:
-        return FIGURES if self.calls else [figure for figure in FIGURES if figure.name != "CPU time, a call"]
+        figures = [*FIGURES, ONE_THREAD] if self.threads else FIGURES
+        return figures if self.calls else [figure for figure in figures if figure.name != "CPU time, a call"]
 
 
 def of_run(name: str, scale: float):
@@ -58,9 +60,14 @@ FIGURES = [
     Figure("from start to end", "ms", lambda s: s.run.seconds * 1e3),
 ]
 
+# lapilli only: from start to end with --threads 1, in the same round.
+ONE_THREAD = Figure("one thread's time / all threads'", "", lambda s: s.run.program.get("one_thread"))
+
 REPLAYS = [
     Replay("replay-draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer: 4 calls each",
            ["draws"], ["--draws", "500"], 200),
+    Replay("replay-draws-threads", "the same in 4 secondary command buffers that 4 threads recorded", ["draws", "--threads", "4"],
+           ["--draws", "500"], 200, threads=True),
     Replay("replay-descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame", ["descriptor_updates"], ["--updates", "1000"], 200),
     Replay("replay-object-churn", "2,000 objects created and destroyed each frame", ["object_churn"], ["--objects", "200"], 400),
     Replay("replay-stream", "64 MiB of updates each frame", ["stream"], ["--size-mib", "8"], 6, quick_frames=3, calls=False),
@@ -145,8 +152,11 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
                     short, _, _ = bench.execute(commands[name][0], clean_environment(driver))
                     whole, seconds, _ = bench.execute(commands[name][1], clean_environment(driver))
                     a_frame = (whole - short) / (frames - SHORT_FRAMES)
-                    runs[name] = Run(name, frames, {"short": short, "whole": whole, "frame": a_frame, "calls": calls}, seconds,
-                                     sizes.get(name), None)
+                    figures = {"short": short, "whole": whole, "frame": a_frame, "calls": calls}
+                    if workload.threads and name == "lapilli":
+                        _, alone, _ = bench.execute([*commands[name][1], "--threads", "1"], clean_environment(driver))
+                        figures["one_thread"] = alone / seconds
+                    runs[name] = Run(name, frames, figures, seconds, sizes.get(name), None)
                 except RunFailed as failed:
                     measured.failures[name] = str(failed)
             measured.rounds.append(runs)
