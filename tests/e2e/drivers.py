@@ -125,12 +125,18 @@ NOT_PRETENDED = {
     "churn-present": "a fence that nobody signals is signalled there, and a replay waits for it",
     "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
     "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
+    "answers-asks": "the device answers no question there", "answers-asks-two": "the device answers no question there",
     "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
 }
 
-# Programs that count on something that a machine does not have, and end with a failed check when they are recorded there.
-UNFIT = {("alias", "lavapipe/discrete"), ("attached-undefined", "lavapipe/discrete"), ("hostptr", "lavapipe/discrete"),
-         ("hostptr-twice", "lavapipe/discrete"), ("memory", "lavapipe/discrete"), ("stores", "lavapipe/discrete")}
+# Programs that can't be recorded on a machine: why. Where it is WHOLE, they can't be played there either.
+SMALLER = "the program itself counts on smaller objects"
+WHOLE = "the layer has the device begin a command buffer when all that the host sets for it is set"
+UNFIT = {
+    ("alias", "lavapipe/discrete"): SMALLER, ("attached-undefined", "lavapipe/discrete"): SMALLER, ("hostptr", "lavapipe/discrete"): SMALLER,
+    ("hostptr-twice", "lavapipe/discrete"): SMALLER, ("memory", "lavapipe/discrete"): SMALLER, ("stores", "lavapipe/discrete"): SMALLER,
+    ("answers-asks", "lavapipe/queues"): WHOLE, ("answers-asks-two", "lavapipe/queues"): WHOLE,
+}
 
 
 @dataclass
@@ -281,8 +287,9 @@ class Row:
         return result if sum(result.values()) else self.cell(self.recorder.name, "FAILS", "nothing is checked")
 
     def run(self, replayers: list[Machine], keep: Path | None = None) -> list[Cell]:
-        if (self.program.name, self.recorder.name) in UNFIT:
-            return [self.cell(ANY, "skipped", "the program itself counts on smaller objects")]
+        unfit = UNFIT.get((self.program.name, self.recorder.name))
+        if unfit:
+            return [self.cell(ANY, "skipped", unfit)]
         if self.program.needs_display and self.recorder.layer == QUEUES:
             return [self.cell(ANY, "skipped", "the layer is for programs without windows")]
         done = self.record(self.recorder, "out.lapilli")
@@ -297,7 +304,14 @@ class Row:
         for trace in traces if keep else ():
             keep_trace(keep, self, trace)
         home = self.cell(self.recorder.name, "identical", checks=sum(traces.values()))
-        return [home] + [self.replay_all(machine, traces) for machine in replayers if machine.name != self.recorder.name]
+        cells = [home]
+        for machine in replayers:
+            unfit = UNFIT.get((self.program.name, machine.name))
+            if unfit == WHOLE:
+                cells.append(self.cell(machine.name, "skipped", unfit))
+            elif machine.name != self.recorder.name:
+                cells.append(self.replay_all(machine, traces))
+        return cells
 
     def run_pretended(self) -> list[Cell]:
         """Recorded where nothing is computed, and replayed where a program that is recorded there can be compared with."""
