@@ -17,13 +17,19 @@ def bench(context: Context, *arguments: str, expect: int = 0) -> dict:
     return json.loads((context.folder / "bench.json").read_text()) if expect != 2 else {}
 
 
+def bench_one(context: Context, name: str) -> tuple[dict, dict]:
+    """The result, and what is in it of the one workload; nothing went wrong."""
+    result = bench(context, "--workload", f"^{name}$")
+    found, = result["workloads"]
+    if found["skipped"]:
+        raise Skip(found["skipped"])
+    check(result["problems"] == [] and found["failures"] == {}, f"{result['problems']} {found['failures']}")
+    return result, found
+
+
 def workload(name: str) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        result = bench(context, "--workload", f"^{name}$")
-        found, = result["workloads"]
-        if found["skipped"]:
-            raise Skip(found["skipped"])
-        check(result["problems"] == [] and found["failures"] == {}, f"{result['problems']} {found['failures']}")
+        result, found = bench_one(context, name)
         for key in ("cpu", "kernel", "processors"):
             check(bool(result["machine"][key]), f"the machine has no {key}")
         check(bool(found["driver"]), f"{found['driver']}")
@@ -32,7 +38,7 @@ def workload(name: str) -> Callable[[Context], None]:
         check(recorded["info"]["complete"] is True, "the trace is not complete")
         for figure in found["figures"]:
             check("lapilli" in figure["spreads"] or not figure["added"], f"{figure['name']} has no value for lapilli")
-        if not bare["program"] or not bare["program"]["series"]: # a program of others: it counts what it got done
+        if not bare["program"] or not bare["program"]["series"]:  # a program of others: it counts what it got done
             return
         for run_of in (bare["program"], recorded["program"]):
             frame = run_of["series"]["frame"]
@@ -48,11 +54,7 @@ def workload(name: str) -> Callable[[Context], None]:
 
 def replay_row(name: str) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        result = bench(context, "--workload", f"^{name}$")
-        found, = result["workloads"]
-        if found["skipped"]:
-            raise Skip(found["skipped"])
-        check(result["problems"] == [] and found["failures"] == {}, f"{result['problems']} {found['failures']}")
+        _, found = bench_one(context, name)
         played = found["rounds"][0]["lapilli"]
         check(played["trace_bytes"] > 0 and played["seconds"] > 0, f"{played}")
         for figure in found["figures"]:

@@ -42,7 +42,7 @@ static bool is_record(const struct packet *packet)
 /* Whether the later one has to stand behind the earlier one. */
 static bool depends(const struct packet *earlier, const struct packet *later)
 {
-    bool touches_secondary, reset;
+    bool touches_secondary;
 
     if (earlier->kind == BARRIER || later->kind == BARRIER)
         return true;
@@ -50,11 +50,8 @@ static bool depends(const struct packet *earlier, const struct packet *later)
         return true;
     if (later->kind == FREE)
         return false;
-    reset = !is_record(earlier) || !is_record(later);
     if (earlier->pool == later->pool)
         return true;
-    if (reset && !is_record(earlier) && !is_record(later))
-        return false;
     touches_secondary = earlier->kind == RECORD_SECONDARY || earlier->kind == RESET_MIXED ||
                         later->kind == RECORD_SECONDARY || later->kind == RESET_MIXED;
     return touches_secondary && (earlier->kind == RECORD_PRIMARY || later->kind == RECORD_PRIMARY);
