@@ -111,6 +111,7 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
         goto fail;
     }
     output->bytes = sizeof(stored);
+    memcpy(output->ending, stored + sizeof(stored) - LAP_ENDING_BYTES, LAP_ENDING_BYTES);
     memcpy(output->uuid, header.uuid, sizeof(output->uuid));
     return LAP_OK;
 fail:
@@ -154,6 +155,20 @@ static bool lock_file(struct lap_output *output)
     return locked;
 }
 
+/* Who cuts the file just before a write leaves zeroes in front of what is written. */
+static void look_back(struct lap_output *output, const uint8_t head[LAP_CHUNK_HEADER_BYTES], const uint8_t *stored,
+                      uint32_t stored_bytes)
+{
+    uint8_t found[LAP_ENDING_BYTES];
+    size_t of_payload = stored_bytes < LAP_ENDING_BYTES ? stored_bytes : LAP_ENDING_BYTES;
+    size_t of_head = LAP_ENDING_BYTES - of_payload;
+    if (lap_file_read(output->fd, output->bytes - LAP_ENDING_BYTES, found, LAP_ENDING_BYTES) == 0 &&
+        memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
+        output->torn = true;
+    memcpy(output->ending, head + LAP_CHUNK_HEADER_BYTES - of_head, of_head);
+    memcpy(output->ending + of_head, stored + stored_bytes - of_payload, of_payload);
+}
+
 /* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.
  */
 static enum lap_status write_chunk(struct lap_output *output, const struct lap_chunk_header *header,
@@ -167,6 +182,7 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
         cut(output->fd, output->bytes);
         return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
     }
+    look_back(output, head, stored, header->stored_bytes);
     output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
     return LAP_OK;
 }
@@ -242,6 +258,13 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     return status;
 }
 
+/* In a file that was cut and has grown again only the hashes tell where. */
+static bool payload_is_there(struct lap_output *output, uint64_t at, const struct lap_chunk_header *header)
+{
+    return !output->torn || (lap_file_read(output->fd, at, output->payload, header->stored_bytes) == 0 &&
+                             lap_chunk_check(header, output->payload) == LAP_OK);
+}
+
 /* Goes back to the last frame mark (without one: the last chunk) that is whole in what somebody else has left. */
 static void find_what_is_left(struct lap_output *output, uint64_t size, struct lap_totals *totals)
 {
@@ -250,7 +273,8 @@ static void find_what_is_left(struct lap_output *output, uint64_t size, struct l
     struct lap_chunk_header header;
     while (lap_file_read(output->fd, at, bytes, LAP_CHUNK_HEADER_BYTES) == 0 &&
            lap_chunk_header_load(bytes, &header) == LAP_OK &&
-           at + LAP_CHUNK_HEADER_BYTES + header.stored_bytes <= size) {
+           at + LAP_CHUNK_HEADER_BYTES + header.stored_bytes <= size &&
+           payload_is_there(output, at + LAP_CHUNK_HEADER_BYTES, &header)) {
         uint8_t *payload = bytes + LAP_CHUNK_HEADER_BYTES;
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
         if (header.kind == LAP_CHUNK_FRAME && header.stored_bytes <= LAP_MARK_MAX_BYTES &&
@@ -273,7 +297,7 @@ static void give_up(struct lap_output *output, enum lap_status status)
     struct lap_totals totals = output->mark_totals;
     struct stat now;
     bool with_index = true;
-    if (fstat(output->fd, &now) == 0 && (uint64_t)now.st_size < output->bytes) {
+    if (fstat(output->fd, &now) == 0 && (output->torn || (uint64_t)now.st_size < output->bytes)) {
         with_index = false;
         find_what_is_left(output, (uint64_t)now.st_size, &totals);
     } else if (output->mark_bytes) {
@@ -301,7 +325,7 @@ static enum lap_status check_file(struct lap_output *output, bool closely)
     off_t bytes = lseek(output->fd, 0, SEEK_END);
     if (closely && fstat(output->fd, &now) != 0)
         return LAP_OK;
-    if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0))
+    if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0 && !output->torn))
         return LAP_OK;
     enum lap_status status =
         lap_fail(LAP_ERROR_IO, "somebody else has %s %s", now.st_nlink == 0 ? "deleted" : "cut", output->path);

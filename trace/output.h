@@ -33,6 +33,7 @@
 #include "trace/queue.h"
 
 #define LAP_INDEX_RECORDS ((size_t)4096) /* in an INDEX chunk, at most */
+#define LAP_ENDING_BYTES  32u
 
 _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "a part of the index fits a chunk");
 
@@ -69,6 +70,9 @@ struct lap_output {
     uint64_t records;  /* in INDEX chunks so far */
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
+
+    uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written */
+    bool torn;                        /* they were not there any more when more had been written behind them */
 
     /* As things were behind the last frame mark. */
     uint64_t mark_bytes; /* 0: there was none */

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
@@ -17,6 +19,20 @@ static char said[4096];
 static int log_ends[2];
 static struct lap_log trace_log;
 static enum lap_log_level level = LAP_LOG_ERROR;
+
+/* Somebody cuts the trace to so many bytes when all checks have been made: at the next write. < 0: nobody does. */
+static off_t cut_at_write = -1;
+
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset);
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
+{
+    if (cut_at_write >= 0 && cut_at_write < offset && writer && fd == writer->output.fd) {
+        if (truncate(trace_path, cut_at_write) != 0)
+            abort();
+        cut_at_write = -1;
+    }
+    return syscall(SYS_pwritev, fd, parts, (unsigned long)count, (unsigned long)offset, 0ul);
+}
 
 static void begin(size_t queue_bytes)
 {
@@ -220,6 +236,36 @@ UNIT_TEST(a_trace_that_is_cut_ends_with_its_last_whole_frame)
 {
     cut_the_trace_everywhere(0);
     cut_the_trace_everywhere(LAP_WRITER_NO_QUEUE);
+}
+
+/* The file is as long as it should be again, and has a hole. */
+UNIT_TEST(a_trace_that_is_cut_between_look_and_write)
+{
+    uint64_t behind_mark[FRAMES] = {0};
+    unsigned found = 0;
+    for (off_t size = LAP_FILE_HEADER_BYTES; size < 20000; size += 397) {
+        char stopped[400];
+        uint64_t expected = 0;
+        begin(LAP_WRITER_NO_QUEUE);
+        for (int frame = 0; frame < FRAMES; frame++) {
+            if (frame == FRAMES / 2)
+                cut_at_write = size;
+            write_frame(1000);
+            behind_mark[frame] = frame < FRAMES / 2 || cut_at_write >= 0 ? lap_writer_bytes(writer) : UINT64_MAX;
+        }
+        bool happened = cut_at_write < 0;
+        cut_at_write = -1;
+        unsigned lines = end();
+        for (int frame = 0; happened && frame < FRAMES && behind_mark[frame] <= (uint64_t)size; frame++)
+            expected += FRAME;
+        if (!happened)
+            break;
+        CHECK(lines == 1 && strstr(said, "somebody else has cut"));
+        CHECK_EQ_U64(count_packets(false, stopped), expected);
+        CHECK(expected == 0 || strstr(stopped, "somebody else has cut"));
+        found += expected != 0;
+    }
+    CHECK(found > 5);
 }
 
 UNIT_TEST(files_that_are_deleted)
