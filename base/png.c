@@ -2,6 +2,7 @@
 #include "base/png.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -176,6 +177,21 @@ static bool write_rows(struct png_job *job, png_structp png, png_infop info, FIL
     return true;
 }
 
+/* Who can make files in the folder must not decide what is written over: a picture that is there is removed, and not
+ * written to, and no link is followed. */
+static int create_file(const char *path)
+{
+    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+    struct stat info;
+
+    if (fd >= 0 || errno != EEXIST || lstat(path, &info) != 0)
+        return fd;
+    if (!S_ISREG(info.st_mode))
+        return open(path, flags | O_NONBLOCK | O_NOCTTY);
+    return unlink(path) == 0 ? open(path, flags | O_CREAT | O_EXCL, 0600) : -1;
+}
+
 enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
                               uint32_t height)
 {
@@ -187,14 +203,20 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
     uint8_t *row = NULL;
     bool is_regular;
     FILE *file;
+    int fd;
 
     if (!lap_pixel_bytes(layout) || width == 0 || height == 0 || width > PNG_UINT_31_MAX / 16 ||
         height > PNG_UINT_31_MAX)
         return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
                         (int)layout);
-    file = fopen(path, "wbe");
-    if (!file)
-        return lap_fail(LAP_ERROR_IO, "%s: %s", path, strerror(errno));
+    fd = create_file(path);
+    file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!file) {
+        status = lap_fail(LAP_ERROR_IO, "%s: %s", path, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
     is_regular = fstat(fileno(file), &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
     png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
     info = png ? png_create_info_struct(png) : NULL;

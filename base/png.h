@@ -43,8 +43,9 @@ size_t lap_pixel_bytes(enum lap_pixel_layout layout);
 /* Converts `count` pixels into 3 * count bytes of R, G, B. */
 void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t count, uint8_t *out_rgb);
 
-/* Writes width * height pixels, rows without padding, top row first. A file that exists is replaced; after a failure
- * there is none. LAP_ERROR_ARGUMENT: no such layout, or a size that PNG does not have; LAP_ERROR_IO; LAP_ERROR_MEMORY.
+/* Writes width * height pixels, rows without padding, top row first. The file is new and for its owner alone;
+ * one that exists is removed before, a symbolic link is an error. After another failure there is no file.
+ * LAP_ERROR_ARGUMENT: no such layout, or a size that PNG does not have; LAP_ERROR_IO; LAP_ERROR_MEMORY.
  */
 enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
                               uint32_t height) LAP_MUST_CHECK;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pattern.h"
 #include "base/version.h"
 #include "trace/writer.h"
 
@@ -48,7 +49,7 @@ static bool replace(char **place, const char *text)
 
 static bool set_file(struct layer_options *options, const char *text)
 {
-    return *text && replace(&options->file, text);
+    return *text && !lap_pattern_fault(text) && replace(&options->file, text);
 }
 static bool set_report(struct layer_options *options, const char *text)
 {
@@ -134,7 +135,7 @@ static bool set_screenshots(struct layer_options *options, const char *text)
 
 /* manifests/ and docs describe the same keys. */
 static const struct option table[] = {
-    {"LAPILLI_FILE", "file", "%e.lapilli", "path of the trace: %p pid, %e program, %t time, %n number", set_file},
+    {"LAPILLI_FILE", "file", "%e.lapilli", "a path for the trace (" LAP_PATTERN_HELP ")", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
     {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4, lz4hc or none", set_compression},
     {"LAPILLI_QUEUE", "queue", "256", "0 or 16 to 65536 MiB", set_queue},
@@ -230,7 +231,7 @@ char *layer_options_path(const struct layer_options *options, unsigned attempt)
     snprintf(number, sizeof number, "%u", attempt);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%S", localtime_r(&now, &local));
     for (const char *p = options->file; *p; p++) {
-        if (*p != '%' || !p[1]) {
+        if (*p != '%') {
             fputc(*p, out);
             continue;
         }
@@ -249,9 +250,6 @@ char *layer_options_path(const struct layer_options *options, unsigned attempt)
             break;
         case '%':
             fputc('%', out);
-            break;
-        default:
-            fputc('%', out), fputc(*p, out);
             break;
         }
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,6 +163,13 @@ static void report(const char *path)
     close(fd);
 }
 
+/* By anything, also by a link that leads nowhere: links are not followed. */
+static bool is_taken(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
 #define MOST_NAMES 10000u /* that are tried, from 1 on */
 
 static void open_file(void)
@@ -181,9 +189,9 @@ static void open_file(void)
         if (!path)
             break;
         /* Nothing is overwritten: a name that is taken gets a number. */
-        bool taken = access(path, F_OK) == 0;
+        bool taken = is_taken(path);
         enum lap_status status = taken ? LAP_AGAIN : lap_writer_create(path, &options, &writer);
-        if (status < 0 && access(path, F_OK) != 0) {
+        if (status < 0 && !is_taken(path)) {
             lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: %s", lap_error_message());
             free(path);
             return;

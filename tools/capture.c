@@ -16,6 +16,7 @@
 
 #include "base/folder.h"
 #include "base/frames.h"
+#include "base/pattern.h"
 #include "base/version.h"
 #include "tools/launch.h"
 #include "tools/tool.h"
@@ -28,8 +29,7 @@ static const char help[] =
     "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"
     "Runs a program and records what it does with Vulkan, one trace for each process that uses it.\n"
     "\n"
-    "  -o, --output FILE        the trace; %p is the process, %e the program, %t the time, %n a number, %% a percent "
-    "sign.\n"
+    "  -o, --output FILE        the trace; " LAP_PATTERN_HELP ".\n"
     "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
     "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
@@ -72,6 +72,18 @@ static bool one_of(const char *option, const char *value, const char *const *all
     return false;
 }
 
+static bool check_pattern(const char *pattern)
+{
+    const char *fault = pattern ? lap_pattern_fault(pattern) : NULL;
+
+    if (fault)
+        fprintf(stderr,
+                PROGRAM ": --output can't be '%s': there is no '%.2s'; "
+                        "%s.\n",
+                pattern, fault, LAP_PATTERN_HELP);
+    return !fault;
+}
+
 static bool check_values(const struct options *options)
 {
     static const char *const compressions[] = {"lz4", "none", NULL}, *const types[] = {"virtual", "real", NULL};
@@ -88,6 +100,7 @@ static bool check_values(const struct options *options)
     }
     lap_frames_finish(&frames);
     return (!options->compression || one_of("compression", options->compression, compressions)) &&
+           check_pattern(options->output) &&
            (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
            (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
            (!options->backing || one_of("backing", options->backing, backings)) &&

@@ -250,6 +250,43 @@ def nothing_is_overwritten(context: Context) -> None:
 
 
 @case
+def no_link_is_followed(context: Context) -> None:
+    """Somebody who can make files where traces and pictures go (in /tmp, say) must not decide what is written over."""
+    display()
+    (context.folder / "victim").write_text("precious")
+    (context.folder / "out.lapilli").symlink_to("victim")
+    (context.folder / "out-2.lapilli").symlink_to("nowhere")
+    (context.folder / "out-3.lapilli").mkdir()
+    (context.folder / "out-4.lapilli.tail").symlink_to("victim")
+    (context.folder / "frame_1.png").symlink_to("victim")
+    os.link(context.folder / "victim", context.folder / "frame_2.png")
+    done = context.run([app(context, "triangle"), "--present"], context.layer_env(LAPILLI_SCREENSHOT="1-2"))
+    check("ok triangle" in done.out, done.text)
+    check("frame_1.png: it is a symbolic link" in done.err, done.err)
+    check((context.folder / "victim").read_text() == "precious" and not (context.folder / "nowhere").exists(), "a link was followed")
+    check((context.folder / "frame_2.png").read_bytes().startswith(b"\x89PNG"), "no picture in the place of another file")
+    check(stat.S_IMODE((context.folder / "frame_2.png").stat().st_mode) == 0o600, "others can read the picture")
+    check((context.folder / "out-4.lapilli").is_file() and not (context.folder / "out-4.lapilli").is_symlink(), f"{sorted(p.name for p in context.folder.iterdir())}")
+
+
+@case
+def names_of_traces(context: Context) -> None:
+    context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="%e-%n-100%%-%p-%t.lapilli"))
+    names = [p.name for p in context.folder.glob("*.lapilli")]
+    check(len(names) == 1 and re.fullmatch(r"headless-1-100%-\d+-\d{8}T\d{6}\.lapilli", names[0]) is not None, f"{names}")
+    for pattern in ("a%x.lapilli", "%", "%P%"):
+        (context.folder / names[0]).unlink()
+        done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE=pattern))
+        one_sentence(done.err)
+        check(f"LAPILLI_FILE={pattern}: this is not a path" in done.err and "the default is used" in done.err, done.err)
+        names = [p.name for p in context.folder.glob("*lapilli*")]
+        check(names == ["headless.lapilli"], f"{names}")
+        done = context.run([context.program("lapilli"), "capture", "-o", pattern, "--", app(context, "headless")], expect=2)
+        one_sentence(done.err)
+        check(f"--output can't be '{pattern}'" in done.err and not done.out, done.text)
+
+
+@case
 def names_run_out(context: Context) -> None:
     for number in range(1, 10000):
         (context.folder / (f"out-{number}.lapilli" if number > 1 else "out.lapilli")).touch()
@@ -610,16 +647,28 @@ def setuid_programs_are_left_alone(context: Context) -> None:
     place.mkdir(parents=True, exist_ok=True)
     text = json.loads(next((context.build / "share/vulkan/implicit_layer.d").glob("*.json")).read_text())
     text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
-    text["layer"]["name"] = "VK_LAYER_LAPILLI_setuid"
-    text["layer"]["enable_environment"] = {"LAPILLI_SETUID_TEST": "1"}
-    environment = {"LAPILLI_SETUID_TEST": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": str(context.folder / "setuid.lapilli")}
+    # Of its own name and switch: several suites may run on one machine.
+    text["layer"]["name"] = f"VK_LAYER_LAPILLI_setuid{os.getpid()}"
+    text["layer"]["enable_environment"] = {f"LAPILLI_SETUID_TEST_{os.getpid()}": "1"}
+    environment = {f"LAPILLI_SETUID_TEST_{os.getpid()}": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": str(context.folder / "setuid.lapilli"),
+                   "LAPILLI_SCREENSHOT": "1", "LAPILLI_REPORT": str(context.folder / "report")}
+    (context.folder / "report").write_text("")
+    (context.folder / "report").chmod(0o666)
+    # Nor is what a settings file in the current folder says.
+    (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\n")
     try:
         manifest.write_text(json.dumps(text))
         context.run([str(program)], {**environment, "LAPILLI_FILE": str(context.folder / "same.lapilli")})
         check((context.folder / "same.lapilli").exists(), "the same layer does not record for its own user")
+        context.run([str(program)], {name: value for name, value in environment.items() if name != "LAPILLI_FILE"})
+        check((context.folder / "settings.lapilli").exists(), "the settings file is not read for its own user")
+        reported = (context.folder / "report").read_text()
+        (context.folder / "settings.lapilli").unlink()
         context.run(["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534", str(program)], environment)
     finally:
         manifest.unlink()
-        if made:
+        if made and not list(place.iterdir()):
             place.rmdir()
-    check(not (context.folder / "setuid.lapilli").exists(), "a setuid program wrote a file for its caller")
+    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
+    check(names == ["same.lapilli"], f"a setuid program wrote files for its caller: {names}")
+    check((context.folder / "report").read_text() == reported, "a setuid program wrote into a file for its caller")

@@ -2,7 +2,9 @@
 #include <png.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/png.h"
@@ -123,6 +125,31 @@ UNIT_TEST(failures_leave_no_file)
     /* libpng itself refuses this width: the error path with a file that is open. */
     CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_R8, pixel, 2000000, 1), LAP_ERROR_IO);
     CHECK(access(path, F_OK) != 0);
+}
+
+UNIT_TEST(what_is_there_is_replaced_and_not_written_to)
+{
+    static const uint8_t pixels[4];
+    char folder[] = "/tmp/test_png.XXXXXX", path[64], other[64], text[9] = "";
+    struct stat info;
+    FILE *file;
+
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/frame_1.png", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    file = fopen(other, "w");
+    CHECK(file && fputs("precious", file) >= 0 && fclose(file) == 0);
+    CHECK(symlink("other", path) == 0);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, pixels, 1, 1), LAP_ERROR_IO);
+    CHECK(strstr(lap_error_message(), "it is a symbolic link") != NULL);
+    CHECK(unlink(path) == 0 && link(other, path) == 0);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, pixels, 1, 1), LAP_OK);
+    CHECK(stat(path, &info) == 0 && info.st_nlink == 1 && info.st_size > 8 && (info.st_mode & 0777) == 0600);
+    file = fopen(other, "r");
+    CHECK(file && fread(text, 1, 8, file) == 8 && strcmp(text, "precious") == 0 && fclose(file) == 0);
+    CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, pixels, 1, 1), LAP_ERROR_IO);
+    CHECK(rmdir(path) == 0 && unlink(other) == 0 && rmdir(folder) == 0);
 }
 
 UNIT_TEST(a_full_disk_is_an_error)
