@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -284,6 +285,32 @@ def names_of_traces(context: Context) -> None:
         done = context.run([context.program("lapilli"), "capture", "-o", pattern, "--", app(context, "headless")], expect=2)
         one_sentence(done.err)
         check(f"--output can't be '{pattern}'" in done.err and not done.out, done.text)
+
+
+@case
+def hardening_is_looked_at(context: Context) -> None:
+    """What was built without is found out."""
+    compiler = shutil.which("gcc")
+    if not compiler or platform.machine() != "x86_64":
+        raise Skip("this is about gcc's programs for x86-64")
+    script = str(context.root / "scripts/check-hardening.py")
+    (context.folder / "weak.c").write_text("#include <stdio.h>\n#include <string.h>\n"
+                                           "int main(int count, char **words) { char copy[9000]; strcpy(copy, words[0]); return puts(copy) < 0; }\n")
+    options = {"pie": ("-no-pie", "-pie"), "relro": ("-Wl,-z,norelro", "-Wl,-z,relro"), "now": ("-Wl,-z,lazy", "-Wl,-z,now"),
+               "nx": ("-Wl,-z,execstack", "-Wl,-z,noexecstack"), "canary": ("-fno-stack-protector", "-fstack-protector-strong"),
+               "fortify": ("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"), "clash": ("-fno-stack-clash-protection", "-fstack-clash-protection"),
+               "cet": ("-fcf-protection=none", "-fcf-protection")}
+    for weak in [None, *options]:
+        chosen = [option[name != weak] for name, option in options.items()]
+        context.run([compiler, "-O1", "-fPIE", "-U_FORTIFY_SOURCE", *chosen, "-o", "weak", "weak.c"])
+        done = context.run([script, "weak"], expect=1 if weak else 0)
+        head, row = (line.split() for line in done.out.splitlines())
+        found = dict(zip(head, row[1:]))
+        check(found == {name: "NO" if name == weak else "yes" for name in options}, f"without {weak}: {found}")
+        check(len(done.err.splitlines()) == (1 if weak else 0), done.err)
+        if weak:
+            context.run([script, "--without", weak, "weak"])
+    check("can't be read" in context.run([script, "weak.c"], expect=1).err, "a file that is no program")
 
 
 @case

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check-hardening.py [--without PROTECTION]... FILES: which protections programs and libraries were built with.
+
+Prints a table and names what is lacking; the exit status is 0 only if nothing is. All is read from the files: the link
+(position-independent, relocations read-only and resolved at the start, no stack or segment that can be written and executed)
+from their headers, what the compiler does from what it leaves in the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+ENDBR64 = bytes.fromhex("f30f1efa")
+TAKES_STACK = re.compile(rb"\x48\x81\xec(....)", re.DOTALL)  # sub $N,%rsp
+PAGE_BYTES = 4096
+
+
+@dataclass
+class Binary:
+    path: Path
+    headers: str  # readelf -h -l -d
+    symbols: str  # readelf -s, of both tables
+    sections: dict[str, tuple[int, int, int]]  # address, offset, bytes
+
+    @property
+    def is_x86_64(self) -> bool:
+        return "X86-64" in self.headers
+
+    def bytes_at(self, address: int, count: int) -> bytes:
+        for start, offset, size in self.sections.values():
+            if start and start <= address < start + size:
+                with self.path.open("rb") as file:
+                    file.seek(offset + address - start)
+                    return file.read(count)
+        return b""
+
+    @property
+    def code(self) -> bytes:
+        _, offset, size = self.sections.get(".text", (0, 0, 0))
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+
+def readelf(path: Path, *options: str) -> str:
+    done = subprocess.run(["readelf", "-W", *options, str(path)], capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        sys.exit(f"check-hardening: {path} can't be read: {done.stderr.strip() or 'it is no ELF file'}")
+    return done.stdout
+
+
+def load(path: Path) -> Binary:
+    sections = {}
+    for name, address, offset, size in re.findall(r"^\s*\[\s*\d+\] (\S+)\s+\S+\s+([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+) ", readelf(path, "-S"), re.MULTILINE):
+        sections[name] = (int(address, 16), int(offset, 16), int(size, 16))
+    return Binary(path, readelf(path, "-h", "-l", "-d"), readelf(path, "-s"), sections)
+
+
+def segments(binary: Binary, kind: str) -> list[str]:
+    """The flags of the program headers of a kind: "R E", "RW "."""
+    pattern = rf"^\s+{kind}\s+0x\S+ 0x\S+ 0x\S+ 0x\S+ 0x\S+ ([RWE ]{{3}})"
+    return re.findall(pattern, binary.headers, re.MULTILINE)
+
+
+def is_position_independent(binary: Binary) -> bool:
+    return re.search(r"Type:\s+DYN", binary.headers) is not None and "TEXTREL" not in binary.headers
+
+
+def binds_now(binary: Binary) -> bool:
+    return re.search(r"\((FLAGS|FLAGS_1|BIND_NOW)\).*(NOW|BIND_NOW)|\(BIND_NOW\)", binary.headers) is not None
+
+
+def never_writes_and_executes(binary: Binary) -> bool:
+    stack = segments(binary, "GNU_STACK")
+    return bool(stack) and not any("W" in flags and "E" in flags for flags in stack + segments(binary, "LOAD"))
+
+
+def calls_checked_functions(binary: Binary) -> bool:
+    return any(name != "__stack_chk_fail" for name in re.findall(r"UND (__\w+_chk)\b", binary.symbols))
+
+
+def entry_points(binary: Binary) -> list[int]:
+    """main of a program; what a library exports."""
+    functions = re.findall(r"^\s*\d+: ([0-9a-f]+)\s+\d+ FUNC\s+(\w+ +\w+)\s+\d+ (\w+)", binary.symbols, re.MULTILINE)
+    mains = [int(value, 16) for value, _, name in functions if name == "main"]
+    return mains or [int(value, 16) for value, how, _ in functions if how.split() == ["GLOBAL", "DEFAULT"]]
+
+
+def touches_each_page(binary: Binary) -> bool:
+    """Large frames are taken page by page, so no function takes more at once."""
+    sizes = [int.from_bytes(found, "little") for found in TAKES_STACK.findall(binary.code)]
+    if not any(PAGE_BYTES < size < 1 << 31 for size in sizes):
+        return True
+    # These bytes may also be part of others: the disassembler knows, and takes its time. What is C++ (_Z...) comes with the system, in the
+    # archive of the layer utilities.
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(binary.path)], capture_output=True, text=True, check=True).stdout
+    function = ""
+    for line in code.splitlines():
+        if line.endswith(">:"):
+            function = line.split("<", 1)[1]
+        found = re.search(r"\tsub +\$0x([0-9a-f]+),%rsp$", line)
+        if found and PAGE_BYTES < int(found.group(1), 16) < 1 << 31 and not function.startswith("_Z"):
+            return False
+    return True
+
+
+def marks_targets(binary: Binary) -> bool:
+    entries = entry_points(binary)
+    return bool(entries) and all(binary.bytes_at(entry, 4) == ENDBR64 for entry in entries)
+
+
+# name: (what is asked, of x86-64 only, what is lacking)
+CHECKS: dict[str, tuple[Callable[[Binary], bool], bool, str]] = {
+    "pie": (is_position_independent, False, "lies at a fixed address (-pie)"),
+    "relro": (lambda b: "GNU_RELRO" in b.headers, False, "its relocations stay writable (-z relro)"),
+    "now": (binds_now, False, "binds lazily (-z now)"),
+    "nx": (never_writes_and_executes, False, "has a stack or segment that can be written and executed (-z noexecstack)"),
+    "canary": (lambda b: "__stack_chk_fail" in b.symbols, False, "does not guard return addresses (-fstack-protector-strong)"),
+    "fortify": (calls_checked_functions, False, "calls no checked functions of the C library (-D_FORTIFY_SOURCE)"),
+    "clash": (touches_each_page, True, "does not touch each page of a large frame (-fstack-clash-protection)"),
+    "cet": (marks_targets, True, "does not mark what may be called indirectly (-fcf-protection)"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--without", action="append", default=[], choices=list(CHECKS), help="the build does without")
+    parser.add_argument("files", nargs="+", type=Path)
+    options = parser.parse_args()
+    lacking = []
+    width = max(len(path.name) for path in options.files)
+    print(" ".join([" " * width, *(f"{name:8}" for name in CHECKS)]).rstrip())
+    for path in options.files:
+        binary, row = load(path), []
+        for name, (ask, only_x86_64, sentence) in CHECKS.items():
+            if name in options.without or (only_x86_64 and not binary.is_x86_64):
+                row.append("-")
+                continue
+            has = ask(binary)
+            row.append("yes" if has else "NO")
+            if not has:
+                lacking.append(f"{path}: {sentence}")
+        print(" ".join([f"{path.name:{width}}", *(f"{cell:8}" for cell in row)]).rstrip())
+    for line in lacking:
+        print(f"check-hardening: {line}", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
