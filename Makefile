@@ -77,8 +77,8 @@ WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 # ---- objects
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
-# What only reads traces, or writes them anew, is not for the layer.
-READER := $(call object,$(wildcard trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/load.c trace/index.c trace/source.c trace/tail_recover.c \
+# What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
+READER := $(call object,$(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/load.c trace/index.c trace/source.c trace/tail_recover.c \
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
@@ -86,7 +86,7 @@ REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))
 TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
-TRACE_LIBS := $(LAYER_LIBS) -lzstd
+TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
 UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic

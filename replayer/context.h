@@ -58,6 +58,8 @@ struct replay_kept {
     struct replay_kept_counts counts;
 };
 
+enum replay_sandbox_wish { REPLAY_SANDBOX_AUTO, REPLAY_SANDBOX_ON, REPLAY_SANDBOX_OFF };
+
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
@@ -78,6 +80,11 @@ struct replay_options {
     bool preload;                     /* read everything before the first frame */
     bool measure;
     const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
+    enum replay_sandbox_wish sandbox;
+    /* What was made ready before the trace was opened: sandbox.h. */
+    int measure_fd;                         /* of measure_file */
+    const struct replay_displays *displays; /* window_system.h; NULL: none answers */
+    const struct lap_sandbox *sandboxed;    /* base/sandbox.h; NULL: nobody asked for one */
 };
 
 struct replay_instance {

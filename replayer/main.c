@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-replay: plays a trace. replay_options_help says how, and what the exit status means. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include "replayer/options.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
+#include "replayer/sandbox.h"
 #include "replayer/verify.h"
+#include "replayer/window_system.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
 
@@ -96,6 +99,19 @@ static int end_output(const struct lap_log *log, int code)
     return code == EXIT_GOOD ? EXIT_FAILED : code;
 }
 
+/* All that is wanted of the system once the trace is open. The trace's own bytes are read behind that. */
+struct ready {
+    struct replay_displays displays;
+    struct lap_sandbox sandbox;
+};
+
+static enum lap_status make_ready(struct ready *ready, struct replay_options *options)
+{
+    replay_displays_connect(&ready->displays, options);
+    options->displays = &ready->displays;
+    return replay_sandbox_enter(options, &ready->sandbox);
+}
+
 /* Before anything is played: a long replay must not end with pictures that have no place. */
 static enum lap_status make_folders(const struct replay_options *options)
 {
@@ -109,17 +125,31 @@ static enum lap_status make_folders(const struct replay_options *options)
     return status;
 }
 
+/* Figures of an earlier replay stay until there are new ones. */
+static enum lap_status open_measure_file(struct replay_options *options)
+{
+    if (!options->measure_file)
+        return LAP_OK;
+    options->measure_fd = open(options->measure_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    return options->measure_fd >= 0
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", options->measure_file, strerror(errno));
+}
+
 /* --check: says what a replay would do, and does not do it. */
 static int check(struct replay_options *options, struct lap_log *log)
 {
     struct replay_report report = {.count = 0};
     struct replay replay;
+    struct ready ready;
     enum lap_status status;
     int code;
 
     log->level = LAP_LOG_ERROR; /* the rest is in the report */
     options->verify = false;
     options->ahead_bytes = 0; /* it reads few of the blobs */
+    if (make_ready(&ready, options) != LAP_OK)
+        return say(log, EXIT_FAILED);
     status = replay_open(&replay, options, log);
     replay.report = &report;
     if (status == LAP_OK)
@@ -133,6 +163,7 @@ static int check(struct replay_options *options, struct lap_log *log)
     code = end_output(log, code);
     if (!replay_close(&replay))
         _exit(code);
+    replay_displays_disconnect(&ready.displays);
     replay_report_finish(&report);
     replay_options_finish(options);
     return code;
@@ -144,6 +175,7 @@ int main(int argc, char **argv)
     struct replay_options options;
     enum replay_action action;
     struct replay replay;
+    struct ready ready;
     enum lap_status status = replay_options_parse(argc, argv, &options, &action);
     int code;
 
@@ -172,7 +204,14 @@ int main(int argc, char **argv)
         replay_options_finish(&options);
         return say(&log, EXIT_USAGE);
     }
+    if (open_measure_file(&options) != LAP_OK)
+        return say(&log, EXIT_FAILED);
+    if (make_ready(&ready, &options) != LAP_OK)
+        return say(&log, EXIT_UNSUPPORTED);
     status = replay_open(&replay, &options, &log);
+    if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])
+        lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
+                options.sandboxed->lack);
     if (status == LAP_OK)
         code = play(&replay, &log);
     else
@@ -182,6 +221,7 @@ int main(int argc, char **argv)
     code = end_output(&log, code);
     if (!replay_close(&replay))
         _exit(code); /* what the driver still does must not be torn down under it */
+    replay_displays_disconnect(&ready.displays);
     replay_options_finish(&options);
     return code;
 }

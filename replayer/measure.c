@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "codegen/support/dictionary.h"
 #include "replayer/address.h"
@@ -15,6 +16,7 @@
 #include "replayer/lifetime.h"
 #include "replayer/memory.h"
 #include "replayer/player.h"
+#include "replayer/sandbox.h"
 #include "replayer/staging.h"
 
 #define PROPERTIES_BYTES 128u
@@ -385,10 +387,13 @@ static bool add_frames(cJSON *object, const struct replay_measure *measure)
     return true;
 }
 
-static char *json_text(const struct replay_measure *measure)
+static char *json_text(const struct replay *r)
 {
+    const struct replay_measure *measure = r->measure;
     cJSON *object = cJSON_CreateObject();
-    cJSON *list = object && add_frames(object, measure) ? cJSON_AddArrayToObject(object, "devices") : NULL;
+    cJSON *list = object && replay_sandbox_describe(r->options.sandboxed, object) && add_frames(object, measure)
+                      ? cJSON_AddArrayToObject(object, "devices")
+                      : NULL;
     bool added = list != NULL;
     char *text;
 
@@ -399,15 +404,17 @@ static char *json_text(const struct replay_measure *measure)
     return text;
 }
 
-static enum lap_status write_json(const struct replay_measure *measure, const char *path)
+static enum lap_status write_json(struct replay *r)
 {
-    char *text = json_text(measure);
+    const char *path = r->options.measure_file;
+    char *text = json_text(r);
     FILE *file;
     bool written;
 
     if (!text)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
-    file = fopen(path, "w");
+    (void)!ftruncate(r->options.measure_fd, 0); /* a device or a pipe has nothing to be cut off */
+    file = fdopen(r->options.measure_fd, "w");
     written = file && fprintf(file, "%s\n", text) > 0;
     if (file && fclose(file) != 0)
         written = false;
@@ -476,7 +483,7 @@ enum lap_status replay_measure_write(struct replay *r)
     if (measure->failed)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
     if (r->options.measure_file)
-        return write_json(measure, r->options.measure_file);
+        return write_json(r);
     printf("frames: %zu\n", measure->count);
     for (unsigned i = 0; i < FIGURES; i++)
         if (has_figure(measure, i) && find_times(measure, i, &times))

@@ -34,6 +34,7 @@ enum id {
     OPTION_PRELOAD,
     OPTION_AHEAD,
     OPTION_BLACKHOLE,
+    OPTION_SANDBOX,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -75,6 +76,8 @@ static const struct {
     [OPTION_AHEAD] = {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)"},
     [OPTION_BLACKHOLE] = {"--blackhole", NULL,
                           "submit no commands, only waits and signals: what is left is the host's part; shows nothing"},
+    [OPTION_SANDBOX] = {"--sandbox", "HOW",
+                        "off; on: refuse to go on without; default: what the kernel has (SECURITY.md)"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -105,6 +108,7 @@ void replay_options_check_help(void)
          "  --window-system NAME  as in a replay\n"
          "  --last-frame N    only what is needed up to this frame\n"
          "  --addresses HOW   as in a replay\n"
+         "  --sandbox HOW     as in a replay\n"
          "  --force           as a replay with --force: what is lacking is left out\n"
          "  --help            this text\n\n"
          "Each thing that the trace needs and the GPU does not have as it was is\n"
@@ -158,6 +162,18 @@ static enum lap_status parse_addresses(const char *text, struct replay_options *
     if (out->translate_addresses || strcmp(text, "auto") == 0)
         return LAP_OK;
     return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
+}
+
+static enum lap_status parse_sandbox(const char *text, struct replay_options *out)
+{
+    static const char *const names[] = {"auto", "on", "off"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], text) == 0) {
+            out->sandbox = (enum replay_sandbox_wish)i;
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--sandbox wants on, off or auto, not \"%s\"", text);
 }
 
 static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
@@ -240,6 +256,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_BLACKHOLE:
         out->blackhole = true;
         break;
+    case OPTION_SANDBOX:
+        return parse_sandbox(value, out);
     case OPTION_FORCE:
         out->force = true;
         break;
@@ -309,7 +327,7 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
     bool only_files = false;
 
     *out = (struct replay_options){
-        .present = REPLAY_PRESENT_AUTO, .screenshot_dir = ".", .ahead_bytes = DEFAULT_AHEAD_BYTES};
+        .present = REPLAY_PRESENT_AUTO, .screenshot_dir = ".", .measure_fd = -1, .ahead_bytes = DEFAULT_AHEAD_BYTES};
     *out_action = REPLAY_ACTION_PLAY;
     for (int i = 1; i < argc; i++) {
         if (!only_files && strcmp(argv[i], "--") == 0) {

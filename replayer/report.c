@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "replayer/player.h"
+#include "replayer/sandbox.h"
 
 static const char *const area_names[REPLAY_AREA_COUNT] = {[REPLAY_AREA_VERSION] = "api version",
                                                           [REPLAY_AREA_EXTENSION] = "extension",
@@ -150,7 +151,7 @@ static enum lap_status write_json(const struct replay_report *report, const stru
                  add_text(object, "api_version", report->api_version ? version : NULL) &&
                  cJSON_AddBoolToObject(object, "complete", complete) &&
                  cJSON_AddBoolToObject(object, "can_replay", !report->refusal[0]) &&
-                 add_text(object, "refusal", report->refusal);
+                 add_text(object, "refusal", report->refusal) && replay_sandbox_describe(r->options.sandboxed, object);
     cJSON *list = added ? cJSON_AddArrayToObject(object, "findings") : NULL;
     char *text;
 
@@ -195,6 +196,9 @@ enum lap_status replay_report_write(const struct replay_report *report, const st
         write_findings(report, order[i], out);
     if (r->reader && !lap_reader_summary(r->reader)->complete)
         fprintf(out, "%-9sthe trace is incomplete; this is about what there is of it\n", "trace");
+    if (r->options.sandboxed && r->options.sandboxed->lack[0])
+        fprintf(out, "%-9s%s: %s\n", "sandbox", lap_sandbox_state_name(r->options.sandboxed->state),
+                r->options.sandboxed->lack);
     if (report->refusal[0])
         fprintf(out, "%-9sno: %s\n", "replay", report->refusal);
     else

@@ -26,6 +26,29 @@ static bool is_wanted(const struct replay *r, const struct replay_instance *inst
     return (instance->window_systems >> number & 1) && (named ? named == system : !system->on_request);
 }
 
+static struct replay_display *display_of(const struct replay *r, uint32_t number)
+{
+    return r->options.displays ? r->options.displays->of[number] : NULL;
+}
+
+void replay_displays_connect(struct replay_displays *displays, const struct replay_options *options)
+{
+    const struct replay_window_system *named = options->window_system;
+
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++) {
+        const struct replay_window_system *system = replay_window_systems[i];
+        bool wanted = (options->present == REPLAY_PRESENT_AUTO || options->present == REPLAY_PRESENT_WINDOW) &&
+                      (named ? named == system : !system->on_request);
+        displays->of[i] = wanted ? system->connect() : NULL;
+    }
+}
+
+void replay_displays_disconnect(struct replay_displays *displays)
+{
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
+        replay_window_systems[i]->disconnect(&displays->of[i]);
+}
+
 static bool can_copy(const struct replay_device *dev)
 {
     return dev->has_swapchain && dev->main_queue && (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT);
@@ -34,7 +57,7 @@ static bool can_copy(const struct replay_device *dev)
 bool replay_window_possible(const struct replay *r, const struct replay_device *dev)
 {
     for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT && can_copy(dev); i++)
-        if (is_wanted(r, dev->instance, i) && replay_window_systems[i]->answers())
+        if (is_wanted(r, dev->instance, i) && display_of(r, i))
             return true;
     return false;
 }
@@ -57,10 +80,20 @@ static bool can_present(const struct replay_window *w, const struct replay_devic
            supported;
 }
 
-static enum lap_status open_on(struct replay *r, const struct replay_window_system *system,
-                               const struct replay_device *dev, VkExtent2D extent, bool visible,
-                               struct replay_window **out_window)
+static enum lap_status no_answer(const struct replay_window_system *system)
 {
+    const char *variable = system == &replay_window_wayland ? "WAYLAND_DISPLAY" : "DISPLAY", *value = getenv(variable);
+
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "no %s answers (%s is %s)",
+                    system == &replay_window_wayland ? "Wayland compositor" : "X display", variable,
+                    value ? value : "not set");
+}
+
+static enum lap_status open_on(struct replay *r, uint32_t number, const struct replay_device *dev, VkExtent2D extent,
+                               bool visible, struct replay_window **out_window)
+{
+    const struct replay_window_system *system = replay_window_systems[number];
+    struct replay_display *display = display_of(r, number);
     struct replay_window *w = calloc(1, sizeof *w);
     enum lap_status status;
     VkResult result = VK_SUCCESS;
@@ -71,7 +104,7 @@ static enum lap_status open_on(struct replay *r, const struct replay_window_syst
     w->instance = dev->instance;
     w->system = system;
     write_title(r, title, sizeof title);
-    status = system->open(title, extent, visible, &w->native);
+    status = display ? system->open(display, title, extent, visible, &w->native) : no_answer(system);
     if (status == LAP_OK)
         result = system->create_surface(w->native, w->instance, &w->surface);
     if (result < 0)
@@ -98,7 +131,7 @@ static enum lap_status open_window(struct replay *r, const struct replay_device 
         if (!is_wanted(r, dev->instance, i))
             continue;
         tried = true;
-        status = open_on(r, replay_window_systems[i], dev, extent, visible, out_window);
+        status = open_on(r, i, dev, extent, visible, out_window);
         if (status == LAP_OK || status == LAP_ERROR_MEMORY)
             return status;
     }

@@ -7,12 +7,22 @@ struct replay_native {
     VkExtent2D extent;
 };
 
-static bool answers(void)
+struct replay_display {
+    int unused; /* there is nobody to talk to */
+};
+
+static struct replay_display *connect_display(void)
 {
-    return true;
+    return calloc(1, sizeof(struct replay_display));
 }
 
-static enum lap_status open_window(const char *title, VkExtent2D extent, bool visible,
+static void disconnect_display(struct replay_display **display)
+{
+    free(*display);
+    *display = NULL;
+}
+
+static enum lap_status open_window(struct replay_display *display, const char *title, VkExtent2D extent, bool visible,
                                    struct replay_native **out_native)
 {
     *out_native = malloc(sizeof **out_native);
@@ -54,7 +64,8 @@ static enum replay_window_state poll_events(struct replay_native *native, VkExte
 const struct replay_window_system replay_window_headless = {.name = "headless-surface",
                                                             .extension = VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME,
                                                             .on_request = true,
-                                                            .answers = answers,
+                                                            .connect = connect_display,
+                                                            .disconnect = disconnect_display,
                                                             .open = open_window,
                                                             .close = close_window,
                                                             .create_surface = create_surface,

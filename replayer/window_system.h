@@ -15,16 +15,20 @@ enum replay_window_state {
     REPLAY_WINDOW_LOST    /* the system does not answer any more */
 };
 
-struct replay_native; /* a system's own record of a window */
+struct replay_display; /* a system's own record of the connection to it */
+struct replay_native;  /* and of a window */
 
 struct replay_window_system {
     const char *name;      /* as --window-system has it */
     const char *extension; /* of the instance */
     bool on_request;       /* taken only when it is asked for */
-    /* Whether it is there; connects, and disconnects again. */
-    bool (*answers)(void);
-    /* A window, which nobody sees when it is not `visible`. LAP_ERROR_UNSUPPORTED with a sentence. */
-    enum lap_status (*open)(const char *title, VkExtent2D extent, bool visible, struct replay_native **out_native);
+    /* NULL where nobody answers. One connection is for all windows: a sandbox allows no more (sandbox.h). */
+    struct replay_display *(*connect)(void);
+    void (*disconnect)(struct replay_display **display); /* without windows; also for NULL */
+    /* A window, which nobody sees when it is not `visible`. The display outlives it. LAP_ERROR_UNSUPPORTED with a
+     * sentence. */
+    enum lap_status (*open)(struct replay_display *display, const char *title, VkExtent2D extent, bool visible,
+                            struct replay_native **out_native);
     void (*close)(struct replay_native **native); /* also for NULL */
     /* The instance has the extension. */
     VkResult (*create_surface)(const struct replay_native *native, const struct replay_instance *instance,
@@ -46,5 +50,13 @@ extern const struct replay_window_system replay_window_wayland, replay_window_xc
 /* All of them, the one that is tried first at the front; bit N of replay_instance.window_systems is about the Nth. */
 #define REPLAY_WINDOW_SYSTEM_COUNT 3u
 extern const struct replay_window_system *const replay_window_systems[REPLAY_WINDOW_SYSTEM_COUNT];
+
+struct replay_displays {
+    struct replay_display *of[REPLAY_WINDOW_SYSTEM_COUNT]; /* NULL: does not answer, or is not asked */
+};
+
+/* Connects to the systems that a replay with these options may open windows on. */
+void replay_displays_connect(struct replay_displays *displays, const struct replay_options *options);
+void replay_displays_disconnect(struct replay_displays *displays);
 
 #endif

@@ -18,8 +18,10 @@
 
 #define KEY_ESCAPE 1u /* of the kernel's input events, which keyboards here report */
 
+/* A replay_display is libwayland's own, of another name. */
+
 struct replay_native {
-    struct wl_display *display;
+    struct wl_display *display; /* shared by all windows */
     struct wl_registry *registry;
     struct wl_compositor *compositor;
     struct wl_seat *seat;
@@ -31,6 +33,7 @@ struct replay_native {
     struct xdg_toplevel *toplevel;
     VkExtent2D wanted, imposed; /* imposed: by the user or the compositor; 0: not at all */
     bool synced, configured, closed, lost;
+    bool focused; /* keys are for this window: keyboards tell every window of the connection */
 };
 
 #define ANSWER_MS 5000u /* for a compositor that is alive */
@@ -82,7 +85,7 @@ static void on_key(void *data, struct wl_keyboard *keyboard, uint32_t serial, ui
 {
     struct replay_native *w = data;
 
-    w->closed |= key == KEY_ESCAPE && state == WL_KEYBOARD_KEY_STATE_PRESSED;
+    w->closed |= w->focused && key == KEY_ESCAPE && state == WL_KEYBOARD_KEY_STATE_PRESSED;
 }
 
 static void on_keymap(void *data, struct wl_keyboard *keyboard, uint32_t format, int32_t fd, uint32_t size)
@@ -93,9 +96,15 @@ static void on_keymap(void *data, struct wl_keyboard *keyboard, uint32_t format,
 static void on_enter(void *data, struct wl_keyboard *keyboard, uint32_t serial, struct wl_surface *surface,
                      struct wl_array *keys)
 {
+    struct replay_native *w = data;
+
+    w->focused = surface == w->surface;
 }
 
-static void on_leave(void *data, struct wl_keyboard *keyboard, uint32_t serial, struct wl_surface *surface) {}
+static void on_leave(void *data, struct wl_keyboard *keyboard, uint32_t serial, struct wl_surface *surface)
+{
+    ((struct replay_native *)data)->focused = false;
+}
 
 static void on_modifiers(void *data, struct wl_keyboard *keyboard, uint32_t serial, uint32_t depressed,
                          uint32_t latched, uint32_t locked, uint32_t group)
@@ -131,18 +140,16 @@ static void on_global_remove(void *data, struct wl_registry *registry, uint32_t 
 
 /* ---- the connection ---- */
 
-static struct wl_display *connect_display(void)
+static struct replay_display *connect_display(void)
 {
-    return getenv("WAYLAND_DISPLAY") ? wl_display_connect(NULL) : NULL;
+    return (struct replay_display *)(getenv("WAYLAND_DISPLAY") ? wl_display_connect(NULL) : NULL);
 }
 
-static bool answers(void)
+static void disconnect_display(struct replay_display **display)
 {
-    struct wl_display *display = connect_display();
-
-    if (display)
-        wl_display_disconnect(display);
-    return display != NULL;
+    if (*display)
+        wl_display_disconnect((struct wl_display *)*display);
+    *display = NULL;
 }
 
 /* Takes what has come, after waiting for it so long at most. The driver reads from the same connection: whoever reads
@@ -202,8 +209,7 @@ static void close_window(struct replay_native **native)
         wl_compositor_destroy(w->compositor);
     if (w->registry)
         wl_registry_destroy(w->registry);
-    if (w->display)
-        wl_display_disconnect(w->display);
+    (void)wl_display_flush(w->display);
     free(w);
     *native = NULL;
 }
@@ -238,7 +244,7 @@ static bool find_globals(struct replay_native *w)
     return wait_for(w, &w->synced);
 }
 
-static enum lap_status open_window(const char *title, VkExtent2D extent, bool visible,
+static enum lap_status open_window(struct replay_display *display, const char *title, VkExtent2D extent, bool visible,
                                    struct replay_native **out_native)
 {
     static const struct wl_seat_listener seat = {.capabilities = on_seat};
@@ -248,11 +254,11 @@ static enum lap_status open_window(const char *title, VkExtent2D extent, bool vi
     if (!w)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     w->wanted = extent;
-    w->display = connect_display();
-    if (!w->display || !find_globals(w)) {
+    w->display = (struct wl_display *)display;
+    if (!find_globals(w)) {
         close_window(&w);
         return lap_fail(LAP_ERROR_UNSUPPORTED, "no Wayland compositor answers (WAYLAND_DISPLAY is %s)",
-                        getenv("WAYLAND_DISPLAY") ? getenv("WAYLAND_DISPLAY") : "not set");
+                        getenv("WAYLAND_DISPLAY"));
     }
     if (!w->compositor || !w->shell) {
         close_window(&w);
@@ -325,7 +331,8 @@ static void set_pending(struct replay_native *w, bool pending)
 
 const struct replay_window_system replay_window_wayland = {.name = "wayland",
                                                            .extension = VK_KHR_WAYLAND_SURFACE_EXTENSION_NAME,
-                                                           .answers = answers,
+                                                           .connect = connect_display,
+                                                           .disconnect = disconnect_display,
                                                            .open = open_window,
                                                            .close = close_window,
                                                            .create_surface = create_surface,
@@ -337,12 +344,16 @@ const struct replay_window_system replay_window_wayland = {.name = "wayland",
 
 #else /* a build without Wayland */
 
-static bool answers(void)
+static struct replay_display *connect_display(void)
 {
-    return false;
+    return NULL;
 }
 
-const struct replay_window_system replay_window_wayland = {
-    .name = "wayland", .extension = "VK_KHR_wayland_surface", .answers = answers};
+static void disconnect_display(struct replay_display **display) {}
+
+const struct replay_window_system replay_window_wayland = {.name = "wayland",
+                                                           .extension = "VK_KHR_wayland_surface",
+                                                           .connect = connect_display,
+                                                           .disconnect = disconnect_display};
 
 #endif

@@ -8,8 +8,15 @@
 
 #define KEYSYM_ESCAPE 0xff1bu
 
-struct replay_native {
+struct replay_display {
     xcb_connection_t *connection;
+    struct replay_native *windows;
+};
+
+struct replay_native {
+    struct replay_display *display;
+    struct replay_native *next;
+    xcb_connection_t *connection; /* the display's */
     xcb_window_t window;
     xcb_atom_t protocols, delete_window;
     xcb_keycode_t escape; /* 0: the keyboard has none */
@@ -17,17 +24,25 @@ struct replay_native {
     bool closed;
 };
 
-static bool answers(void)
+static void disconnect_display(struct replay_display **display)
 {
-    xcb_connection_t *connection;
-    bool good;
+    if (!*display)
+        return;
+    xcb_disconnect((*display)->connection);
+    free(*display);
+    *display = NULL;
+}
 
-    if (!getenv("DISPLAY"))
-        return false;
-    connection = xcb_connect(NULL, NULL);
-    good = connection && !xcb_connection_has_error(connection);
-    xcb_disconnect(connection);
-    return good;
+static struct replay_display *connect_display(void)
+{
+    struct replay_display *display = getenv("DISPLAY") ? calloc(1, sizeof *display) : NULL;
+
+    if (!display)
+        return NULL;
+    display->connection = xcb_connect(NULL, NULL);
+    if (!display->connection || xcb_connection_has_error(display->connection))
+        disconnect_display(&display);
+    return display;
 }
 
 static xcb_atom_t find_atom(xcb_connection_t *connection, const char *name)
@@ -66,16 +81,21 @@ static void set_title(struct replay_native *xcb, const char *title)
 
 static void close_window(struct replay_native **xcb)
 {
+    struct replay_native **at;
+
     if (!*xcb)
         return;
-    if ((*xcb)->window)
-        xcb_destroy_window((*xcb)->connection, (*xcb)->window);
-    xcb_disconnect((*xcb)->connection);
+    for (at = &(*xcb)->display->windows; *at != *xcb; at = &(*at)->next) {
+    }
+    *at = (*xcb)->next;
+    xcb_destroy_window((*xcb)->connection, (*xcb)->window);
+    xcb_flush((*xcb)->connection);
     free(*xcb);
     *xcb = NULL;
 }
 
-static enum lap_status open_window(const char *title, VkExtent2D extent, bool visible, struct replay_native **out_xcb)
+static enum lap_status open_window(struct replay_display *display, const char *title, VkExtent2D extent, bool visible,
+                                   struct replay_native **out_xcb)
 {
     const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY | XCB_EVENT_MASK_KEY_PRESS;
     struct replay_native *xcb = calloc(1, sizeof *xcb);
@@ -84,12 +104,14 @@ static enum lap_status open_window(const char *title, VkExtent2D extent, bool vi
     *out_xcb = NULL;
     if (!xcb)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    xcb->connection = xcb_connect(NULL, NULL);
-    if (!xcb->connection || xcb_connection_has_error(xcb->connection)) {
-        close_window(&xcb);
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "no X display answers (DISPLAY is %s)",
-                        getenv("DISPLAY") ? getenv("DISPLAY") : "not set");
+    xcb->connection = display->connection;
+    if (xcb_connection_has_error(xcb->connection)) {
+        free(xcb);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the X display does not answer any more");
     }
+    xcb->display = display;
+    xcb->next = display->windows;
+    display->windows = xcb;
     screen = xcb_setup_roots_iterator(xcb_get_setup(xcb->connection)).data;
     xcb->extent = extent;
     xcb->window = xcb_generate_id(xcb->connection);
@@ -126,24 +148,43 @@ static void resize(struct replay_native *xcb, VkExtent2D extent)
     xcb_flush(xcb->connection);
 }
 
-static void take_event(struct replay_native *xcb, const xcb_generic_event_t *event)
+/* NULL: it is gone already. */
+static struct replay_native *find_window(const struct replay_display *display, xcb_window_t window)
 {
+    struct replay_native *xcb = display->windows;
+
+    while (xcb && xcb->window != window)
+        xcb = xcb->next;
+    return xcb;
+}
+
+/* Events of all windows come on one connection. */
+static void take_event(const struct replay_display *display, const xcb_generic_event_t *event)
+{
+    struct replay_native *xcb;
+
     switch (event->response_type & 0x7f) {
     case XCB_CONFIGURE_NOTIFY: {
         const xcb_configure_notify_event_t *configure = (const void *)event;
-        xcb->extent = (VkExtent2D){configure->width, configure->height};
+        if ((xcb = find_window(display, configure->window)))
+            xcb->extent = (VkExtent2D){configure->width, configure->height};
         break;
     }
-    case XCB_KEY_PRESS:
-        xcb->closed |= xcb->escape && ((const xcb_key_press_event_t *)(const void *)event)->detail == xcb->escape;
+    case XCB_KEY_PRESS: {
+        const xcb_key_press_event_t *press = (const void *)event;
+        if ((xcb = find_window(display, press->event)))
+            xcb->closed |= xcb->escape && press->detail == xcb->escape;
         break;
+    }
     case XCB_CLIENT_MESSAGE: {
         const xcb_client_message_event_t *message = (const void *)event;
-        xcb->closed |= message->type == xcb->protocols && message->data.data32[0] == xcb->delete_window;
+        if ((xcb = find_window(display, message->window)))
+            xcb->closed |= message->type == xcb->protocols && message->data.data32[0] == xcb->delete_window;
         break;
     }
     case XCB_DESTROY_NOTIFY:
-        xcb->closed = true;
+        if ((xcb = find_window(display, ((const xcb_destroy_notify_event_t *)(const void *)event)->window)))
+            xcb->closed = true;
         break;
     default:
         break;
@@ -155,7 +196,7 @@ static enum replay_window_state poll_events(struct replay_native *xcb, VkExtent2
     xcb_generic_event_t *event;
 
     while ((event = xcb_poll_for_event(xcb->connection))) {
-        take_event(xcb, event);
+        take_event(xcb->display, event);
         free(event);
     }
     *out_extent = xcb->extent;
@@ -166,7 +207,8 @@ static enum replay_window_state poll_events(struct replay_native *xcb, VkExtent2
 
 const struct replay_window_system replay_window_xcb = {.name = "xcb",
                                                        .extension = VK_KHR_XCB_SURFACE_EXTENSION_NAME,
-                                                       .answers = answers,
+                                                       .connect = connect_display,
+                                                       .disconnect = disconnect_display,
                                                        .open = open_window,
                                                        .close = close_window,
                                                        .create_surface = create_surface,
@@ -176,12 +218,14 @@ const struct replay_window_system replay_window_xcb = {.name = "xcb",
 
 #else /* a build without XCB */
 
-static bool answers(void)
+static struct replay_display *connect_display(void)
 {
-    return false;
+    return NULL;
 }
 
+static void disconnect_display(struct replay_display **display) {}
+
 const struct replay_window_system replay_window_xcb = {
-    .name = "xcb", .extension = "VK_KHR_xcb_surface", .answers = answers};
+    .name = "xcb", .extension = "VK_KHR_xcb_surface", .connect = connect_display, .disconnect = disconnect_display};
 
 #endif

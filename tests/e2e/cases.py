@@ -22,6 +22,7 @@ INCOHERENT = "VK_LAYER_LAPILLI_TEST_incoherent"
 SHAPE = "VK_LAYER_LAPILLI_TEST_shape"
 QUEUES = "VK_LAYER_LAPILLI_TEST_queues"
 ADDRESSES = "VK_LAYER_LAPILLI_TEST_addresses"
+INTRUDER = "VK_LAYER_LAPILLI_TEST_intruder"
 TIMEOUT = 240
 
 
@@ -98,7 +99,8 @@ class Context:
         names = names or (LAYER,)
         folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: str(self.validation_folder),
                    INCOHERENT: f"{self.build}/tests/layers", SHAPE: f"{self.build}/tests/layers",
-                   QUEUES: f"{self.build}/tests/layers", ADDRESSES: f"{self.build}/tests/layers"}
+                   QUEUES: f"{self.build}/tests/layers", ADDRESSES: f"{self.build}/tests/layers",
+                   INTRUDER: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
         return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
                 "LAPILLI_FILE": "out.lapilli", **more}
@@ -252,7 +254,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues
+    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues, sandbox
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -268,6 +270,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]
     return result

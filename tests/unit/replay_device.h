@@ -18,6 +18,7 @@ struct unit_replay {
     struct replay_instance instance;
     struct replay_device dev;
     struct replay_queue queue;
+    struct replay_displays displays;
     struct lap_log log;
 };
 
@@ -30,6 +31,8 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
     u->log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
     if (options)
         u->r.options = *options;
+    replay_displays_connect(&u->displays, &u->r.options);
+    u->r.options.displays = &u->displays;
     u->r.log = &u->log;
     lap_arena_init(&u->r.arena, 0);
     u->r.instances = &u->instance;
@@ -67,6 +70,7 @@ static void unit_replay_finish(struct unit_replay *u)
     replay_tables_finish(&u->r);
     lap_arena_finish(&u->r.arena);
     unit_device_finish(&u->gpu);
+    replay_displays_disconnect(&u->displays);
     CHECK_EQ_INT(u->gpu.messages, 0);
 }
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/sandbox_internal.h"
+
+/* Threads that a preloaded library has started: Landlock would not be theirs. */
+static bool is_alone(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    if (!tasks)
+        return true; /* without /proc nothing tells */
+    while ((entry = readdir(tasks)))
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count <= 1;
+}
+
+static void add_lack(struct lap_sandbox *out, const char *what, int error)
+{
+    size_t used = strlen(out->lack);
+
+    snprintf(out->lack + used, sizeof out->lack - used, "%s%s%s%s", used ? "; " : "", what, error ? ": " : "",
+             error ? strerror(error) : "");
+}
+
+void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out)
+{
+    bool alone = is_alone();
+    int files = 0, calls;
+
+    memset(out, 0, sizeof *out);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        add_lack(out, "the kernel does not let privileges be given up", errno);
+        return;
+    }
+    if (!alone)
+        add_lack(out, "files can be written, for there are other threads already", 0);
+    else if ((files = lap_sandbox_restrict_files(options)))
+        add_lack(out, "files can be written, for there is no Landlock here", files);
+    calls = lap_sandbox_restrict_calls(options);
+    if (calls)
+        add_lack(out, "system calls are not restricted, for there is no seccomp here", calls);
+    out->state = alone && !files ? LAP_SANDBOX_ON : LAP_SANDBOX_OFF;
+    if (calls ? out->state == LAP_SANDBOX_ON : out->state == LAP_SANDBOX_OFF)
+        out->state = LAP_SANDBOX_PARTIAL;
+}
+
+const char *lap_sandbox_state_name(enum lap_sandbox_state state)
+{
+    static const char *const names[] = {
+        [LAP_SANDBOX_OFF] = "off", [LAP_SANDBOX_PARTIAL] = "partial", [LAP_SANDBOX_ON] = "on"};
+    return names[state];
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The half of a sandbox that is about system calls: seccomp. What is not named is allowed: drivers differ in what they
+ * call, and the kernel's own interface grows. Named are ways to other processes, other files and the whole system. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/sandbox_internal.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_LEAK_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_LEAK_SANITIZER 1
+#endif
+#endif
+
+#define REFUSE  SCMP_ACT_ERRNO(EPERM)
+#define UNKNOWN SCMP_ACT_ERRNO(ENOSYS) /* the C library then takes the older call */
+
+static const int refused[] = {
+    /* programs and processes */
+    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(uselib),
+    /* other processes */
+    SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(process_mrelease),
+    SCMP_SYS(kcmp), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(tkill),
+    SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
+#ifndef HAS_LEAK_SANITIZER
+    SCMP_SYS(ptrace),
+#endif
+    /* sockets; those that are open are used with other calls */
+    SCMP_SYS(socket), SCMP_SYS(socketcall), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
+    SCMP_SYS(accept4),
+    /* io_uring does all of these, and no filter sees it */
+    SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+    /* of files, what Landlock does not know */
+    SCMP_SYS(truncate), SCMP_SYS(truncate64), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(chown),
+    SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(chown32), SCMP_SYS(fchown32), SCMP_SYS(lchown32),
+    SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
+    SCMP_SYS(fremovexattr), SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at), SCMP_SYS(fanotify_init),
+    /* queues and semaphores of other processes */
+    SCMP_SYS(ipc), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(semget),
+    SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink),
+    /* mounts and namespaces */
+    SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(unshare),
+    SCMP_SYS(setns), SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount),
+    SCMP_SYS(fspick), SCMP_SYS(mount_setattr),
+    /* what has been a way into kernels, and no driver calls */
+    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key),
+    SCMP_SYS(request_key), SCMP_SYS(modify_ldt), SCMP_SYS(lookup_dcookie), SCMP_SYS(nfsservctl), SCMP_SYS(_sysctl),
+    SCMP_SYS(sysfs), SCMP_SYS(ustat), SCMP_SYS(vm86), SCMP_SYS(vm86old),
+    /* the system */
+    SCMP_SYS(acct), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(swapon), SCMP_SYS(swapoff),
+    SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(stime), SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_settime64), SCMP_SYS(adjtimex), SCMP_SYS(clock_adjtime), SCMP_SYS(clock_adjtime64), SCMP_SYS(iopl),
+    SCMP_SYS(ioperm), SCMP_SYS(syslog), SCMP_SYS(vhangup),
+    /* by their numbers, which all machines have in common: fchmodat2, setxattrat, removexattrat, open_tree_attr,
+     * file_setattr */
+    452, 463, 466, 467, 469};
+
+static const int unknown[] = {SCMP_SYS(openat2), SCMP_SYS(clone3)}; /* what they ask for no filter can see */
+
+/* Nothing that plays a trace calls these, were it ever so odd. */
+static const int fatal[] = {SCMP_SYS(init_module), SCMP_SYS(finit_module),    SCMP_SYS(delete_module),
+                            SCMP_SYS(kexec_load),  SCMP_SYS(kexec_file_load), SCMP_SYS(reboot)};
+
+static int add_all(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = seccomp_rule_add(filter, action, calls[i], 0);
+    return error;
+}
+
+/* A call that is refused if an argument is another one, or if, of the bits of a mask, it has just these. Comparisons
+ * are of 64 bits; where the kernel looks at 32, so do masks. */
+struct condition {
+    int call;
+    struct scmp_arg_cmp argument;
+};
+#define IF_NOT(call, number, value)                                                                                    \
+    {                                                                                                                  \
+        SCMP_SYS(call),                                                                                                \
+        {                                                                                                              \
+            (number), SCMP_CMP_NE, (value), 0                                                                          \
+        }                                                                                                              \
+    }
+#define IF_BITS(call, number, mask, bits)                                                                              \
+    {                                                                                                                  \
+        SCMP_SYS(call),                                                                                                \
+        {                                                                                                              \
+            (number), SCMP_CMP_MASKED_EQ, (mask), (bits)                                                               \
+        }                                                                                                              \
+    }
+
+static int add_conditions(scmp_filter_ctx filter, uint32_t action, const struct condition *conditions, size_t count)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = seccomp_rule_add(filter, action, conditions[i].call, 1, conditions[i].argument);
+    return error;
+}
+
+/* Calls that depend on what they are about. */
+static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_options *options)
+{
+    const scmp_datum_t self = (scmp_datum_t)getpid(), low = UINT32_MAX;
+    const struct condition some[] = {
+#ifndef HAS_LEAK_SANITIZER /* it stops its own threads with a process that shares their memory and traces them */
+        IF_BITS(clone, 0, CLONE_THREAD, 0),
+#endif
+        /* Signals to oneself: abort(). */
+        IF_NOT(kill, 0, self), IF_NOT(tgkill, 0, self), IF_NOT(rt_sigqueueinfo, 0, self),
+        IF_NOT(rt_tgsigqueueinfo, 0, self),
+        /* Pairs of sockets, but none that could send to others. */
+        IF_NOT(socketpair, 0, AF_UNIX), IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM), IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
+        /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */
+        IF_BITS(openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC), IF_BITS(open, 1, O_TRUNC | O_ACCMODE, O_TRUNC),
+        /* To ask is allowed. */
+        IF_NOT(personality, 0, low)};
+    /* Typing on the user's terminal. */
+    const struct condition typing[] = {IF_BITS(ioctl, 1, low, TIOCSTI), IF_BITS(ioctl, 1, low, TIOCLINUX)};
+    const struct condition new_memory = IF_NOT(shmget, 0, IPC_PRIVATE);
+    /* Limits of other processes, to be set. */
+    const struct scmp_arg_cmp limits[] = {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}};
+    int error = add_conditions(filter, REFUSE, some, sizeof some / sizeof *some);
+
+    if (!error)
+        error = add_conditions(filter, SCMP_ACT_KILL_PROCESS, typing, sizeof typing / sizeof *typing);
+    if (!error)
+        error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
+    if (!error && options->shared_memory)
+        return add_conditions(filter, REFUSE, &new_memory, 1);
+    if (!error)
+        error = seccomp_rule_add(filter, REFUSE, SCMP_SYS(shmget), 0);
+    return error ? error : seccomp_rule_add(filter, REFUSE, SCMP_SYS(shmat), 0);
+}
+
+int lap_sandbox_restrict_calls(const struct lap_sandbox_options *options)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int error = filter ? 0 : -ENOMEM;
+
+    if (!error)
+        error = add_all(filter, REFUSE, refused, sizeof refused / sizeof *refused);
+    if (!error)
+        error = add_all(filter, UNKNOWN, unknown, sizeof unknown / sizeof *unknown);
+    if (!error)
+        error = add_all(filter, SCMP_ACT_KILL_PROCESS, fatal, sizeof fatal / sizeof *fatal);
+    if (!error)
+        error = add_arguments(filter, options);
+    if (!error) {
+        /* Where these are not known, the filter does the same. SSB: nothing in this process is a secret from the rest
+         * of it, and kernels before 5.16 would slow all of it down. */
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+        error = seccomp_load(filter);
+    }
+    seccomp_release(filter);
+    return -error;
+}

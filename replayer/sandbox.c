@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/sandbox.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "replayer/window_system.h"
+
+/* Nobody else writes there, and it is no way to another place. */
+static bool is_own_folder(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+           !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Drivers, and layers that the user has on, are told to keep their caches in a folder of sandboxed replays; where there
+ * is none, Mesa is told to do without, and others find out. */
+static bool move_caches(char path[PATH_MAX])
+{
+    const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+
+    if (caches && *caches == '/')
+        length = snprintf(path, PATH_MAX, "%s", caches);
+    else if (home && *home == '/')
+        length = snprintf(path, PATH_MAX, "%s/.cache", home);
+    if (length > 0 && length < PATH_MAX - 32 && lap_folder_make(path) == LAP_OK) {
+        strcat(path, "/lapilli-replay");
+        (void)mkdir(path, 0700);
+        if (is_own_folder(path) && setenv("XDG_CACHE_HOME", path, 1) == 0 &&
+            setenv("__GL_SHADER_DISK_CACHE_PATH", path, 1) == 0 && unsetenv("MESA_SHADER_CACHE_DIR") == 0 &&
+            unsetenv("MESA_GLSL_CACHE_DIR") == 0)
+            return true;
+    }
+    (void)setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+    (void)setenv("MESA_GLSL_CACHE_DISABLE", "true", 1);
+    return false;
+}
+
+static bool has_x_display(const struct replay_displays *displays)
+{
+    for (uint32_t i = 0; displays && i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
+        if (replay_window_systems[i] == &replay_window_xcb && displays->of[i])
+            return true;
+    return false;
+}
+
+enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_sandbox *sandbox)
+{
+    const char *folders[4];
+    struct lap_sandbox_options wanted = {
+        .folders = folders, .gpus = true, .shared_memory = has_x_display(options->displays)};
+    char caches[PATH_MAX];
+
+    memset(sandbox, 0, sizeof *sandbox);
+    options->sandboxed = sandbox;
+    if (options->sandbox == REPLAY_SANDBOX_OFF)
+        return LAP_OK;
+    if (options->screenshots.count)
+        folders[wanted.folder_count++] = options->screenshot_dir;
+    if (options->mismatch_dir)
+        folders[wanted.folder_count++] = options->mismatch_dir;
+    if (options->dump_dir)
+        folders[wanted.folder_count++] = options->dump_dir;
+    if (move_caches(caches))
+        folders[wanted.folder_count++] = caches;
+    lap_sandbox_enter(&wanted, sandbox);
+    if (options->sandbox == REPLAY_SANDBOX_ON && sandbox->state != LAP_SANDBOX_ON)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "--sandbox=on can't be had: %s", sandbox->lack);
+    return LAP_OK;
+}
+
+bool replay_sandbox_describe(const struct lap_sandbox *sandbox, cJSON *object)
+{
+    cJSON *described;
+
+    if (!sandbox)
+        return cJSON_AddNullToObject(object, "sandbox") != NULL;
+    described = cJSON_AddObjectToObject(object, "sandbox");
+    return described && cJSON_AddStringToObject(described, "state", lap_sandbox_state_name(sandbox->state)) &&
+           (sandbox->lack[0] ? cJSON_AddStringToObject(described, "lack", sandbox->lack)
+                             : cJSON_AddNullToObject(described, "lack"));
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""What a replay that has been taken over can still do (SECURITY.md): next to nothing, while it plays whatever it should.
+
+The test layer "intruder" tries things in vkCreateDevice, with the rights of the replay, and says what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from dataclasses import replace
+from typing import Callable
+
+from e2e.cases import INTRUDER, OTHER_DRIVERS, Context, Done, Skip, check, check_verified, display
+from e2e.present import weston
+
+CASES: dict[str, Callable[[Context], None]] = {}
+
+# What the file has and whoever is nobody in particular may do anywhere: it must be done without a sandbox, or the test tells nothing.
+ANYBODY = {"execve", "execveat", "fork", "socket", "internet-socket", "message-sockets", "create", "write", "chmod", "truncate", "open-truncate", "mkdir",
+           "symlink", "ptrace", "kill", "msgget", "rename", "unlink"}
+
+
+def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
+    CASES[run.__name__.replace("_", "-")] = run
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return CASES
+
+
+def app(context: Context, name: str) -> str:
+    return str(context.build / "tests/apps" / name)
+
+
+def state(context: Context) -> dict:
+    """What the kernel has."""
+    return json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"]).out)["sandbox"]
+
+
+def needs_sandbox(context: Context) -> None:
+    sandbox = state(context)
+    if sandbox["state"] != "on":
+        raise Skip(sandbox["lack"])
+
+
+def intrude(context: Context, *arguments: str, expect: int | None = 0, **environment: str) -> Done:
+    folder = context.folder / "outside"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "victim").write_text("precious")
+    return context.run([context.program("lapilli-replay"), "--verify", "--present", "headless", *arguments, "out.lapilli"],
+                       context.layer_env(INTRUDER, LAPILLI_INTRUDER=str(folder), LAPILLI_INTRUDER_KEEPS=str(context.folder / "shots/kept"),
+                                         **environment), expect=expect)
+
+
+def attempts(done: Done) -> dict[str, str]:
+    return dict(re.findall(r"^intruder: ([\w-]+): (\w+)$", done.err, re.MULTILINE))
+
+
+@case
+def what_is_taken_over_is_shut_in(context: Context) -> None:
+    context.capture([app(context, "headless")])
+    needs_sandbox(context)
+    free = intrude(context, "--sandbox=off", "--screenshot", "1", "--screenshot-dir", "shots")
+    done = {name for name, came in attempts(free).items() if came == "done"}
+    check(ANYBODY <= done, f"these are not done without a sandbox: {ANYBODY - done}\n{free.err}")
+    (context.folder / "shots/kept").unlink()
+    for arguments in ([], ["--sandbox=on"], ["--threads", "3", "--sandbox", "auto"]):
+        shut = intrude(context, *arguments, "--screenshot", "1", "--screenshot-dir", "shots")
+        check_verified(shut)
+        came = attempts(shut)
+        check(came.keys() == attempts(free).keys(), f"{shut.err}")
+        for name, what in came.items():
+            if name.startswith("may-"):
+                check(what == "done", f"{name}: {what}")
+            else:
+                check(what in ("EPERM", "EACCES", "ENOSYS"), f"{name}: {what}")
+        check([(p.name, p.read_text()) for p in (context.folder / "outside").iterdir()] == [("victim", "precious")], "something was changed")
+        check((context.folder / "shots/kept").exists(), "nothing was written where pictures go")
+        (context.folder / "shots/kept").unlink()
+    # Nor can it write where pictures would go, when there are none.
+    check(attempts(intrude(context))["may-write"] in ("EPERM", "EACCES"), "it writes where nothing should be written")
+
+
+@case
+def who_types_on_the_terminal_is_ended(context: Context) -> None:
+    context.capture([app(context, "headless")])
+    needs_sandbox(context)
+    free = intrude(context, "--sandbox=off", LAPILLI_INTRUDER_TYPES="1")
+    check("type" in attempts(free) and check_verified(free) > 0, free.text)
+    shut = intrude(context, expect=-signal.SIGSYS, LAPILLI_INTRUDER_TYPES="1")
+    check("type" not in attempts(shut), shut.text)
+
+
+@case
+def a_check_is_shut_in_too(context: Context) -> None:
+    context.capture([app(context, "headless")])
+    needs_sandbox(context)
+    folder = context.folder / "outside"
+    folder.mkdir()
+    (folder / "victim").write_text("precious")
+    environment = context.layer_env(INTRUDER, LAPILLI_INTRUDER=str(folder), LAPILLI_INTRUDER_KEEPS=str(folder / "kept"))
+    came = attempts(context.run([context.program("lapilli"), "check", "out.lapilli"], environment))
+    check("execve" in came and not [name for name, what in came.items() if what == "done" and name not in ("may-read", "may-memfd", "may-map-code")], f"{came}")
+
+
+@case
+def files_that_are_named_are_written(context: Context) -> None:
+    """Pictures, checks, figures, also anew; and caches of drivers that nobody else reads."""
+    context.capture([app(context, "triangle"), "--offscreen"])
+    needs_sandbox(context)
+    caches = context.folder / "caches"
+    caches.mkdir()
+    for _ in range(2):
+        check_verified(context.replay("out.lapilli", "--sandbox=on", "--measure=figures.json", "--dump-checks", "checks", "--mismatch-dir", "different",
+                                      env={"XDG_CACHE_HOME": str(caches)}))
+        check(json.loads((context.folder / "figures.json").read_text())["sandbox"] == {"state": "on", "lack": None}, "the figures")
+        check((context.folder / "checks/checks.bin").stat().st_size > 0, "the checks")
+    check([p.name for p in caches.iterdir()] == ["lapilli-replay"], f"{list(caches.iterdir())}")
+    # A folder that is not ours alone is no place for what drivers execute.
+    shutil.rmtree(caches / "lapilli-replay")
+    (caches / "elsewhere").mkdir()
+    (caches / "lapilli-replay").symlink_to("elsewhere")
+    check_verified(context.replay("out.lapilli", "--sandbox=on", env={"XDG_CACHE_HOME": str(caches)}))
+    check(not list((caches / "elsewhere").iterdir()), "a cache went through a symbolic link")
+    check_verified(context.replay("out.lapilli", "--sandbox=off", "--measure=figures.json"))
+    check(json.loads((context.folder / "figures.json").read_text())["sandbox"] == {"state": "off", "lack": None}, "the figures")
+    context.run([context.program("lapilli-replay"), "--sandbox=open", "out.lapilli"], expect=2)
+
+
+def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if driver:
+            if context.driver_dir or not OTHER_DRIVERS[driver].exists():
+                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
+            context = replace(context, driver=OTHER_DRIVERS[driver])
+        display()
+        with weston(context) as (environment, _):
+            context.capture([app(context, name), *arguments])
+            needs_sandbox(context)
+            for window in ("xcb", "wayland"):
+                if driver and window == "wayland":
+                    continue  # it has no such windows
+                done = context.run([context.program("lapilli-replay"), "--verify", "--sandbox=on", "--window-system", window, "out.lapilli"], environment)
+                check_verified(done)
+                check("nothing is shown" not in done.err, done.err)
+            check_verified(context.replay("out.lapilli", "--sandbox=on"))
+    return run
+
+
+CASES["windows"] = plays(None, "triangle", "--present")
+CASES["windows-swiftshader"] = plays("swiftshader", "triangle", "--present")
+
+
+@case
+def a_kernel_without_says_so(context: Context) -> None:
+    """Where the sandbox can't be had (here: seccomp forbids to ask for it), --sandbox=on refuses, and all else plays and says so."""
+    context.capture([app(context, "headless")])
+    tool = context.build / "tests/bin/old-kernel"
+    if not tool.exists():
+        raise Skip("old-kernel is not built")
+    old = [str(tool), context.program("lapilli-replay"), "--verify", "--present", "headless"]
+    done = context.run([*old, "out.lapilli"])
+    check_verified(done)
+    check(len(re.findall(r"the sandbox is partial: files can be written, for there is no Landlock here", done.err)) == 1, done.err)
+    done = context.run([*old, "--sandbox=on", "out.lapilli"], expect=5)
+    check("--sandbox=on can't be had: files can be written" in done.err and "verify:" not in done.out, done.text)
+    done = context.run([*old, "--sandbox=off", "out.lapilli"])
+    check("sandbox" not in done.err, done.err)
+    report = json.loads(context.run([str(tool), context.program("lapilli-replay"), "--check", "--json", "out.lapilli"]).out)
+    check(report["sandbox"]["state"] == "partial" and "Landlock" in report["sandbox"]["lack"], f"{report}")
+    text = context.run([str(tool), context.program("lapilli-replay"), "--check", "out.lapilli"]).out
+    check("sandbox  partial: files can be written" in text, text)

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intruder: does in vkCreateDevice what somebody would do who has taken the process over, and says on stderr what came
+ * of each attempt: "intruder: NAME: done" or "intruder: NAME: " and the name of the error. Nothing of it does harm:
+ * files are made and changed in the folder LAPILLI_INTRUDER only, which has a file "victim".
+ *
+ * LAPILLI_INTRUDER_TYPES=1: instead it types on the terminal. LAPILLI_INTRUDER_KEEPS=FILE: a file that may be written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/layers/chain.h"
+
+static const char *folder;
+
+/* In the folder; each call has a place of its own of three. */
+static const char *inside(const char *name)
+{
+    static char paths[3][4096];
+    static unsigned next;
+    char *path = paths[next++ % 3];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static int result(long returned)
+{
+    return returned < 0 ? errno : 0;
+}
+
+static int closed(int fd)
+{
+    int error = result(fd);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* ---- attempts: 0 or an errno ---- */
+
+static int run_program(void)
+{
+    char *const arguments[] = {"true", NULL}, *const environment[] = {NULL};
+    return result(execve("/bin/true", arguments, environment));
+}
+
+static int run_program_by_descriptor(void)
+{
+    char *const arguments[] = {"true", NULL}, *const environment[] = {NULL};
+    int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? errno : result(syscall(SYS_execveat, fd, "", arguments, environment, AT_EMPTY_PATH));
+}
+
+static int make_socket(void)
+{
+    return closed(socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+static int make_internet_socket(void)
+{
+    return closed(socket(AF_INET, SOCK_STREAM, 0));
+}
+
+/* It could be connected to whoever listens for messages. */
+static int make_message_sockets(void)
+{
+    int fds[2], error = result(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+    if (!error)
+        (void)(close(fds[0]), close(fds[1]));
+    return error;
+}
+
+static int create_file(void)
+{
+    return closed(open(inside("created"), O_WRONLY | O_CREAT, 0600));
+}
+
+static int write_file(void)
+{
+    return closed(open(inside("victim"), O_WRONLY));
+}
+
+static int cut_file(void)
+{
+    return result(truncate(inside("victim"), 0));
+}
+
+static int cut_file_while_reading(void)
+{
+    return closed(open(inside("victim"), O_RDONLY | O_TRUNC));
+}
+
+static int change_mode(void)
+{
+    return result(chmod(inside("victim"), 0777));
+}
+
+static int set_attribute(void)
+{
+    return result(syscall(SYS_setxattr, inside("victim"), "user.intruder", "1", 1, 0));
+}
+
+static int make_folder(void)
+{
+    return result(mkdir(inside("made"), 0700));
+}
+
+static int make_link(void)
+{
+    return result(symlink("victim", inside("link")));
+}
+
+static int rename_file(void)
+{
+    return result(rename(inside("victim"), inside("renamed")));
+}
+
+static int remove_file(void)
+{
+    return result(unlink(inside("renamed")) == 0 ? 0 : unlink(inside("victim")));
+}
+
+static int trace_me(void)
+{
+    return result(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+static int read_process(void)
+{
+    char from = 1, to;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+    return result(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
+}
+
+static int signal_process(void)
+{
+    return result(kill(getppid(), 0));
+}
+
+static int open_process(void)
+{
+    return closed((int)syscall(SYS_pidfd_open, getpid(), 0));
+}
+
+static int leave_namespace(void)
+{
+    return result(unshare(CLONE_NEWUTS));
+}
+
+static int ask_for_keys(void)
+{
+    return result(syscall(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -3, 1));
+}
+
+static int make_ring(void)
+{
+    char parameters[120] = {0};
+    return closed((int)syscall(425 /* io_uring_setup */, 1, parameters));
+}
+
+static int make_queue(void)
+{
+    int queue = msgget(IPC_PRIVATE, 0600), error = result(queue);
+    if (!error)
+        msgctl(queue, IPC_RMID, NULL);
+    return error;
+}
+
+static int mount_folder(void)
+{
+    return result(syscall(SYS_mount, folder, inside("no such folder"), NULL, 4096 /* MS_BIND */, NULL));
+}
+
+static int load_program(void)
+{
+    char attributes[64] = {0};
+    return closed(
+        (int)syscall(SYS_bpf, 0 /* BPF_MAP_CREATE: nothing that is said about it is right */, attributes, 64));
+}
+
+/* What drivers do, and what must go on. */
+static int read_file(void)
+{
+    return closed(open(inside("victim"), O_RDONLY));
+}
+
+static int make_memory(void)
+{
+    return closed(memfd_create("intruder", MFD_CLOEXEC));
+}
+
+static int write_kept_file(void)
+{
+    return closed(open(getenv("LAPILLI_INTRUDER_KEEPS"), O_WRONLY | O_CREAT, 0600));
+}
+
+static int map_code(void)
+{
+    void *pages = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? errno : result(munmap(pages, 4096));
+}
+
+static const struct {
+    const char *name;
+    int (*try)(void);
+} attempts[] = {{"execve", run_program},
+                {"execveat", run_program_by_descriptor},
+                {"socket", make_socket},
+                {"internet-socket", make_internet_socket},
+                {"message-sockets", make_message_sockets},
+                {"create", create_file},
+                {"write", write_file},
+                {"chmod", change_mode},
+                {"setxattr", set_attribute},
+                {"truncate", cut_file},
+                {"open-truncate", cut_file_while_reading},
+                {"mkdir", make_folder},
+                {"symlink", make_link},
+                {"ptrace", trace_me},
+                {"process_vm_readv", read_process},
+                {"kill", signal_process},
+                {"pidfd_open", open_process},
+                {"unshare", leave_namespace},
+                {"keyctl", ask_for_keys},
+                {"io_uring", make_ring},
+                {"msgget", make_queue},
+                {"mount", mount_folder},
+                {"bpf", load_program},
+                {"rename", rename_file},
+                {"unlink", remove_file},
+                {"may-read", read_file},
+                {"may-memfd", make_memory},
+                {"may-map-code", map_code},
+                {"may-write", write_kept_file}};
+
+/* In a process of its own, so that what succeeds changes nothing here; where there can't be one, here. */
+static int attempt(int (*try)(void), bool *out_forked)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    *out_forked = child >= 0;
+    if (child == 0)
+        _exit(try());
+    if (child < 0)
+        return try();
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+}
+
+static void intrude(void)
+{
+    bool forked = false;
+
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        int error = attempt(attempts[i].try, &forked);
+        fprintf(stderr, "intruder: %s: %s\n", attempts[i].name, error ? strerrorname_np(error) : "done");
+    }
+    fprintf(stderr, "intruder: fork: %s\n", forked ? "done" : "EPERM");
+}
+
+static VkResult create_device(struct chain_device *chain, PFN_vkCreateDevice create, const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *allocator, VkDevice *out)
+{
+    folder = getenv("LAPILLI_INTRUDER");
+    if (getenv("LAPILLI_INTRUDER_TYPES"))
+        fprintf(stderr, "intruder: type: %s\n",
+                ioctl(STDIN_FILENO, TIOCSTI, "\n") == 0 ? "done" : strerrorname_np(errno));
+    else if (folder)
+        intrude();
+    return create(chain->gpu, info, allocator, out);
+}
+
+static const struct chain_function *functions(size_t i)
+{
+    static const struct chain_function none[] = {CHAIN_END};
+    return i == 0 ? none : NULL;
+}
+
+const struct chain_layer chain_layer = {
+    .device_bytes = sizeof(struct chain_device), .create_device = create_device, .functions = functions};
