@@ -5,12 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sandbox.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "tools/tool.h"
 
 /* Decoded structures are a few times larger than a body, and a body is at most a blob. */
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30)
+
+void lap_calls_shut_in(void)
+{
+    struct lap_sandbox sandbox;
+    lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
+}
 
 enum lap_status lap_calls_open(struct lap_calls *calls, const char *path)
 {

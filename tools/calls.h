@@ -36,6 +36,10 @@ struct lap_calls {
     struct lap_args block_args;
 };
 
+/* For the main function of a program that reads a trace and writes nothing but its output, which is open: gives up
+ * everything else, as far as the kernel lets it (base/sandbox.h). Before lap_calls_open. */
+void lap_calls_shut_in(void);
+
 /* On failure *calls is as after lap_calls_close. LAP_ERROR_IO, LAP_ERROR_FORMAT: no readable trace. */
 enum lap_status lap_calls_open(struct lap_calls *calls, const char *path) LAP_MUST_CHECK;
 void lap_calls_close(struct lap_calls *calls); /* also for a zeroed one */

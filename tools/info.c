@@ -337,6 +337,7 @@ int main(int argc, char **argv)
                 optind < argc ? "one FILE at a time" : "a FILE is missing");
         return LAP_TOOL_USAGE;
     }
+    lap_calls_shut_in();
     status = lap_calls_open(&calls, argv[optind]);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, argv[optind], status);

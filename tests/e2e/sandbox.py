@@ -133,6 +133,20 @@ def files_that_are_named_are_written(context: Context) -> None:
     context.run([context.program("lapilli-replay"), "--sandbox=open", "out.lapilli"], expect=2)
 
 
+@case
+def nothing_is_read_before(context: Context) -> None:
+    """Whoever reads a trace has given up its rights before it opens the file."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    context.capture([app(context, "headless")])
+    needs_sandbox(context)
+    for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"]):
+        done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli"])
+        lines = (context.folder / "calls").read_text().splitlines()
+        places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", "out.lapilli")]
+        check(all(places) and max(places[0] + places[1]) < places[2][0], f"{command}: {places}\n{done.err}")
+
+
 def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if driver:
