@@ -48,6 +48,25 @@ static inline size_t lap_map_first_slot(const struct lap_map_table *table, uint6
     return (size_t)(((key ^ (key >> 32)) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift);
 }
 
+/* The value where it is in one of the first slots in which it is looked for; NULL says nothing. For code that has
+ * another way: it calls nobody. */
+#define LAP_MAP_GLANCES 4u
+static inline __attribute__((always_inline)) void *lap_map_glance(const struct lap_map *map, uint64_t key)
+{
+    const struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
+    if (__builtin_expect(!table || key >= UINT64_MAX - 1, 0))
+        return NULL;
+    size_t at = lap_map_first_slot(table, key);
+    const struct lap_map_slot *slot = &table->slots[at];
+    for (unsigned i = 1; __builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) != ~key, 0); i++) {
+        if (i == LAP_MAP_GLANCES)
+            return NULL;
+        slot = &table->slots[(at + i) & table->mask];
+    }
+    void *value = atomic_load_explicit(&slot->value, memory_order_acquire);
+    return __builtin_expect(atomic_load_explicit(&slot->key, memory_order_acquire) == ~key, 1) ? value : NULL;
+}
+
 /* lap_map_get where the first slot is not the right one. */
 void *lap_map_search(const struct lap_map *map, uint64_t key);
 

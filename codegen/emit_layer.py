@@ -4,6 +4,7 @@ or has hooks, by overrides.toml."""
 
 from __future__ import annotations
 
+from emit_quick import is_quick, reaches_unknown
 from model import CommandPlan, Field, Model
 from text import Text, arguments, dispatch_handle, expand, finish_header, header, is_instance_level, parameters
 
@@ -20,7 +21,7 @@ def emit(model: Model) -> dict[str, str]:
         h(f"VKAPI_ATTR {p.command.returns} VKAPI_CALL capture_{p.command.short}({parameters(p)});")
     h("/* Hooks, hand-written. before: at entry, when the records still exist. after: when the call succeeded. */")
     for p in h.guarded(plans):
-        for hook in sorted(p.disposition.hooks):
+        for hook in sorted(p.disposition.hooks - {"quick"}):
             h(_hook_prototype(model, p, hook) + ";")
     h()
     h("struct gen_entry {")
@@ -42,7 +43,7 @@ def emit(model: Model) -> dict[str, str]:
     h("/* Bytes of a structure that may stand in the chain of VkDeviceCreateInfo or VkMemoryAllocateInfo; 0: not known here. */")
     h("size_t gen_chain_struct_bytes(VkStructureType type);")
 
-    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_encode_block.h", "layer/touched.h", "<stddef.h>"])
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_encode_block.h", "gen_quick.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
     for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
         _emit_entry(model, c, p)
@@ -89,8 +90,29 @@ def _emit_globals(model: Model, c: Text) -> None:
     c("};")
 
 
+def _emit_quick_entry(c: Text, p: CommandPlan) -> None:
+    """The usual way, and the long one in a function of its own: both end in a jump, so nothing is saved on the stack."""
+    short = p.command.short
+    c(f"VKAPI_ATTR void VKAPI_CALL capture_{short}({parameters(p)})")
+    c("{")
+    c(f"struct layer_cmdbuf *cb = layer_quick_cmdbuf({p.fields[0].name});")
+    hook = f"quick_{short}(cb, {arguments(p)}) && " if "quick" in p.disposition.hooks else ""
+    c(f"if (__builtin_expect(cb && {hook}gen_quick_{p.name}({', '.join(['cb'] + [f.name for f in p.body_fields])}), 1))")
+    c(f"    cb->device->vk.{short}({arguments(p)});")
+    c("else")
+    c(f"    slow_{short}({arguments(p)});")
+    c("}")
+
+
 def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     short, returns = p.command.short, p.command.returns
+    if is_quick(model, p):
+        c(f"static __attribute__((noinline)) void VKAPI_CALL slow_{short}({parameters(p)})")
+        c("{")
+        _emit_block_command(model, c, p)
+        c("}")
+        _emit_quick_entry(c, p)
+        return
     c(f"VKAPI_ATTR {returns} VKAPI_CALL capture_{short}({parameters(p)})")
     c("{")
     if p.in_block:
@@ -147,21 +169,6 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     if returns != "void":
         c("return result;")
     c("}")
-
-
-def reaches_unknown(model: Model, p: CommandPlan) -> bool:
-    """Whether a command that is recorded into a command buffer may reach memory that no hook tells about: it names an address,
-    or an object that is not known to be harmless. pNext chains are not looked at."""
-
-    def leads_on(kind: str, seen: tuple[str, ...]) -> bool:
-        if kind == "VkDeviceAddress" or (kind in model.registry.handles and kind not in model.overrides.harmless_handles):
-            return True
-        struct = model.registry.structs.get(kind)
-        return struct is not None and kind not in seen and any(leads_on(m.type, seen + (kind,)) for m in struct.members)
-
-    if not p.in_block or p.disposition.hooks or p.disposition.capture != "gen" or not p.disposition.touches:
-        return False
-    return any(leads_on(f.type, ()) for f in p.fields)
 
 
 def _emit_block_command(model: Model, c: Text, p: CommandPlan) -> None:

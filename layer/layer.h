@@ -25,6 +25,7 @@
 #include "gen_dispatch.h"
 #include "gen_encode.h"
 #include "gen_ids.h"
+#include "gen_memo.h"
 #include "layer/address.h"
 #include "layer/backing.h"
 #include "layer/options.h"
@@ -252,7 +253,9 @@ struct layer_command_pool {
     struct layer_cmdbuf *buffers; /* linked through next_in_pool */
 };
 
-#define LAYER_RECENT_SETS 1024u /* a power of two */
+#define LAYER_RECENT_SETS  1024u /* a power of two */
+#define LAYER_RECENT_READS 8u    /* a power of two */
+#define LAYER_SET_MEMOS    4u    /* a power of two */
 enum { LAYER_BIND_GRAPHICS, LAYER_BIND_COMPUTE, LAYER_BIND_POINTS };
 
 enum layer_cmdbuf_state { LAYER_CMDBUF_INITIAL, LAYER_CMDBUF_RECORDING, LAYER_CMDBUF_EXECUTABLE };
@@ -267,11 +270,22 @@ struct layer_cmdbuf {
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
+    /* What this recording has named last: quick.h. */
+    struct layer_memo {
+        uint64_t handle, index; /* both 0: none */
+    } memo[GEN_MEMO_COUNT];
+    struct layer_set_memo {
+        uint64_t handle, index;
+        uint32_t dynamic;
+    } set_memo[LAYER_SET_MEMOS]; /* by number of the set */
+    struct layer_read {
+        uint64_t buffer, from; /* the handle; from there to its end it is known to be read */
+    } recent_reads[LAYER_RECENT_READS];
     struct layer_tells tells;
     struct layer_touched touched;   /* what the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
-    uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, by hash and, the older one, beside it: most binds repeat
+    uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, two for a hash, the newer one first: most binds repeat
                                                 an earlier one */
     struct layer_bound {
         const struct lap_spirv_reach *reach; /* of the pipeline; NULL: none is bound, or it only reads */

@@ -153,11 +153,29 @@ void layer_touch_failed(struct layer_cmdbuf *cb)
     cb->touched.ranges.everything = true;
 }
 
-void layer_touch_more(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
-                      VkDeviceSize bytes, enum layer_touch how)
+static void remember_read(struct layer_cmdbuf *cb, uint64_t handle, VkDeviceSize from)
 {
-    if (!layer_touched_add(&cb->touched, buffer->memobj, offset, bytes, how))
+    struct layer_read *read = &cb->recent_reads[layer_recent_read(handle)];
+    if (read->buffer != handle || from < read->from)
+        *read = (struct layer_read){handle, from};
+}
+
+void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
+                        enum layer_touch how)
+{
+    const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
+    VkDeviceSize end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    if (!buffer || !buffer->memobj || cb->state != LAYER_CMDBUF_RECORDING)
+        return;
+    if (buffer->device_only) {
+        remember_read(cb, gen_u64_VkBuffer(handle), 0);
+        return;
+    }
+    if ((how != LAYER_READS || !lap_touched_reads(&cb->touched.ranges, buffer->memobj, buffer->bytes, offset, end)) &&
+        !layer_touched_add(&cb->touched, buffer->memobj, offset, bytes, how))
         layer_touch_failed(cb);
+    else if (how == LAYER_READS && end == UINT64_MAX)
+        remember_read(cb, gen_u64_VkBuffer(handle), offset);
 }
 
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how)
@@ -232,14 +250,14 @@ static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_
                                                                    const struct layer_descriptor_set *set,
                                                                    uint32_t offset_count, const uint32_t *offsets)
 {
-    uint64_t hash = set->object.index * 0x9e3779b97f4a7c15u;
+    uint64_t hash = layer_hash_set(0, set->object.index);
     uint32_t *recent, *older, entries = entries_for(offset_count);
     struct layer_cmdbuf_sets *entry;
 
     for (uint32_t i = 0; i < offset_count; i++)
-        hash = (hash ^ offsets[i]) * 0x9e3779b97f4a7c15u;
-    recent = &cb->recent_sets[hash >> 32 & (LAYER_RECENT_SETS - 1)];
-    older = &cb->recent_sets[(hash >> 32 & (LAYER_RECENT_SETS - 1)) ^ 1];
+        hash = layer_hash_set(hash, offsets[i]);
+    recent = &cb->recent_sets[layer_recent_set(hash)];
+    older = recent + 1;
     if (same_entry(cb, *recent, set, offset_count, offsets))
         return *recent + 1;
     if (same_entry(cb, *older, set, offset_count, offsets))
@@ -422,6 +440,9 @@ void layer_touch_reset(struct layer_cmdbuf *cb)
     cb->sets_count = 0;
     cb->tells.count = 0;
     memset(cb->bound, 0, sizeof cb->bound);
+    memset(cb->memo, 0, sizeof cb->memo);
+    memset(cb->set_memo, 0, sizeof cb->set_memo);
+    memset(cb->recent_reads, 0, sizeof cb->recent_reads);
 }
 
 void layer_touch_finish(struct layer_cmdbuf *cb)

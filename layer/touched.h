@@ -104,18 +104,20 @@ static inline bool layer_image_matters(const struct layer_image *image, bool wri
 }
 
 /* Add to a command buffer that is being recorded what a command names. */
-void layer_touch_more(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
-                      VkDeviceSize bytes, enum layer_touch how);
-/* bytes UINT64_MAX: to the buffer's end. Draws name the same few buffers again and again. */
-static inline void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
-                                      enum layer_touch how)
+/* bytes UINT64_MAX: to the buffer's end. */
+void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes,
+                        enum layer_touch how);
+/* Draws name the same few buffers again and again: whether it is noted, or needs no note, that this one is read from
+ * `offset` to its end. False says nothing. */
+static inline uint32_t layer_recent_read(uint64_t buffer)
 {
-    const struct layer_buffer *buffer = LAYER_GET(cb->device, VkBuffer, handle);
-    VkDeviceSize end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
-    if (!buffer || !buffer->memobj || buffer->device_only || cb->state != LAYER_CMDBUF_RECORDING)
-        return;
-    if (how != LAYER_READS || !lap_touched_reads(&cb->touched.ranges, buffer->memobj, buffer->bytes, offset, end))
-        layer_touch_more(cb, buffer, offset, bytes, how);
+    return (uint32_t)((buffer ^ buffer >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (LAYER_RECENT_READS - 1);
+}
+static inline bool layer_touch_has_read(const struct layer_cmdbuf *cb, VkBuffer buffer, VkDeviceSize offset)
+{
+    uint64_t handle = gen_u64_VkBuffer(buffer);
+    const struct layer_read *read = &cb->recent_reads[layer_recent_read(handle)];
+    return read->buffer == handle && offset >= read->from && handle;
 }
 void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch how);
 /* Memory is short: the recording stops. */
@@ -126,6 +128,33 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
                       const VkWriteDescriptorSet *write);
 void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t first_set, uint32_t set_count,
                       const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets);
+/* Place in cb->sets of a set with at most one dynamic offset (0 without) that was bound; UINT32_MAX: it must be looked
+ * for otherwise. The hash is of a set's index and its dynamic offsets. */
+static inline uint32_t layer_recent_set(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & (LAYER_RECENT_SETS - 2); /* of two */
+}
+static inline uint64_t layer_hash_set(uint64_t hash, uint64_t more)
+{
+    return (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+}
+static inline bool layer_set_is_at(const struct layer_cmdbuf *cb, uint32_t place, uint64_t index, uint32_t dynamic,
+                                   uint32_t offset)
+{
+    const struct layer_cmdbuf_sets *entry = &cb->sets[place];
+    return place < cb->sets_count && entry->index == index && entry->offset_count == dynamic &&
+           entry->offsets[0] == offset;
+}
+static inline uint32_t layer_touch_find_set(const struct layer_cmdbuf *cb, uint64_t index, uint32_t dynamic,
+                                            uint32_t offset)
+{
+    uint64_t hash = layer_hash_set(0, index);
+    uint32_t recent = layer_recent_set(dynamic ? layer_hash_set(hash, offset) : hash);
+    uint32_t place = cb->recent_sets[recent], older = cb->recent_sets[recent + 1];
+    if (__builtin_expect(layer_set_is_at(cb, place, index, dynamic, offset), 1))
+        return place;
+    return layer_set_is_at(cb, older, index, dynamic, offset) ? older : UINT32_MAX;
+}
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
 
 /* When a command buffer goes back to the initial state, and when it is freed. */

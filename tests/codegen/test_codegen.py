@@ -360,6 +360,13 @@ class MachineRegistry(unittest.TestCase):
                      "vkCmdSetViewport", "vkCmdExecuteCommands", "vkCmdBindDescriptorSets"):
             self.assertNotIn(name, unknown)
 
+    def test_quick_commands_name_nothing_but_numbers_and_handles(self) -> None:
+        quick = {p.name for p in self.machine.commands if importlib.import_module("emit_quick").is_quick(self.machine, p)}
+        self.assertLessEqual({"vkCmdDraw", "vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdBindVertexBuffers"}, quick)
+        for name in ("vkCmdPipelineBarrier", "vkCmdSetViewport", "vkCmdTraceRaysNV", "vkCmdUpdateBuffer", "vkCmdExecuteCommands",
+                     "vkBeginCommandBuffer", "vkCmdDrawIndirect", "vkUpdateDescriptorSets"):
+            self.assertNotIn(name, quick)
+
     def test_every_disposition_has_a_reason(self) -> None:
         self.assertEqual([p.name for p in self.machine.commands if not p.disposition.reason], [])
 

@@ -19,6 +19,7 @@ $(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_ob
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
 $(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
+$(BUILD)/tests/unit/test_quick: $(call object,layer/touched.c layer/tell.c layer/region.c layer/image_rows.c layer/rows.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_show: $(call object,layer/show.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
@@ -27,6 +28,6 @@ $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor
 $(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_rows.c layer/kept.c layer/region.c layer/rows.c layer/sparse.c \
 	layer/submission.c layer/submit.c \
 	layer/tell.c layer/touched.c)
-$(addprefix $(BUILD)/tests/unit/,test_attachment test_rows test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_quick test_rows test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
 
 -include $(UNIT_OBJECTS:.o=.d)

@@ -41,6 +41,7 @@ UNIT_TEST(extreme_keys)
     CHECK_EQ_INT(lap_map_put(&map, 1, NULL, NULL), LAP_ERROR_ARGUMENT);
     CHECK(lap_map_get(&map, 0) == &a && lap_map_get(&map, UINT64_MAX - 2) == &a);
     CHECK(!lap_map_get(&map, UINT64_MAX) && !lap_map_get(&map, UINT64_MAX - 1));
+    CHECK(!lap_map_glance(&map, UINT64_MAX) && !lap_map_glance(&map, UINT64_MAX - 1) && !lap_map_glance(&map, 7));
     CHECK(!lap_map_remove(&map, UINT64_MAX) && !lap_map_remove(&map, UINT64_MAX - 1));
     lap_map_finish(&map);
 }
@@ -61,7 +62,9 @@ UNIT_TEST(many_entries_and_each)
 {
     struct lap_map map;
     struct sum sum = {0}, expected = {0};
+    uint64_t glances = 0;
     lap_map_init(&map);
+    CHECK(lap_map_glance(&map, 64) == NULL);
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t key = i * 64; /* as aligned pointers are */
         CHECK_EQ_INT(lap_map_put(&map, key, value_of(key), NULL), LAP_OK);
@@ -71,6 +74,8 @@ UNIT_TEST(many_entries_and_each)
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t key = i * 64;
         CHECK(lap_map_get(&map, key) == (i % 2 ? value_of(key) : NULL));
+        CHECK(lap_map_glance(&map, key) == lap_map_get(&map, key) || (i % 2 && lap_map_glance(&map, key) == NULL));
+        glances += lap_map_glance(&map, key) != NULL;
         if (i % 2)
             expected.keys += key, expected.values += (uintptr_t)value_of(key), expected.count++;
     }
@@ -79,6 +84,7 @@ UNIT_TEST(many_entries_and_each)
     CHECK_EQ_U64(sum.values, expected.values);
     CHECK_EQ_U64(sum.count, expected.count);
     CHECK_EQ_U64(lap_map_count(&map), 10000);
+    CHECK(glances > 7000);
     lap_map_finish(&map);
 }
 
