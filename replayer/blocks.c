@@ -2,6 +2,7 @@
 /* The blocks that small objects share: how large they are, and who lies beside whom. docs/memory.md, "Blocks and
  * lifetimes". */
 #include <stdlib.h>
+#include <string.h>
 
 #include "replayer/alias.h"
 #include "replayer/facts.h"
@@ -23,16 +24,19 @@ struct replay_memory_pool {
     struct replay_memory_class *of;
     uint32_t type;
     bool optimal;
-    uint64_t most_bytes; /* in use at once */
+    uint64_t most_bytes;   /* in use at once */
+    uint64_t placed_bytes; /* so far, of the class's own objects */
+    uint32_t sorts;        /* bits: of objects that were placed in it */
     struct replay_pool *pool;
     struct replay_memory_pool *next;
 };
 
 /* Objects that end in one period, or in some that follow one another. */
 struct replay_memory_class {
-    uint32_t period;       /* the last one */
-    bool abandoned;        /* all that is left in it ends in this row of packets: the memory is free already */
-    uint64_t bytes;        /* of small objects that end in it */
+    uint32_t period; /* the last one */
+    bool abandoned;  /* all that is left in it ends in this row of packets: the memory is free already */
+    uint64_t bytes;  /* of small objects that end in it */
+    uint64_t sort_bytes[REPLAY_SORTS];
     uint64_t placed_bytes; /* so far */
     uint64_t low_bytes;    /* what will be alive at least before it ends, when a block was last made for it */
     struct replay_memory_pool *pools;
@@ -126,6 +130,19 @@ static uint64_t room_until(const struct replay_device *dev, struct replay_memory
     return room / 2 > share ? share : room / 2 > share / 8 ? room / 2 : share / 8;
 }
 
+/* What is to come of the class into the pool, as far as it is known. Objects of other sorts may come, too; then it is
+ * more. */
+static uint64_t to_come(const struct replay_memory_pool *pool)
+{
+    const struct replay_memory_class *of = pool->of;
+    uint64_t left = of->bytes > of->placed_bytes ? of->bytes - of->placed_bytes : 0, bytes = 0;
+
+    for (unsigned i = 0; i < REPLAY_SORTS; i++)
+        bytes += pool->sorts >> i & 1 ? of->sort_bytes[i] : 0;
+    bytes = bytes > pool->placed_bytes ? bytes - pool->placed_bytes : 0;
+    return bytes < left ? bytes : left;
+}
+
 /* How much of a block may be for objects that come later. */
 static uint64_t room_for_others(const struct replay_memory_pool *pool, uint64_t need_bytes, uint64_t pool_bytes)
 {
@@ -138,7 +155,7 @@ static uint64_t room_for_others(const struct replay_memory_pool *pool, uint64_t 
     if (pool->of->period == REPLAY_PERIOD_UNKNOWN) {
         most = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
     } else {
-        uint64_t left = pool->of->bytes > pool->of->placed_bytes ? pool->of->bytes - pool->of->placed_bytes : 0;
+        uint64_t left = to_come(pool);
         most = room_until(pool->dev, pool->of, used);
         if (left < need_bytes)
             most = 0;
@@ -217,10 +234,18 @@ static uint32_t period_of(const struct replay_device *dev, const struct replay_n
 }
 
 /* When few allocations are left, periods have classes in common, twice as many with each sixteenth of them. */
-static uint32_t merge_periods(const struct replay_device *dev, uint32_t period, uint64_t *out_bytes)
+static void add_bytes(const struct replay_period *period, uint64_t *bytes, uint64_t sort_bytes[REPLAY_SORTS])
+{
+    *bytes += period->bytes;
+    for (unsigned i = 0; i < REPLAY_SORTS; i++)
+        sort_bytes[i] += period->sort_bytes[i];
+}
+
+static uint32_t merge_periods(const struct replay_device *dev, uint32_t period, uint64_t *out_bytes,
+                              uint64_t out_sort_bytes[REPLAY_SORTS])
 {
     const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
-    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev), bytes = 0;
+    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev);
     uint32_t last = period, first = period;
 
     if (period == REPLAY_PERIOD_UNKNOWN)
@@ -231,17 +256,17 @@ static uint32_t merge_periods(const struct replay_device *dev, uint32_t period, 
         first = (period & ~mask) ? period & ~mask : 1;
     }
     for (; first < last; first++)
-        bytes += replay_lifetimes_get(lifetimes, first)->bytes;
-    *out_bytes = bytes + replay_lifetimes_get(lifetimes, last)->bytes;
+        add_bytes(replay_lifetimes_get(lifetimes, first), out_bytes, out_sort_bytes);
+    add_bytes(replay_lifetimes_get(lifetimes, last), out_bytes, out_sort_bytes);
     return last;
 }
 
 static struct replay_memory_class *need_class(const struct replay_device *dev, uint32_t period)
 {
     struct replay_memory_class **at = &dev->planner->classes, *of;
-    uint64_t bytes = 0;
+    uint64_t sort_bytes[REPLAY_SORTS] = {0}, bytes = 0;
 
-    period = merge_periods(dev, period, &bytes);
+    period = merge_periods(dev, period, &bytes, sort_bytes);
     while (*at && (*at)->period < period)
         at = &(*at)->next;
     of = *at;
@@ -253,7 +278,10 @@ static struct replay_memory_class *need_class(const struct replay_device *dev, u
         of->next = *at;
         *at = of;
     }
-    of->bytes = bytes > of->bytes ? bytes : of->bytes;
+    if (bytes > of->bytes) {
+        of->bytes = bytes;
+        memcpy(of->sort_bytes, sort_bytes, sizeof sort_bytes);
+    }
     return of;
 }
 
@@ -368,11 +396,15 @@ enum lap_status replay_blocks_alloc(struct replay_device *dev, const struct repl
     if (!pool)
         status = need_pool(dev, of, type, optimal, &pool);
     if (status == LAP_OK)
+        pool->sorts |= (uint32_t)1 << replay_sort(needs->type == GEN_HANDLE_VkImage, needs->asked);
+    if (status == LAP_OK)
         status =
             replay_pool_alloc(pool->pool, needs->requirements.size, needs->requirements.alignment, &out_place->range);
     if (status != LAP_OK)
         return status;
     of->placed_bytes += out_place->range.bytes;
+    if (pool->of == of)
+        pool->placed_bytes += out_place->range.bytes;
     if (replay_pool_stats(pool->pool).used_bytes > pool->most_bytes)
         pool->most_bytes = replay_pool_stats(pool->pool).used_bytes;
     out_place->pool = pool;

@@ -12,7 +12,6 @@
 /* How much is looked through, which takes about half a second: bytes of packets, and what each packet costs besides. */
 #define MOST_BYTES   ((uint64_t)256 << 20)
 #define PACKET_BYTES 64u
-#define SCAN_BYTES   ((uint64_t)64 << 20) /* of a file without an index, which is read as a whole to open it */
 #define READER_BYTES ((uint64_t)64 << 20) /* that may be kept of the file */
 #define STEPS        256u /* of the first look: how much more is looked at when the replay has come closer */
 
@@ -107,7 +106,8 @@ static enum lap_status note_check(struct scan *scan, unsigned kind, uint64_t ind
     return status;
 }
 
-static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint64_t bytes)
+static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint64_t bytes,
+                                 VkMemoryPropertyFlags property_flags)
 {
     struct replay_facts *facts = scan->facts;
     struct object *object;
@@ -119,7 +119,7 @@ static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t inde
     facts->bytes += bytes;
     if (facts->bytes > facts->peak_bytes)
         facts->peak_bytes = facts->bytes;
-    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes);
+    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes, property_flags);
 }
 
 /* What is known of an object that the host uses is kept: it is asked for in a later pass. */
@@ -159,11 +159,11 @@ static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const s
     switch (command) {
     case GEN_lapilliBindBuffer: {
         const struct gen_args_lapilliBindBuffer *bind = (void *)args.bytes;
-        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size);
+        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size, bind->propertyFlags);
     }
     case GEN_lapilliBindImage: {
         const struct gen_args_lapilliBindImage *bind = (void *)args.bytes;
-        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size);
+        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size, bind->propertyFlags);
     }
     case GEN_vkDestroyBuffer:
         return note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer),
@@ -227,10 +227,10 @@ static void close_scan(struct scan *scan)
     lap_reader_close(&scan->reader);
 }
 
-static enum lap_status open_scan(struct scan *scan, const char *file)
+static enum lap_status open_scan(struct scan *scan, const struct lap_reader *trace)
 {
     const struct lap_reader_options options = {.memory_limit_bytes = READER_BYTES};
-    enum lap_status status = lap_reader_open(file, &options, &scan->reader);
+    enum lap_status status = lap_reader_open_again(trace, &options, &scan->reader);
     uint32_t commands;
 
     if (status != LAP_OK)
@@ -272,7 +272,8 @@ static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_by
     return status == LAP_OK ? replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader) : status;
 }
 
-enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_t most_bytes, struct replay_facts **out)
+enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes,
+                                  struct replay_facts **out)
 {
     struct replay_facts *facts = calloc(1, sizeof *facts);
     enum lap_status status;
@@ -285,7 +286,7 @@ enum lap_status replay_facts_find(const char *file, uint64_t last_frame, uint64_
     facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1};
     status = replay_lifetimes_create(&facts->lifetimes);
     if (status == LAP_OK)
-        status = open_scan(&facts->scan, file);
+        status = open_scan(&facts->scan, trace);
     if (status == LAP_OK)
         status = look(&facts->scan, UINT64_MAX, most_bytes);
     facts->scan.ahead = facts->scan.ticket;
@@ -353,10 +354,10 @@ static const struct replay_facts *need_facts(struct replay *r)
 {
     if (r->facts && replay_facts_go_on(r->facts, r->packet.ticket) != LAP_OK)
         lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
-    if (r->asked_facts || !r->options.file || r->report)
+    if (r->asked_facts || !r->reader || r->report)
         return r->facts;
     r->asked_facts = true;
-    if (replay_facts_find(r->options.file, r->options.last_frame, MOST_BYTES, &r->facts) != LAP_OK)
+    if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, &r->facts) != LAP_OK)
         lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s", lap_error_message());
     if (r->facts)
         r->lifetimes = r->facts->lifetimes;
@@ -365,10 +366,7 @@ static const struct replay_facts *need_facts(struct replay *r)
 
 const struct replay_lifetimes *replay_lifetimes_find(struct replay *r)
 {
-    const struct lap_reader_summary *summary = r->reader ? lap_reader_summary(r->reader) : NULL;
-
-    if (!summary || summary->indexed || summary->file_bytes <= SCAN_BYTES)
-        need_facts(r);
+    need_facts(r);
     return r->lifetimes;
 }
 

@@ -265,11 +265,11 @@ enum lap_status replay_formats_choose(struct replay *r, struct replay_device *de
     struct replay_formats *formats;
     enum lap_status status;
 
-    if (!r->formats_chosen && r->options.file && !has_everything(dev)) {
+    if (!r->formats_chosen && r->reader && !has_everything(dev)) {
         formats = calloc(1, sizeof *formats);
         if (!formats)
             return lap_fail(LAP_ERROR_MEMORY, "out of memory for formats");
-        status = replay_find_images(r->options.file, r->options.last_frame, &formats->uses);
+        status = replay_find_images(r->reader, r->options.last_frame, &formats->uses);
         r->formats = formats;
         if (status != LAP_OK || !choose_all(r, dev, formats))
             replay_formats_destroy(r);

@@ -35,8 +35,9 @@ struct replay_image_uses {
     size_t template_count, template_capacity;
 };
 
-/* Reads the file up to last_frame (0: all). *out may be finished after any outcome. */
-enum lap_status replay_find_images(const char *file, uint64_t last_frame, struct replay_image_uses *out) LAP_MUST_CHECK;
+/* Reads the trace up to last_frame (0: all), on a reader of its own. *out may be finished after any outcome. */
+enum lap_status replay_find_images(const struct lap_reader *trace, uint64_t last_frame,
+                                   struct replay_image_uses *out) LAP_MUST_CHECK;
 void replay_image_uses_finish(struct replay_image_uses *uses);
 
 /* ---- format.c ---- */

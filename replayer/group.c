@@ -233,6 +233,7 @@ static enum lap_status allocate(struct replay *r, struct replay_device *dev, str
 {
     struct replay_needs needs = {.requirements = {group->plan.bytes, group->plan.alignment, group->plan.type_bits},
                                  .wanted = wanted,
+                                 .asked = wanted,
                                  .linear = !group->opaque,
                                  .group = group};
     struct replay_shared *shared = calloc(1, sizeof *shared);

@@ -204,11 +204,11 @@ static int ascending(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-enum lap_status replay_find_images(const char *file, uint64_t last_frame, struct replay_image_uses *out)
+enum lap_status replay_find_images(const struct lap_reader *trace, uint64_t last_frame, struct replay_image_uses *out)
 {
     struct scan scan = {.out = out};
     struct lap_packet packet;
-    enum lap_status status = lap_reader_open(file, NULL, &scan.reader);
+    enum lap_status status = lap_reader_open_again(trace, NULL, &scan.reader);
 
     *out = (struct replay_image_uses){0};
     if (status == LAP_OK) {

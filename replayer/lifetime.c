@@ -7,13 +7,14 @@
 #define SHARE      8u     /* of what is alive, that may end in one period */
 #define MOST_ALIVE 4096u  /* objects for which small_bytes grows; as many allocations as are made use of */
 #define MAX_HOLE   65536u /* how far an index may lie beyond all others: they are dense */
-#define MAX_BYTES  ((uint64_t)1 << 56)
+#define MAX_BYTES  ((uint64_t)1 << 55)
 
 enum state { NONE, ALIVE, ENDED };
 
 struct object {
     uint64_t state : 2, small : 1;
-    uint64_t value : 61; /* ALIVE: its bytes; ENDED: its period */
+    uint64_t sort : 5;
+    uint64_t value : 56; /* ALIVE: its bytes; ENDED: its period */
 };
 
 struct objects {
@@ -28,12 +29,14 @@ struct ending {
 
 struct replay_lifetimes {
     struct objects objects[2];
-    uint64_t bytes, count; /* alive */
-    uint64_t small_bytes;  /* of it: of small objects */
-    struct ending *run;    /* what the current run has ended */
+    uint64_t bytes, count;             /* alive */
+    uint64_t small_bytes;              /* of it: of small objects */
+    uint64_t sort_bytes[REPLAY_SORTS]; /* the same for each sort */
+    struct ending *run;                /* what the current run has ended */
     size_t run_count, run_capacity;
     uint64_t run_ticket, run_bytes; /* bytes: of small objects */
-    struct replay_period *periods;  /* [period - 1] */
+    uint64_t run_sort_bytes[REPLAY_SORTS];
+    struct replay_period *periods; /* [period - 1] */
     uint32_t period_count, period_capacity;
     struct replay_period never;
     bool sealed; /* what was told is a period of its own now */
@@ -94,7 +97,8 @@ static enum lap_status need_object(struct objects *objects, uint64_t index, stru
     return LAP_OK;
 }
 
-enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind, uint64_t index, uint64_t bytes)
+enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind, uint64_t index, uint64_t bytes,
+                                      uint32_t property_flags)
 {
     enum lap_status status = replay_lifetimes_use(l);
     struct object *object;
@@ -104,15 +108,19 @@ enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind,
     if (status != LAP_OK || !object || object->state == ENDED || bytes > MAX_BYTES - l->bytes)
         return status;
     if (object->state == NONE) {
-        *object = (struct object){.state = ALIVE};
+        *object = (struct object){.state = ALIVE, .sort = replay_sort(kind, property_flags) & (REPLAY_SORTS - 1)};
         l->count++;
     }
-    if (object->small)
+    if (object->small) {
         l->small_bytes -= object->value;
+        l->sort_bytes[object->sort] -= object->value;
+    }
     object->value += bytes;
     object->small = object->value < replay_small_bytes(l->count, MOST_ALIVE);
-    if (object->small)
+    if (object->small) {
         l->small_bytes += object->value;
+        l->sort_bytes[object->sort] += object->value;
+    }
     l->bytes += bytes;
     return LAP_OK;
 }
@@ -138,7 +146,9 @@ enum lap_status replay_lifetimes_end(struct replay_lifetimes *l, unsigned kind, 
     l->count--;
     if (object->small) {
         l->small_bytes -= object->value;
+        l->sort_bytes[object->sort] -= object->value;
         l->run_bytes += object->value;
+        l->run_sort_bytes[object->sort] += object->value;
     }
     *object = (struct object){.state = ENDED, .value = REPLAY_PERIOD_UNKNOWN};
     return LAP_OK;
@@ -179,6 +189,10 @@ enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
     }
     period->last_ticket = l->run_ticket;
     period->bytes += l->run_bytes;
+    for (unsigned i = 0; i < REPLAY_SORTS && l->run_bytes; i++) {
+        period->sort_bytes[i] += l->run_sort_bytes[i];
+        l->run_sort_bytes[i] = 0;
+    }
     period->low_before_bytes = period->low_bytes;
     period->low_before_ticket = period->low_ticket;
     if (l->bytes < period->low_bytes) {
@@ -200,6 +214,7 @@ enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all)
     l->all = all;
     l->never = (struct replay_period){
         .first_ticket = UINT64_MAX, .last_ticket = UINT64_MAX, .low_bytes = UINT64_MAX, .bytes = l->small_bytes};
+    memcpy(l->never.sort_bytes, l->sort_bytes, sizeof l->sort_bytes);
     return status;
 }
 

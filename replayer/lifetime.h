@@ -33,12 +33,21 @@ static inline uint64_t replay_small_bytes(uint64_t allocations, uint64_t limit)
     return REPLAY_SMALL_BYTES << 16 * (allocations < limit ? allocations : limit) / limit;
 }
 
+/* Objects are told apart by what is known of where they will lie: the kind, and the first four property flags of the
+ * memory that the program asked for (device local, visible, coherent, cached). */
+#define REPLAY_SORTS 32u
+static inline unsigned replay_sort(unsigned kind, uint32_t property_flags)
+{
+    return kind << 4 | (property_flags & 15);
+}
+
 struct replay_period {
     uint64_t first_ticket, last_ticket; /* where its first and its last run begin */
     uint64_t low_bytes;                 /* the least that was alive after a run of it */
     uint64_t low_ticket;
     uint64_t low_before_bytes, low_before_ticket; /* the same without the last run */
     uint64_t bytes;                               /* of small objects that end in it */
+    uint64_t sort_bytes[REPLAY_SORTS];            /* the same for each sort */
 };
 
 struct replay_lifetimes;
@@ -47,9 +56,10 @@ void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes);
 
 /* ---- what happens: kind 0 is buffers, 1 images; index as in the trace. LAP_ERROR_MEMORY: what is known stays. ---- */
 
-/* Memory for one more part of an object, as large as it was at capture. */
-enum lap_status replay_lifetimes_bind(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index,
-                                      uint64_t bytes) LAP_MUST_CHECK;
+/* Memory for one more part of an object, as large as it was at capture. property_flags: that the program asked for;
+ * those of the first part count. */
+enum lap_status replay_lifetimes_bind(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index, uint64_t bytes,
+                                      uint32_t property_flags) LAP_MUST_CHECK;
 enum lap_status replay_lifetimes_end(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index,
                                      uint64_t ticket) LAP_MUST_CHECK;
 /* Something else than a destruction: it ends the run. */

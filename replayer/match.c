@@ -144,8 +144,7 @@ void replay_warn_of_offsets(struct replay *r, const struct replay_instance *inst
     if (is_as_lenient(recorded ? recorded->uniform_alignment : 0, here->minUniformBufferOffsetAlignment) &&
         is_as_lenient(recorded ? recorded->storage_alignment : 0, here->minStorageBufferOffsetAlignment))
         return;
-    if (replay_find_misaligned(r->options.file, r->options.last_frame, instance, &misaligned) == LAP_OK &&
-        misaligned.count)
+    if (replay_find_misaligned(r->reader, r->options.last_frame, instance, &misaligned) == LAP_OK && misaligned.count)
         lap_log(r->log, LAP_LOG_WARNING,
                 "offsets into buffers are no multiples of what %s wants: %" PRIu64 ", the first %s; they stay as they "
                 "are, and what the driver makes of them is not known",

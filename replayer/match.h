@@ -37,7 +37,8 @@ struct replay_used {
     struct replay_witnesses witnesses;
 };
 /* Reads the trace once, up to last_frame (0: all), on a reader of its own. */
-enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out) LAP_MUST_CHECK;
+enum lap_status replay_find_used(const struct lap_reader *trace, uint64_t last_frame,
+                                 struct replay_used *out) LAP_MUST_CHECK;
 
 /* For a device of an older Vulkan than the program asked for: LAP_ERROR_UNSUPPORTED with a sentence that names all
  * commands of the trace that it has not; reads the trace once. With --force, and for a report, nothing is looked at. */
@@ -48,12 +49,14 @@ enum lap_status replay_require_commands(struct replay *r, const struct replay_de
 void replay_warn_of_offsets(struct replay *r, const struct replay_instance *instance,
                             const struct replay_recorded_gpu *recorded);
 /* The pass for it (limits.h), as replay_find_used. */
-enum lap_status replay_find_misaligned(const char *file, uint64_t last_frame, const struct replay_instance *instance,
+enum lap_status replay_find_misaligned(const struct lap_reader *trace, uint64_t last_frame,
+                                       const struct replay_instance *instance,
                                        struct replay_misaligned *out) LAP_MUST_CHECK;
 
 /* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
  * which leaves command buffers and large data unread, and is left out where the layer counted no aliases. What is
  * damaged ends the pass and is no error: playing will tell. */
-enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out) LAP_MUST_CHECK;
+enum lap_status replay_find_aliases(const struct lap_reader *trace, uint64_t last_frame,
+                                    struct replay_aliases **out) LAP_MUST_CHECK;
 
 #endif

@@ -342,6 +342,7 @@ enum lap_status replay_place_object(struct replay *r, struct replay_device *dev,
     if (status != LAP_END)
         return status;
     alone.wanted = replay_facts_wanted(r, dev, type, index, needs->wanted);
+    alone.asked = needs->wanted;
     alone.type = type;
     alone.index = index;
     return replay_place_alloc(r, dev, &alone, out_place);

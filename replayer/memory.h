@@ -36,7 +36,8 @@ struct replay_place {
 
 struct replay_needs {
     VkMemoryRequirements requirements;
-    VkMemoryPropertyFlags wanted; /* what the program chose */
+    VkMemoryPropertyFlags wanted; /* what it had better have: at first what the program chose */
+    VkMemoryPropertyFlags asked;  /* what the program chose, of an object of the trace */
     bool linear;                  /* a buffer or a linear image */
     bool dedicated;               /* the driver wants it alone: then buffer or image is named in the allocation */
     bool alone;                   /* and insists on it */

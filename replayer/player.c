@@ -94,7 +94,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     status = lap_dictionary_init(r->dictionary, r->reader);
     if (status != LAP_OK)
         return status;
-    status = replay_find_aliases(options->file, options->last_frame, &r->aliases);
+    status = replay_find_aliases(r->reader, options->last_frame, &r->aliases);
     if (status == LAP_OK)
         status = open_loader(r);
     if (status == LAP_OK && options->measure)

@@ -270,12 +270,12 @@ static enum lap_status use_packet(struct use *u, const struct lap_packet *packet
     return dec.status == LAP_OK ? use_args(u, command, args.bytes) : dec.status;
 }
 
-enum lap_status replay_find_queue_use(const char *file, uint64_t device,
+enum lap_status replay_find_queue_use(const struct lap_reader *trace, uint64_t device,
                                       struct replay_recorded_family families[REPLAY_MAX_FAMILIES])
 {
     struct use use = {.device = device, .families = families};
     struct lap_packet packet;
-    enum lap_status status = lap_reader_open(file, NULL, &use.reader);
+    enum lap_status status = lap_reader_open_again(trace, NULL, &use.reader);
 
     if (status != LAP_OK)
         return status;

@@ -137,7 +137,7 @@ static enum lap_status gather(struct replay *r, const struct replay_recorded_gpu
 static void find_use(struct replay *r, const struct replay_device *dev,
                      struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES])
 {
-    if (replay_find_queue_use(r->options.file, dev->index, recorded) == LAP_OK)
+    if (replay_find_queue_use(r->reader, dev->index, recorded) == LAP_OK)
         return;
     for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
         replay_needs_flags(&recorded[i].needs, recorded[i].flags);

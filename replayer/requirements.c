@@ -94,7 +94,7 @@ static bool look_for_uses(struct match *m)
     if (m->used || m->status != LAP_OK)
         return m->status == LAP_OK;
     m->used = calloc(1, sizeof *m->used);
-    m->status = m->used ? replay_find_used(m->r->options.file, m->r->options.last_frame, m->used)
+    m->status = m->used ? replay_find_used(m->r->reader, m->r->options.last_frame, m->used)
                         : lap_fail(LAP_ERROR_MEMORY, "out of memory");
     return m->status == LAP_OK;
 }
@@ -537,7 +537,7 @@ enum lap_status replay_require_commands(struct replay *r, const struct replay_de
     used = calloc(1, sizeof *used);
     if (!used)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    status = replay_find_used(r->options.file, r->options.last_frame, used);
+    status = replay_find_used(r->reader, r->options.last_frame, used);
     for (uint32_t command = 1; command < GEN_COMMAND_COUNT && status == LAP_OK; command++) {
         const struct gen_replay_entry *entry = &gen_replay_table[command];
         if (used->commands[command] && entry->function && !(entry->flags & GEN_REPLAY_INSTANCE) &&

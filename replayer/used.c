@@ -104,9 +104,9 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
                                        : LAP_OK;
 }
 
-static enum lap_status scan_begin(struct scan *scan, const char *file)
+static enum lap_status scan_begin(struct scan *scan, const struct lap_reader *trace)
 {
-    enum lap_status status = lap_reader_open(file, NULL, &scan->reader);
+    enum lap_status status = lap_reader_open_again(trace, NULL, &scan->reader);
 
     if (status != LAP_OK)
         return status;
@@ -123,10 +123,10 @@ static void scan_end(struct scan *scan)
 }
 
 /* All packets and blocks up to last_frame. */
-static enum lap_status scan_all(struct scan *scan, const char *file, uint64_t last_frame)
+static enum lap_status scan_all(struct scan *scan, const struct lap_reader *trace, uint64_t last_frame)
 {
     struct lap_packet packet;
-    enum lap_status status = scan_begin(scan, file);
+    enum lap_status status = scan_begin(scan, trace);
 
     if (status == LAP_OK) {
         scan->source = (struct lap_dec_source){.blob = scan_blob, .struct_id = scan_struct, .user = scan};
@@ -142,22 +142,22 @@ static enum lap_status scan_all(struct scan *scan, const char *file, uint64_t la
     return status == LAP_END ? LAP_OK : status;
 }
 
-enum lap_status replay_find_used(const char *file, uint64_t last_frame, struct replay_used *out)
+enum lap_status replay_find_used(const struct lap_reader *trace, uint64_t last_frame, struct replay_used *out)
 {
     struct scan scan = {.used = out};
 
     memset(out, 0, sizeof *out);
-    return scan_all(&scan, file, last_frame);
+    return scan_all(&scan, trace, last_frame);
 }
 
-enum lap_status replay_find_misaligned(const char *file, uint64_t last_frame, const struct replay_instance *instance,
-                                       struct replay_misaligned *out)
+enum lap_status replay_find_misaligned(const struct lap_reader *trace, uint64_t last_frame,
+                                       const struct replay_instance *instance, struct replay_misaligned *out)
 {
     struct scan scan = {.limits = replay_limits_create(), .instance = instance};
     enum lap_status status = LAP_ERROR_MEMORY;
 
     if (scan.limits)
-        status = scan_all(&scan, file, last_frame);
+        status = scan_all(&scan, trace, last_frame);
     else
         lap_fail(status, "out of memory");
     if (status == LAP_OK)
@@ -283,14 +283,14 @@ static bool has_none(const struct lap_reader_summary *summary)
     return summary->complete && summary->counters[LAP_COUNTER_BINDS] && !summary->counters[LAP_COUNTER_ALIASED_BINDS];
 }
 
-enum lap_status replay_find_aliases(const char *file, uint64_t last_frame, struct replay_aliases **out)
+enum lap_status replay_find_aliases(const struct lap_reader *trace, uint64_t last_frame, struct replay_aliases **out)
 {
     struct scan scan = {0};
     struct lap_packet packet;
     enum lap_status status;
 
     *out = NULL;
-    status = scan_begin(&scan, file);
+    status = scan_begin(&scan, trace);
     if (status == LAP_OK)
         status = replay_aliases_create(&scan.aliases);
     if (status == LAP_OK) {

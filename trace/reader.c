@@ -118,8 +118,8 @@ static enum lap_status read_frames(struct lap_reader *reader)
     return LAP_OK;
 }
 
-/* Where reading ends, and what is said about it. */
-static enum lap_status find_end(struct lap_reader *reader)
+/* Where reading ends, and what is said about it. known: another reader of the file, or NULL. */
+static enum lap_status find_end(struct lap_reader *reader, const struct lap_reader *known)
 {
     const struct lap_source *source = &reader->source;
     struct lap_reader_summary *summary = &reader->summary;
@@ -148,6 +148,10 @@ static enum lap_status find_end(struct lap_reader *reader)
     /* Streams are not written at the same pace, so without a frame mark only reading tells where packets are missing.
      */
     reader->holes_are_the_end = true;
+    if (known) {
+        summary->packets = reader->last_ticket = known->last_ticket;
+        return lap_reader_rewind(reader);
+    }
     enum lap_status status = lap_reader_rewind(reader);
     struct lap_packet packet;
     while (status == LAP_OK)
@@ -156,6 +160,41 @@ static enum lap_status find_end(struct lap_reader *reader)
         return status;
     summary->packets = reader->last_ticket = reader->next_ticket - 1;
     return lap_reader_rewind(reader);
+}
+
+/* The source is there. On failure the reader is closed. */
+static enum lap_status open_source(struct lap_reader *reader, const struct lap_reader_options *options,
+                                   const struct lap_reader *known)
+{
+    uint64_t limit = options ? options->memory_limit_bytes : 0;
+    lap_buffers_init(&reader->buffers);
+    lap_cache_init(&reader->cache, limit ? limit : DEFAULT_MEMORY_LIMIT, &reader->buffers);
+    reader->summary.format_version = reader->source.header.version;
+    memcpy(reader->summary.uuid, reader->source.header.uuid, sizeof(reader->summary.uuid));
+    reader->summary.indexed = reader->source.indexed;
+    reader->summary.file_bytes = reader->source.file_bytes;
+    reader->summary.recovered_frames = reader->source.recovered_frames;
+    reader->summary.recovered_bytes = reader->source.recovered_bytes;
+
+    enum lap_status status = read_dictionary(reader);
+    if (status == LAP_OK)
+        status = read_info(reader);
+    if (status == LAP_OK)
+        status = read_frames(reader);
+    if (status == LAP_OK)
+        status = lap_reader_arrange_blobs(reader);
+    if (status == LAP_OK)
+        status = lap_reader_arrange_packets(reader);
+    if (status == LAP_OK)
+        status = find_end(reader, known);
+    if (status != LAP_OK) {
+        lap_reader_close(&reader);
+        return status;
+    }
+    reader->summary.info = reader->info;
+    if (options && options->ahead_bytes)
+        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options->ahead_bytes, &reader->buffers);
+    return LAP_OK;
 }
 
 enum lap_status lap_reader_open(const char *path, const struct lap_reader_options *options,
@@ -170,36 +209,31 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
         free(reader);
         return status;
     }
-    uint64_t limit = options ? options->memory_limit_bytes : 0;
-    lap_buffers_init(&reader->buffers);
-    lap_cache_init(&reader->cache, limit ? limit : DEFAULT_MEMORY_LIMIT, &reader->buffers);
-    reader->summary.format_version = reader->source.header.version;
-    memcpy(reader->summary.uuid, reader->source.header.uuid, sizeof(reader->summary.uuid));
-    reader->summary.indexed = reader->source.indexed;
-    reader->summary.file_bytes = reader->source.file_bytes;
-    reader->summary.recovered_frames = reader->source.recovered_frames;
-    reader->summary.recovered_bytes = reader->source.recovered_bytes;
-
-    status = read_dictionary(reader);
-    if (status == LAP_OK)
-        status = read_info(reader);
-    if (status == LAP_OK)
-        status = read_frames(reader);
-    if (status == LAP_OK)
-        status = lap_reader_arrange_blobs(reader);
-    if (status == LAP_OK)
-        status = lap_reader_arrange_packets(reader);
-    if (status == LAP_OK)
-        status = find_end(reader);
-    if (status != LAP_OK) {
-        lap_reader_close(&reader);
+    status = open_source(reader, options, NULL);
+    if (status != LAP_OK)
         return lap_fail_context(status, "%s", path);
-    }
-    reader->summary.info = reader->info;
-    if (options && options->ahead_bytes)
-        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options->ahead_bytes, &reader->buffers);
     *out_reader = reader;
     return LAP_OK;
+}
+
+enum lap_status lap_reader_open_again(const struct lap_reader *known, const struct lap_reader_options *options,
+                                      struct lap_reader **out_reader)
+{
+    *out_reader = NULL;
+    if (!known)
+        return lap_fail(LAP_ERROR_ARGUMENT, "no trace is open");
+    struct lap_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status = lap_source_copy(&reader->source, &known->source);
+    if (status != LAP_OK) {
+        free(reader);
+        return status;
+    }
+    status = open_source(reader, options, known);
+    if (status == LAP_OK)
+        *out_reader = reader;
+    return status;
 }
 
 void lap_reader_close(struct lap_reader **reader_at)

@@ -32,6 +32,12 @@ struct lap_reader_options {
 /* LAP_ERROR_IO: can't be opened or read; LAP_ERROR_FORMAT: no trace, or another format version. */
 enum lap_status lap_reader_open(const char *path, const struct lap_reader_options *options,
                                 struct lap_reader **out_reader) LAP_MUST_CHECK;
+/* One more reader of the same file, at its first packet: what the first one found out by going through a file without
+ * an index, or through one that ends in the middle, is taken over. Both are independent from then on.
+ * LAP_ERROR_ARGUMENT: `reader` is NULL.
+ */
+enum lap_status lap_reader_open_again(const struct lap_reader *reader, const struct lap_reader_options *options,
+                                      struct lap_reader **out_reader) LAP_MUST_CHECK;
 void lap_reader_close(struct lap_reader **reader);
 
 struct lap_packet {

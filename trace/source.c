@@ -150,6 +150,36 @@ fail:
     return lap_fail_context(status, "%s", path);
 }
 
+/* Reads name their place, so one open file does for all. */
+static enum lap_status copy_fd(int from, int *out)
+{
+    *out = from < 0 ? -1 : fcntl(from, F_DUPFD_CLOEXEC, 3);
+    return from < 0 || *out >= 0 ? LAP_OK : lap_fail(LAP_ERROR_IO, "can't open the trace again: %s", strerror(errno));
+}
+
+enum lap_status lap_source_copy(struct lap_source *source, const struct lap_source *from)
+{
+    *source = *from;
+    source->fd = source->tail_fd = -1;
+    source->stored = NULL;
+    source->stored_capacity = 0;
+    source->chunk_capacity = from->chunk_count;
+    source->chunks = malloc((from->chunk_count + 1) * sizeof(*source->chunks));
+    enum lap_status status = source->chunks ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; status == LAP_OK && i < from->chunk_count; i++) {
+        source->chunks[i] = from->chunks[i];
+        source->chunks[i].parts = 0;
+        source->chunks[i].cached = NULL;
+    }
+    if (status == LAP_OK)
+        status = copy_fd(from->fd, &source->fd);
+    if (status == LAP_OK)
+        status = copy_fd(from->tail_fd, &source->tail_fd);
+    if (status != LAP_OK)
+        lap_source_close(source);
+    return status;
+}
+
 void lap_source_close(struct lap_source *source)
 {
     if (source->fd >= 0)

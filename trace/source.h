@@ -43,6 +43,8 @@ struct lap_source {
 
 /* Opens the file and finds its chunks. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_open(struct lap_source *source, const char *path) LAP_MUST_CHECK;
+/* The same file with the same chunks, and a buffer of its own. On failure *source needs no lap_source_close. */
+enum lap_status lap_source_copy(struct lap_source *source, const struct lap_source *from) LAP_MUST_CHECK;
 void lap_source_close(struct lap_source *source);
 
 /* Reads exactly `bytes`; LAP_ERROR_FORMAT where the file ends too early. */

@@ -80,11 +80,13 @@ static const struct replay_object_facts *of(const struct replay_facts *facts, in
 UNIT_TEST(what_the_host_does_is_found)
 {
     struct replay_facts *facts = NULL;
+    struct lap_reader *trace = NULL;
     uint64_t ticket = 0;
     struct written w;
 
     write_trace(&w);
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, UINT64_MAX, &facts), LAP_OK);
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, &facts), LAP_OK);
     CHECK(of(facts, LEFT_ALONE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkImage, ONCE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkBuffer, UINT64_MAX) == NULL);
@@ -99,12 +101,12 @@ UNIT_TEST(what_the_host_does_is_found)
     replay_facts_destroy(&facts);
     CHECK(facts == NULL);
     /* What is not played counts for nothing. */
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 1, UINT64_MAX, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 1, UINT64_MAX, &facts), LAP_OK);
     CHECK_EQ_U64(of(facts, TWICE)->moments, 1);
     CHECK(of(facts, LATE) == NULL);
     replay_facts_destroy(&facts);
     /* Of what has not ended in what was looked at nobody knows what comes. */
-    CHECK_EQ_INT(replay_facts_find(w.sample.path, 0, 1, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, 1, &facts), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
     CHECK_EQ_INT(replay_facts_go_on(facts, 0), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
@@ -121,8 +123,9 @@ UNIT_TEST(what_the_host_does_is_found)
     CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, TWICE));
     CHECK_EQ_U64(of(facts, TWICE)->moments, 2);
     replay_facts_destroy(&facts);
+    lap_reader_close(&trace);
     sample_finish(&w.sample);
-    CHECK_EQ_INT(replay_facts_find("no such file", 0, UINT64_MAX, &facts), LAP_ERROR_IO);
+    CHECK_EQ_INT(replay_facts_find(NULL, 0, UINT64_MAX, &facts), LAP_ERROR_ARGUMENT);
     CHECK(facts == NULL);
 }
 
@@ -150,7 +153,7 @@ UNIT_TEST(objects_lie_as_the_host_uses_them)
     struct written w;
 
     write_trace(&w);
-    r.options.file = w.sample.path;
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
     for (uint32_t i = 0; i < 3; i++)
         instance.memory.memoryTypes[i].propertyFlags = types[i];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,6 +177,7 @@ UNIT_TEST(objects_lie_as_the_host_uses_them)
     instance.memory.memoryTypes[0].propertyFlags = LOCAL | VISIBLE;
     CHECK_EQ_U64(replay_facts_wanted(&r, &dev, GEN_HANDLE_VkBuffer, LEFT_ALONE, VISIBLE), VISIBLE);
     CHECK(!r.asked_facts);
+    lap_reader_close(&r.reader);
     sample_finish(&w.sample);
 }
 

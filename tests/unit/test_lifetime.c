@@ -17,7 +17,7 @@ struct told {
 static uint64_t born(struct told *told, unsigned kind, uint64_t bytes)
 {
     told->ticket++;
-    CHECK_EQ_INT(replay_lifetimes_bind(told->lifetimes, kind, ++told->index, bytes), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told->lifetimes, kind, ++told->index, bytes, 0), LAP_OK);
     return told->index;
 }
 
@@ -182,15 +182,15 @@ UNIT_TEST(a_trace_may_say_anything)
     struct told told = begin();
     uint64_t image = born(&told, IMAGE, KIB);
 
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB), LAP_OK); /* another plane */
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, UINT64_MAX, KIB), LAP_OK);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, 7, UINT64_MAX), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB, 0), LAP_OK); /* another plane */
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, UINT64_MAX, KIB, 0), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, 7, UINT64_MAX, 0), LAP_OK);
     ends(&told, BUFFER, 8);
     ends(&told, BUFFER, UINT64_MAX);
     ends(&told, IMAGE, image);
     ends(&told, IMAGE, image);
     used(&told);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB, 0), LAP_OK);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true), LAP_OK);
     CHECK_EQ_U64(period_of(&told, BUFFER, UINT64_MAX), REPLAY_PERIOD_UNKNOWN);
     CHECK_EQ_U64(period_of(&told, BUFFER, 7), REPLAY_PERIOD_UNKNOWN);

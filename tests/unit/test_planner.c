@@ -119,8 +119,10 @@ enum { DISCRETE = sizeof discrete / sizeof *discrete };
 
 static struct replay_needs needs_of(VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
 {
-    return (struct replay_needs){
-        .requirements = {.size = bytes, .alignment = 256, .memoryTypeBits = 0x1f}, .wanted = wanted, .linear = true};
+    return (struct replay_needs){.requirements = {.size = bytes, .alignment = 256, .memoryTypeBits = 0x1f},
+                                 .wanted = wanted,
+                                 .asked = wanted,
+                                 .linear = true};
 }
 
 /* ---- types ---- */
@@ -265,7 +267,8 @@ static void add(struct world *world, struct replay_needs *needs, uint64_t dies)
     needs->index = ++world->born;
     step(world, true);
     if (world->looks)
-        CHECK_EQ_INT(replay_lifetimes_bind(world->looks, 0, needs->index, needs->requirements.size), LAP_OK);
+        CHECK_EQ_INT(replay_lifetimes_bind(world->looks, 0, needs->index, needs->requirements.size, needs->wanted),
+                     LAP_OK);
     object->place = (struct replay_place){.bytes = needs->requirements.size};
     if (world->host)
         CHECK_EQ_INT(replay_place_alloc(&world->host->r, &world->host->dev, needs, &object->place), LAP_OK);
@@ -370,7 +373,7 @@ static void place_all(const struct program *program, uint64_t seed, enum knowled
            world.worst_ratio, (unsigned)stats.most_allocations, (unsigned)stats.made_allocations);
     CHECK(ratio_of(&stats.peak) <= 1.25);
     CHECK(ratio_of(&stats.worst) <= 1.25);
-    CHECK(knowledge == NOTHING || world.worst_ratio <= (program->scarce && world.slow ? 3 : 1.25));
+    CHECK(knowledge == NOTHING || world.worst_ratio <= (program->scarce && world.slow ? 5 : 1.25));
     CHECK_EQ_U64(stats.most_allocations, driver.largest_count);
     CHECK_EQ_U64(driver.refused, 0);
     CHECK_EQ_U64(host.r.abandoned, 0);
@@ -386,7 +389,7 @@ UNIT_TEST(what_is_allocated_follows_what_is_required)
         {"the same with unlimited allocations", 400, 600, 600, 200, 30, 20, 30, 20, UINT32_MAX, false},
         {"the same with few allocations", 400, 600, 600, 200, 30, 20, 30, 20, 512, true},
         {"many small buffers", 20, 12000, 300, 100, 30, 100, 10, 14, 4096, false},
-        {"nothing but small buffers", 0, 20000, 300, 100, 40, 50, 20, 14, 4096, true},
+        {"nothing but small buffers", 0, 20000, 300, 100, 40, 50, 20, 14, 4096, false},
         {"scenes that follow one another", 300, 2000, 500, 50, 0, 10, 5, 18, 4096, false},
     };
 

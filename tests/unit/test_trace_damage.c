@@ -56,17 +56,10 @@ static const char *place_file(const void *data, size_t bytes)
     return path;
 }
 
-/* Reads a file as far as it goes. right: nothing was given out that the sample does not have. */
-static struct outcome read_sample(const void *data, size_t bytes)
+static struct outcome read_opened(struct lap_reader *reader)
 {
     struct outcome out = {.right = true};
-    struct lap_reader *reader = NULL;
     struct lap_packet packet;
-    out.opened = lap_reader_open(place_file(data, bytes), NULL, &reader);
-    if (out.opened != LAP_OK) {
-        out.right = reader == NULL && out.opened < 0 && lap_error_message()[0];
-        return out;
-    }
     const struct lap_reader_summary *summary = lap_reader_summary(reader);
     out.complete = summary->complete;
     out.indexed = summary->indexed;
@@ -89,7 +82,27 @@ static struct outcome read_sample(const void *data, size_t bytes)
             out.right &= blob_bytes == 200 && blob[0] == (id - 1) * 15 + 1 && blob[1] == 0 && blob[199] == 0;
         }
     }
-    lap_reader_close(&reader);
+    return out;
+}
+
+/* Reads a file as far as it goes. right: nothing was given out that the sample does not have, and one more reader gives
+ * the same. */
+static struct outcome read_sample(const void *data, size_t bytes)
+{
+    struct lap_reader *reader = NULL, *another = NULL;
+    enum lap_status opened = lap_reader_open(place_file(data, bytes), NULL, &reader);
+    struct outcome out = {.right = reader == NULL && opened < 0 && lap_error_message()[0]}, again;
+    if (opened == LAP_OK) {
+        out = read_opened(reader);
+        CHECK_EQ_INT(lap_reader_open_again(reader, NULL, &another), LAP_OK);
+        lap_reader_close(&reader);
+        again = read_opened(another);
+        lap_reader_close(&another);
+        out.right &= again.ended == out.ended && again.packets == out.packets && again.frames == out.frames &&
+                     again.blobs == out.blobs && again.complete == out.complete && again.indexed == out.indexed &&
+                     again.right;
+    }
+    out.opened = opened;
     return out;
 }
 

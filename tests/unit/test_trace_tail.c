@@ -193,11 +193,18 @@ static uint64_t count_packets(uint64_t *out_recovered, char *out_stopped)
     *out_recovered = 0;
     if (lap_reader_open(trace_path, NULL, &reader) != LAP_OK)
         return 0;
+    struct lap_reader *another = NULL;
     struct lap_packet packet;
     enum lap_status status;
-    while ((status = lap_reader_next(reader, &packet)) == LAP_OK)
+    CHECK_EQ_INT(lap_reader_open_again(reader, NULL, &another), LAP_OK);
+    while ((status = lap_reader_next(reader, &packet)) == LAP_OK) {
         CHECK(packet_is_good(&packet, ++read));
+        CHECK_EQ_INT(lap_reader_next(another, &packet), LAP_OK);
+        CHECK(packet_is_good(&packet, read));
+    }
     CHECK_EQ_INT(status, LAP_END);
+    CHECK_EQ_INT(lap_reader_next(another, &packet), LAP_END);
+    lap_reader_close(&another);
     *out_recovered = lap_reader_summary(reader)->recovered_frames;
     if (out_stopped)
         snprintf(out_stopped, 400, "%s", lap_reader_summary(reader)->stopped);
