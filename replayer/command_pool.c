@@ -78,7 +78,7 @@ enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device
     for (uint64_t i = 0; pool && (dev->converter || dev->events) && i < pool->buffers.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, pool->buffers.indices[i]);
         replay_converter_forget(dev, gen_VkCommandBuffer(object ? object->live : 0));
-        replay_events_forget(r, dev, gen_VkCommandBuffer(object ? object->live : 0));
+        replay_events_forget(r, dev, VK_NULL_HANDLE, gen_VkCommandBuffer(object ? object->live : 0));
     }
     if (pool) {
         replay_children_clear(r, &pool->buffers, GEN_HANDLE_VkCommandBuffer);
@@ -134,7 +134,7 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
     dev->vk.FreeCommandBuffers(dev->live, args->commandPool, args->commandBufferCount, args->pCommandBuffers);
     for (uint32_t i = 0; i < args->commandBufferCount; i++) {
         replay_converter_forget(dev, args->pCommandBuffers[i]);
-        replay_events_forget(r, dev, args->pCommandBuffers[i]);
+        replay_events_forget(r, dev, args->commandPool, args->pCommandBuffers[i]);
         replay_children_remove(
             r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,
             replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i])));

@@ -7,6 +7,8 @@
 
 #include "base/map.h"
 #include "gen_replay.h"
+#include "replayer/command_pool.h"
+#include "replayer/converter.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
 
@@ -16,9 +18,18 @@ struct step {
     enum replay_event_use use;
 };
 
+/* Of a part but the first. */
+struct part {
+    VkCommandBuffer live;
+    uint32_t first_step;
+};
+
 struct list {
     uint32_t count, capacity;
     struct step *steps;
+    bool told; /* the part has done something that the program can ask for */
+    struct part *parts;
+    uint32_t part_count, made_parts; /* those that are left from an earlier recording are taken again */
 };
 
 struct replay_events {
@@ -43,6 +54,7 @@ static void free_list(void *user, uint64_t key, void *value)
     (void)user;
     (void)key;
     free(list->steps);
+    free(list->parts);
     free(list);
 }
 
@@ -61,14 +73,21 @@ void replay_events_begin(struct replay *r, struct replay_device *dev, VkCommandB
 {
     struct list *list = list_of(r, dev, commands);
 
-    if (list)
-        list->count = 0;
+    if (!list)
+        return;
+    list->count = list->part_count = 0;
+    list->told = false;
 }
 
-void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
+void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommandPool pool, VkCommandBuffer commands)
 {
     struct list *list = dev->events ? lap_map_remove(&dev->events->lists, index_of(r, commands)) : NULL;
 
+    for (uint32_t i = 0; list && i < list->made_parts; i++) {
+        replay_converter_forget(dev, list->parts[i].live);
+        if (pool)
+            dev->vk.FreeCommandBuffers(dev->live, pool, 1, &list->parts[i].live);
+    }
     if (list)
         free_list(NULL, 0, list);
 }
@@ -89,13 +108,13 @@ uint32_t replay_events_count(struct replay *r, const struct replay_device *dev, 
     return list ? list->count : 0;
 }
 
-uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, uint32_t part,
                              struct replay_event_step *out)
 {
     const struct list *list = list_of(r, dev, commands);
-    uint32_t count = 0;
+    uint32_t count = 0, end = list && part < list->part_count ? list->parts[part].first_step : list ? list->count : 0;
 
-    for (uint32_t i = 0; list && i < list->count; i++) {
+    for (uint32_t i = list && part ? list->parts[part - 1].first_step : 0; i < end; i++) {
         const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkEvent, list->steps[i].event);
         if (object && object->record)
             out[count++] = (struct replay_event_step){object->record, list->steps[i].use};
@@ -105,21 +124,29 @@ uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, 
 
 /* ---- commands ---- */
 
+/* NULL when there is no memory. */
+static struct list *need_list(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
+{
+    struct list *list = list_of(r, dev, commands);
+
+    if (list)
+        return list;
+    list = calloc(1, sizeof *list);
+    if (!list || lap_map_put(&dev->events->lists, index_of(r, commands), list, NULL) != LAP_OK) {
+        free(list);
+        list = NULL;
+    }
+    return list;
+}
+
 static enum lap_status add(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                            const struct step *steps, uint32_t count)
 {
-    struct list *list = list_of(r, dev, commands);
+    struct list *list = count ? need_list(r, dev, commands) : NULL;
     enum lap_status status = LAP_OK;
 
     if (!count)
         return LAP_OK;
-    if (!list) {
-        list = calloc(1, sizeof *list);
-        if (!list || lap_map_put(&dev->events->lists, index_of(r, commands), list, NULL) != LAP_OK) {
-            free(list);
-            list = NULL;
-        }
-    }
     if (list && count > list->capacity - list->count) {
         uint64_t capacity = 2 * ((uint64_t)list->count + count);
         struct step *more =
@@ -138,6 +165,16 @@ static enum lap_status add(struct replay *r, struct replay_device *dev, VkComman
     if (list)
         list->count += count;
     return status;
+}
+
+/* The program may ask for what a command leaves behind. */
+static enum lap_status tell(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
+{
+    struct list *list = need_list(r, dev, commands);
+
+    if (list)
+        list->told = true;
+    return list ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for what command buffers tell");
 }
 
 static enum lap_status add_event(struct replay *r, struct replay_device *dev, VkCommandBuffer commands, VkEvent event,
@@ -164,7 +201,10 @@ static enum lap_status add_secondary(struct replay *r, struct replay_device *dev
 {
     const struct list *list = list_of(r, dev, secondary);
 
-    return list && secondary != commands ? add(r, dev, commands, list->steps, list->count) : LAP_OK;
+    if (!list || secondary == commands)
+        return LAP_OK;
+    return list->told && tell(r, dev, commands) != LAP_OK ? LAP_ERROR_MEMORY
+                                                          : add(r, dev, commands, list->steps, list->count);
 }
 
 enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
@@ -174,9 +214,20 @@ enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, 
 
     switch (r->command) {
     case GEN_vkCmdSetEvent:
-        return add_event(r, dev, commands, ((const struct gen_args_vkCmdSetEvent *)args)->event, REPLAY_EVENT_SET);
+        status = tell(r, dev, commands);
+        return status != LAP_OK ? status
+                                : add_event(r, dev, commands, ((const struct gen_args_vkCmdSetEvent *)args)->event,
+                                            REPLAY_EVENT_SET);
     case GEN_vkCmdSetEvent2:
-        return add_event(r, dev, commands, ((const struct gen_args_vkCmdSetEvent2 *)args)->event, REPLAY_EVENT_SET);
+        status = tell(r, dev, commands);
+        return status != LAP_OK ? status
+                                : add_event(r, dev, commands, ((const struct gen_args_vkCmdSetEvent2 *)args)->event,
+                                            REPLAY_EVENT_SET);
+    case GEN_vkCmdEndQuery:
+    case GEN_vkCmdEndQueryIndexedEXT:
+    case GEN_vkCmdWriteTimestamp:
+    case GEN_vkCmdWriteTimestamp2:
+        return tell(r, dev, commands);
     case GEN_vkCmdResetEvent:
         return add_event(r, dev, commands, ((const struct gen_args_vkCmdResetEvent *)args)->event, REPLAY_EVENT_RESET);
     case GEN_vkCmdResetEvent2:
@@ -198,6 +249,92 @@ enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, 
     default:
         return LAP_OK;
     }
+}
+
+/* ---- parts ---- */
+
+/* Whether it is set when the command buffer has come so far, by what the command buffer does. */
+static bool is_set_before(const struct list *list, uint64_t event)
+{
+    for (uint32_t i = list->count; i-- > 0;)
+        if (list->steps[i].event == event)
+            return list->steps[i].use != REPLAY_EVENT_RESET;
+    return false;
+}
+
+bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, const void *args)
+{
+    const struct gen_args_vkCmdWaitEvents *one = args;
+    const struct gen_args_vkCmdWaitEvents2 *two = args;
+    const struct list *list;
+    const VkEvent *events;
+    uint32_t count;
+
+    if (r->command != GEN_vkCmdWaitEvents && r->command != GEN_vkCmdWaitEvents2)
+        return false;
+    list = list_of(r, dev, commands);
+    if (!list || !list->told)
+        return false;
+    count = r->command == GEN_vkCmdWaitEvents ? one->eventCount : two->eventCount;
+    events = r->command == GEN_vkCmdWaitEvents ? one->pEvents : two->pEvents;
+    for (uint32_t i = 0; events && i < count; i++)
+        if (replay_event_of(r, events[i]) &&
+            !is_set_before(list, replay_object_index(r, GEN_HANDLE_VkEvent, gen_u64_VkEvent(events[i]))))
+            return true;
+    return false;
+}
+
+/* Of the same pool, so that they are reset with it. */
+static enum lap_status make_part(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                 struct list *list)
+{
+    bool secondary;
+    uint64_t pool = replay_command_buffer_pool(r, commands, &secondary);
+    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandPool, pool);
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = gen_VkCommandPool(object ? object->live : 0),
+                                        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                        .commandBufferCount = 1};
+    struct part *more = realloc(list->parts, (list->made_parts + 1) * sizeof *more);
+    enum lap_status status;
+
+    if (!more)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a part of a command buffer");
+    list->parts = more;
+    if (!object)
+        return replay_absent(r, "commandPool");
+    status = replay_result(r, dev->vk.AllocateCommandBuffers(dev->live, &info, &more[list->made_parts].live));
+    list->made_parts += status == LAP_OK;
+    return status;
+}
+
+enum lap_status replay_events_add_part(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                       VkCommandBuffer *out_part)
+{
+    struct list *list = need_list(r, dev, commands);
+    enum lap_status status = list ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for a part of a command buffer");
+
+    if (status == LAP_OK && list->part_count == list->made_parts)
+        status = make_part(r, dev, commands, list);
+    if (status != LAP_OK)
+        return status;
+    list->parts[list->part_count].first_step = list->count;
+    *out_part = list->parts[list->part_count++].live;
+    list->told = false;
+    return LAP_OK;
+}
+
+uint32_t replay_events_parts(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
+{
+    const struct list *list = list_of(r, dev, commands);
+    return list ? list->part_count + 1 : 1;
+}
+
+VkCommandBuffer replay_events_part(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+                                   uint32_t number)
+{
+    const struct list *list = number ? list_of(r, dev, commands) : NULL;
+    return list && number <= list->part_count ? list->parts[number - 1].live : commands;
 }
 
 /* ---- events ---- */
@@ -233,6 +370,8 @@ enum lap_status replay_DestroyEvent(struct replay *r, struct replay_device *dev,
 
     if (known && replay_submits_name_event(dev, known))
         return replay_fail(r, "VkEvent:%" PRIu64 " is destroyed before the work that names it", index);
+    if (known)
+        replay_submits_forget_event(dev, known);
     dev->vk.DestroyEvent(dev->live, args->event, NULL);
     free(known);
     replay_object_remove(r, GEN_HANDLE_VkEvent, index);

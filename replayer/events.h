@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * events: what command buffers do with events that the host can set, so that work which waits for the host can be held
- * back until then (schedule.h). Looked at from the first such event of a device on. Command
- * buffers may be recorded by several threads (parallel.h); all else is one thread's.
+ * back until then (schedule.h). Looked at from the first such event of a device on.
+ *
+ * A command buffer may tell the program something (an event, a query) before it waits for the host. Then it has several
+ * *parts* here, each a command buffer of the driver's: what comes before the wait runs, what comes behind it is held
+ * (docs/ordering.md, "Queues").
+ *
+ * Command buffers may be recorded by several threads (parallel.h); all else is one thread's.
  */
 #ifndef LAP_REPLAYER_EVENTS_H
 #define LAP_REPLAYER_EVENTS_H
@@ -17,14 +22,29 @@ void replay_events_begin(struct replay *r, struct replay_device *dev, VkCommandB
 /* A command of it (r->command) has been recorded. */
 enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                    const void *args) LAP_MUST_CHECK;
-/* The command buffer is gone. */
-void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommandBuffer commands);
+/* The command buffer is gone; its pool too, if that is null. */
+void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommandPool pool, VkCommandBuffer commands);
 void replay_events_finish(struct replay_device *dev);
 
-/* How many steps a command buffer has; and writes them, of events that are alive. Returns how many were written. */
+/* How many steps a command buffer has; and writes those of a part, of events that are alive. Returns how many were
+ * written. */
 uint32_t replay_events_count(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands);
-uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, uint32_t part,
                              struct replay_event_step *out);
+
+/* ---- parts ---- */
+
+/* Whether a new part had better begin with the command that comes next (r->command): it waits for an event that the
+ * command buffer does not set itself, and the program may have learnt before how far it has come. */
+bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+                          const void *args);
+/* A new part of a primary command buffer, which is to be begun. */
+enum lap_status replay_events_add_part(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                       VkCommandBuffer *out_part) LAP_MUST_CHECK;
+/* How many there are; the first one is the command buffer itself. */
+uint32_t replay_events_parts(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands);
+VkCommandBuffer replay_events_part(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+                                   uint32_t number);
 
 /* What is known of an event; NULL: the host can't set it. */
 struct replay_event *replay_event_of(struct replay *r, VkEvent event);

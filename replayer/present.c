@@ -21,6 +21,7 @@ struct present {
     const struct replay_queue *queue;
     const VkSemaphore *waits;
     uint32_t wait_count;
+    bool stuck; /* behind work that waits for an event which the host is still to set */
 };
 
 static const struct replay_queue *find_queue(const struct replay_device *dev, VkQueue live)
@@ -62,10 +63,13 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
     const void *pixels;
     size_t bytes;
     bool submitted;
-    enum lap_status status =
-        lap_readback_image(replay_device_readback(dev), &at, swapchain->images[image_index].live,
-                           swapchain->info.format, extent, replay_present_layout(r), &pixels, &bytes, &submitted);
+    enum lap_status status;
 
+    if (present->stuck)
+        return replay_fail(r, "what is presented waits for an event that the host sets later: it can't be compared or "
+                              "written as a picture here (without --verify and --screenshot it is played)");
+    status = lap_readback_image(replay_device_readback(dev), &at, swapchain->images[image_index].live,
+                                swapchain->info.format, extent, replay_present_layout(r), &pixels, &bytes, &submitted);
     if (submitted)
         present->wait_count = 0;
     if (status == LAP_ERROR_UNSUPPORTED && !submitted) {
@@ -182,7 +186,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
                                        struct gen_args_vkQueuePresentKHR *args)
 {
     const VkPresentInfoKHR *info = args->pPresentInfo;
-    struct present present = {find_queue(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount};
+    struct present present = {find_queue(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount, false};
     enum lap_status status = LAP_OK;
 
     if (!present.queue)
@@ -191,7 +195,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         return replay_absent(r, "pSwapchains");
     if (info->waitSemaphoreCount && !info->pWaitSemaphores)
         return replay_absent(r, "pWaitSemaphores");
-    status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
+    status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores, &present.stuck);
     r->frames++;
     change_modes(r, info);
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)

@@ -76,12 +76,13 @@ static bool look_at_events(struct replay_schedule *schedule, const struct replay
 }
 
 /* The batch that was looked at is given. */
-static void note_events(const struct replay_event_step *steps, uint32_t count)
+static void note_events(struct replay_schedule *schedule, const struct replay_event_step *steps, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct replay_event *event = steps[i].event;
         event->set = event->now.set && !event->now.awaited;
         if (event->now.awaited) {
+            schedule->awaited += !event->awaited;
             event->awaited = true;
             event->then = event->now.set;
         }
@@ -111,7 +112,7 @@ static uint32_t take_ready(struct replay_schedule *schedule, struct replay_opera
         bool events = look_at_events(schedule, steps, batch->step_count);
         if ((readiness == READY && !events) || (readiness != WHATEVER && !waits_end(waits, batch->wait_count)))
             break;
-        note_events(steps, batch->step_count);
+        note_events(schedule, steps, batch->step_count);
         for (uint32_t i = 0; i < batch->signal_count; i++)
             note_signal(signals[i].semaphore, signals[i].value);
         operation->given_points += batch->wait_count + batch->signal_count;
@@ -228,8 +229,14 @@ enum lap_status replay_schedule_signal(struct replay_schedule *schedule, struct 
 enum lap_status replay_schedule_set(struct replay_schedule *schedule, struct replay_event *event)
 {
     event->set = !event->awaited || event->then;
+    schedule->awaited -= event->awaited;
     event->awaited = false;
     return let_go(schedule, READY);
+}
+
+void replay_schedule_forget(struct replay_schedule *schedule, const struct replay_event *event)
+{
+    schedule->awaited -= event->awaited;
 }
 
 void replay_schedule_reset(struct replay_event *event)

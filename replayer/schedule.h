@@ -76,6 +76,7 @@ struct replay_recorded_queue {
 struct replay_schedule {
     struct replay_recorded_queue *queues;
     uint64_t held, orders, looks;
+    uint64_t awaited; /* events that the driver has work for which waits for the host to set them */
     void *user;
     /* Gives batches [first, first + count) of an operation to the driver; with the last one what ends an operation. An
      * error ends the replay. */
@@ -114,6 +115,9 @@ bool replay_schedule_wait(struct replay_semaphore *semaphore);
 
 /* Whether something that is held waits for a semaphore or signals it. */
 bool replay_schedule_names(const struct replay_schedule *schedule, const struct replay_semaphore *semaphore);
+
+/* An event ends. */
+void replay_schedule_forget(struct replay_schedule *schedule, const struct replay_event *event);
 
 /* Whether something that is held names an event. */
 bool replay_schedule_names_event(const struct replay_schedule *schedule, const struct replay_event *event);

@@ -7,11 +7,11 @@
 
 #include "codegen/support/block.h"
 #include "gen_replay.h"
-#include "replayer/events.h"
 #include "replayer/measure.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
+#include "replayer/submit_parts.h"
 
 struct queue {
     struct replay_recorded_queue recorded; /* first */
@@ -232,8 +232,6 @@ struct builder {
     struct replay_batch *batches;
     struct replay_point *points;
     uint64_t capacity, count; /* of points */
-    struct replay_event_step *steps;
-    uint32_t step_count;
     bool failed;
 };
 
@@ -279,54 +277,6 @@ static struct old_batch old_batch_of(const struct job *job, uint32_t number)
     const VkBindSparseInfo *info = &args->pBindInfo[number];
     return (struct old_batch){info->pNext, info->waitSemaphoreCount, info->signalSemaphoreCount, info->pWaitSemaphores,
                               info->pSignalSemaphores};
-}
-
-/* ---- events ---- */
-
-static uint32_t command_buffers(const struct job *job, uint32_t batch)
-{
-    if (job->command == GEN_vkQueueSubmit)
-        return ((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)
-            ->pSubmits[batch]
-            .commandBufferCount;
-    if (job->command == GEN_vkQueueSubmit2)
-        return ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)
-            ->pSubmits[batch]
-            .commandBufferInfoCount;
-    return 0;
-}
-
-static VkCommandBuffer command_buffer(const struct job *job, uint32_t batch, uint32_t number)
-{
-    if (job->command == GEN_vkQueueSubmit) {
-        const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
-        const VkCommandBuffer *all = args->pSubmits[batch].pCommandBuffers;
-        return all ? all[number] : VK_NULL_HANDLE;
-    }
-    const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
-    const VkCommandBufferSubmitInfo *all = args->pSubmits[batch].pCommandBufferInfos;
-    return all ? all[number].commandBuffer : VK_NULL_HANDLE;
-}
-
-/* What the command buffers of each batch do with events. */
-static enum lap_status build_steps(struct builder *b, struct replay *r, const struct replay_device *dev,
-                                   const struct job *job, uint32_t count)
-{
-    uint64_t steps = 0;
-
-    for (uint32_t i = 0; i < count && dev->events; i++)
-        for (uint32_t j = 0; j < command_buffers(job, i); j++)
-            steps += replay_events_count(r, dev, command_buffer(job, i, j));
-    b->steps = steps && steps <= UINT32_MAX ? replay_scratch(r, steps, sizeof *b->steps) : NULL;
-    if (steps && !b->steps)
-        return replay_no_scratch(r);
-    for (uint32_t i = 0; i < count && steps; i++)
-        for (uint32_t j = 0; j < command_buffers(job, i); j++) {
-            uint32_t written = replay_events_write(r, dev, command_buffer(job, i, j), b->steps + b->step_count);
-            b->step_count += written;
-            b->batches[i].step_count += written;
-        }
-    return LAP_OK;
 }
 
 static enum lap_status build_old(struct builder *b, struct replay *r, const struct job *job, uint32_t count)
@@ -383,26 +333,32 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
 {
     struct replay_submits *s = dev->submits;
     uint32_t count = job->operation.batch_count;
+    struct replay_parts parts = {.batch_count = count};
     struct builder b;
     struct queue *queue;
-    enum lap_status status;
+    enum lap_status status = LAP_OK;
 
     if (!s)
         return call(r, dev, job, 0, count);
+    if (job->command != GEN_vkQueueBindSparse)
+        status = replay_submit_cut(r, dev, job->command, job->args, &parts);
+    if (status != LAP_OK)
+        return status;
+    job->operation.batch_count = count = parts.batch_count;
     status = job->command == GEN_vkQueueSubmit2
                  ? build_new(&b, r, ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits,
                              count)
                  : build_old(&b, r, job, count);
-    if (status == LAP_OK)
-        status = build_steps(&b, r, dev, job, count);
     if (status != LAP_OK)
         return status;
+    for (uint32_t i = 0; i < count && parts.step_counts; i++)
+        b.batches[i].step_count = parts.step_counts[i];
     queue = queue_of(s, live);
     if (!queue || b.failed)
         return b.failed ? replay_fail(r, "a semaphore that is not alive, or no memory for it") : replay_no_scratch(r);
     job->operation.batches = b.batches;
     job->operation.points = b.points;
-    job->operation.steps = b.steps;
+    job->operation.steps = parts.steps;
     return replay_schedule_add(&s->schedule, &queue->recorded, &job->operation);
 }
 
@@ -458,15 +414,18 @@ enum lap_status replay_submits_flush_queue(struct replay *r, struct replay_devic
 }
 
 enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev, uint32_t count,
-                                    const VkSemaphore *semaphores)
+                                    const VkSemaphore *semaphores, bool *out_stuck)
 {
     bool missing = false, any;
+    enum lap_status status;
 
     for (uint32_t i = 0; dev->submits && i < count; i++) {
         struct replay_semaphore *known = semaphore_of(r, semaphores[i]);
         missing = (known && !replay_schedule_wait(known)) || missing;
     }
-    return missing ? replay_submits_flush(r, dev, &any) : LAP_OK;
+    status = missing ? replay_submits_flush(r, dev, &any) : LAP_OK;
+    *out_stuck = missing && replay_submits_await(dev);
+    return status;
 }
 
 enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event)
@@ -474,9 +433,27 @@ enum lap_status replay_submits_set_event(struct replay_device *dev, struct repla
     return event && dev->submits ? replay_schedule_set(&dev->submits->schedule, event) : LAP_OK;
 }
 
-enum lap_status replay_submits_seen_event(struct replay_device *dev, struct replay_event *event)
+enum lap_status replay_submits_seen_event(struct replay *r, struct replay_device *dev, struct replay_event *event)
 {
-    return event && dev->submits ? replay_schedule_seen(&dev->submits->schedule, event) : LAP_OK;
+    bool awaited = replay_submits_await(dev);
+    enum lap_status status = event && dev->submits ? replay_schedule_seen(&dev->submits->schedule, event) : LAP_OK;
+
+    if (!awaited && replay_submits_await(dev))
+        lap_log(r->log, LAP_LOG_WARNING,
+                "packet %" PRIu64 ": work that waits on the device for an event of the host goes to the driver",
+                r->packet.ticket);
+    return status;
+}
+
+bool replay_submits_await(const struct replay_device *dev)
+{
+    return dev->submits && dev->submits->schedule.awaited;
+}
+
+void replay_submits_forget_event(struct replay_device *dev, const struct replay_event *event)
+{
+    if (dev->submits)
+        replay_schedule_forget(&dev->submits->schedule, event);
 }
 
 bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event)

@@ -28,13 +28,18 @@ struct replay_event;
 /* The host has set it; NULL: it is none that is held back for. */
 enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event) LAP_MUST_CHECK;
 /* Before the replay waits for it as the program did: what sets it must not be held back. NULL: as above. */
-enum lap_status replay_submits_seen_event(struct replay_device *dev, struct replay_event *event) LAP_MUST_CHECK;
+enum lap_status replay_submits_seen_event(struct replay *r, struct replay_device *dev,
+                                          struct replay_event *event) LAP_MUST_CHECK;
+/* Whether the driver has work that waits for an event which the host is still to set. */
+bool replay_submits_await(const struct replay_device *dev);
+/* The event ends. */
+void replay_submits_forget_event(struct replay_device *dev, const struct replay_event *event);
 bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event);
 
 /* Before something waits for binary semaphores on the driver's queue itself: makes sure that their signals are there.
- */
+ * *out_stuck: behind work that waits for the host. */
 enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev, uint32_t count,
-                                    const VkSemaphore *semaphores) LAP_MUST_CHECK;
+                                    const VkSemaphore *semaphores, bool *out_stuck) LAP_MUST_CHECK;
 
 /* Gives the driver all that is held back, oldest first. *out_any: there was something. For waits that only this can
  * end: of a program that knows more than the specification allows, or that asked an event which work sets before the

@@ -15,6 +15,10 @@
 #define REST_NS  20000
 #define ASK_MS   100u /* between questions whether the device has anything under way */
 
+#define STUCK                                                                                                          \
+    "the device waits for an event that the host sets later: what is waited for here stands behind that, where the "   \
+    "recorded machine had a queue of its own for it"
+
 /* Waits in progress: how long, and whether anything can still end them. */
 struct waiting {
     uint64_t begin_ms, asked_ms;
@@ -43,6 +47,8 @@ static enum lap_status wait_more(struct replay *r, struct replay_device *dev, st
 {
     uint64_t now = replay_now_ms();
 
+    if (now - waiting->begin_ms > REPLAY_WAIT_LIMIT_MS && replay_submits_await(dev))
+        return replay_fail(r, STUCK);
     if (now - waiting->begin_ms > REPLAY_WAIT_LIMIT_MS)
         return replay_fail(r, "the device does not finish: %u s were not enough", REPLAY_WAIT_LIMIT_MS / 1000);
     if (!waiting->idle) {
@@ -136,7 +142,7 @@ enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *de
     if ((args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET) || r->options.blackhole)
         return LAP_OK;
     if (args->result == VK_EVENT_SET)
-        status = replay_submits_seen_event(dev, replay_event_of(r, args->event));
+        status = replay_submits_seen_event(r, dev, replay_event_of(r, args->event));
     status = status == LAP_OK ? LAP_AGAIN : status;
     for (uint32_t round = 0; status == LAP_AGAIN; round++) {
         VkResult result = dev->vk.GetEventStatus(dev->live, args->event);
@@ -174,10 +180,28 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
     return status;
 }
 
+/* As vkQueueWaitIdle, which has no limit. */
+static enum lap_status wait_queue(struct replay *r, struct replay_device *dev, VkQueue queue)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fence = VK_NULL_HANDLE;
+    enum lap_status status = replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, &fence));
+
+    if (status == LAP_OK)
+        status = replay_result(r, dev->vk.QueueSubmit(queue, 0, NULL, fence));
+    if (status == LAP_OK)
+        status = wait_fences(r, dev, 1, &fence, VK_TRUE);
+    if (status == LAP_OK) /* else it is under way until the process ends */
+        dev->vk.DestroyFence(dev->live, fence, NULL);
+    return status;
+}
+
 enum lap_status replay_QueueWaitIdle(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueWaitIdle *args)
 {
     enum lap_status status = replay_submits_flush_queue(r, dev, args->queue);
 
+    if (status == LAP_OK && replay_submits_await(dev))
+        return wait_queue(r, dev, args->queue);
     return status == LAP_OK ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
 }
 
@@ -187,5 +211,7 @@ enum lap_status replay_DeviceWaitIdle(struct replay *r, struct replay_device *de
     bool any;
     enum lap_status status = replay_submits_flush(r, dev, &any);
 
+    if (status == LAP_OK && replay_submits_await(dev))
+        return replay_fail(r, STUCK);
     return status == LAP_OK ? replay_result(r, dev->vk.DeviceWaitIdle(dev->live)) : status;
 }

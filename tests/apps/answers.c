@@ -3,20 +3,36 @@
  * answers: work waits on the device for an event that the host sets after the submit. Meanwhile another queue, where
  * there is one, does something that the host waits for first, and the host writes what the work reads. The command
  * buffer is submitted again and again, so it resets the event behind itself. With --asks the work first sets an event
- * of its own, which the host waits for; with --two by the commands of synchronization2.
+ * of its own, which the host waits for, and a shader that was bound before adds up what the host answers; with
+ * --between in a command buffer of its own, and then the other queue's work comes in between as well. --two: by the
+ * commands of synchronization2.
  */
 #include "common/app.h"
+#include "shaders/compute_scale_comp.h"
 
 #define BYTES 1024u
+#define WORDS (BYTES / 4)
+
+/* Adds four times the words of the source to the sums. */
+struct adder {
+    struct app_buffer sums;
+    uint32_t expected[WORDS];
+    VkDescriptorSetLayout set_layout;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;
+    VkPipelineLayout layout;
+    VkPipeline pipeline;
+};
 
 struct scene {
     const struct app *app;
-    bool asks, two;
+    bool asks, between, two;
     VkQueue other; /* the same one, where there is only one: then nothing is submitted there in between */
     VkEvent answer, question;
     VkFence fence, other_fence;
     struct app_buffer source, result, other_source, other_result;
-    VkCommandBuffer waits, copies;
+    VkCommandBuffer asks_first, waits, copies;
+    struct adder adder; /* --asks */
     PFN_vkCmdSetEvent2 set_event;
     PFN_vkCmdResetEvent2 reset_event;
     PFN_vkCmdWaitEvents2 wait_events;
@@ -29,37 +45,63 @@ static void record_copy(VkCommandBuffer commands, const struct app_buffer *from,
                        VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
 }
 
+static void bind_adder(const struct adder *adder, VkCommandBuffer commands)
+{
+    const uint32_t push[] = {3, 0, WORDS};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, adder->pipeline);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, adder->layout, 0, 1, &adder->set, 0, NULL);
+    vkCmdPushConstants(commands, adder->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), push);
+}
+
+static void record_adding(VkCommandBuffer commands)
+{
+    vkCmdDispatch(commands, WORDS / 64, 1, 1);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                       VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
+}
+
+static void ask(const struct scene *scene, VkCommandBuffer commands)
+{
+    const VkMemoryBarrier2 asked = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                    .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
+                                    .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT};
+    const VkDependencyInfo question = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &asked};
+    if (scene->two)
+        scene->set_event(commands, scene->question, &question);
+    else
+        vkCmdSetEvent(commands, scene->question, VK_PIPELINE_STAGE_TRANSFER_BIT);
+}
+
 static void record_old(const struct scene *scene, VkCommandBuffer commands)
 {
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_HOST_WRITE_BIT,
-                                     .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT};
-    if (scene->asks)
-        vkCmdSetEvent(commands, scene->question, VK_PIPELINE_STAGE_TRANSFER_BIT);
-    vkCmdWaitEvents(commands, 1, &scene->answer, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 1,
-                    &barrier, 0, NULL, 0, NULL);
+                                     .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_SHADER_READ_BIT};
+    vkCmdWaitEvents(commands, 1, &scene->answer, VK_PIPELINE_STAGE_HOST_BIT,
+                    VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 1, &barrier, 0, NULL, 0,
+                    NULL);
     record_copy(commands, &scene->source, &scene->result);
+    if (scene->asks)
+        record_adding(commands);
     vkCmdResetEvent(commands, scene->answer, VK_PIPELINE_STAGE_TRANSFER_BIT);
 }
 
 static void record_two(const struct scene *scene, VkCommandBuffer commands)
 {
-    const VkMemoryBarrier2 asked = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                    .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
-                                    .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT};
     const VkMemoryBarrier2 answered = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                        .srcStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                        .srcAccessMask = VK_ACCESS_2_HOST_WRITE_BIT,
-                                       .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
-                                       .dstAccessMask = VK_ACCESS_2_TRANSFER_READ_BIT};
-    const VkDependencyInfo question = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &asked};
+                                       .dstStageMask =
+                                           VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                       .dstAccessMask = VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_SHADER_READ_BIT};
     const VkDependencyInfo answer = {
         .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &answered};
-    if (scene->asks)
-        scene->set_event(commands, scene->question, &question);
     scene->wait_events(commands, 1, &scene->answer, &answer);
     record_copy(commands, &scene->source, &scene->result);
+    if (scene->asks)
+        record_adding(commands);
     scene->reset_event(commands, scene->answer, VK_PIPELINE_STAGE_2_COPY_BIT);
 }
 
@@ -96,19 +138,31 @@ static void finish(const struct app *app, VkFence fence)
     CHECK_VK(vkResetFences(app->device, 1, &fence));
 }
 
+static void expect_sums(const struct app *app, struct scene *scene)
+{
+    app_buffer_invalidate(app, &scene->adder.sums, 0, BYTES);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        scene->adder.expected[i] += 4 * ((const uint32_t *)(const void *)scene->source.mapped)[i];
+        EXPECT_EQ(app, ((const uint32_t *)(const void *)scene->adder.sums.mapped)[i], scene->adder.expected[i]);
+    }
+}
+
 static void run_frame(struct scene *scene, uint32_t frame)
 {
     const struct app *app = scene->app;
-    const VkSubmitInfo waits = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &scene->waits};
+    const VkCommandBuffer both[] = {scene->asks_first, scene->waits};
+    const VkSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .commandBufferCount = scene->between ? 2 : 1,
+                                .pCommandBuffers = scene->between ? both : &scene->waits};
     const VkSubmitInfo copies = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &scene->copies};
     CHECK_VK(vkQueueSubmit(app->queue, 1, &waits, scene->fence));
-    if (scene->asks) {
+    if (scene->asks || scene->between) {
         while (vkGetEventStatus(app->device, scene->question) == VK_EVENT_RESET && !app->no_check) {
         }
         CHECK_VK(vkResetEvent(app->device, scene->question));
-    } else if (scene->other != app->queue) {
+    }
+    if (!scene->asks && scene->other != app->queue) {
         fill(app, &scene->other_source, 1000 + frame);
         CHECK_VK(vkQueueSubmit(scene->other, 1, &copies, scene->other_fence));
         finish(app, scene->other_fence);
@@ -118,6 +172,49 @@ static void run_frame(struct scene *scene, uint32_t frame)
     CHECK_VK(vkSetEvent(app->device, scene->answer));
     finish(app, scene->fence);
     expect_same(app, &scene->source, &scene->result);
+    if (scene->asks)
+        expect_sums(app, scene);
+}
+
+static void create_adder(const struct app *app, struct adder *adder, const struct app_buffer *source)
+{
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3};
+    const VkDescriptorPoolCreateInfo pool = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorSetLayoutBinding bindings[3];
+    VkDescriptorBufferInfo infos[3];
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    app_buffer_create(app, &adder->sums, BYTES, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_READBACK);
+    memset(adder->sums.mapped, 0, BYTES);
+    app_buffer_flush(app, &adder->sums, 0, BYTES);
+    for (uint32_t i = 0; i < 3; i++) {
+        bindings[i] =
+            (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+        infos[i] = (VkDescriptorBufferInfo){i < 2 ? source->buffer : adder->sums.buffer, 0, VK_WHOLE_SIZE};
+    }
+    adder->set_layout = app_set_layout(app, 3, bindings);
+    CHECK_VK(vkCreateDescriptorPool(app->device, &pool, NULL, &adder->pool));
+    allocate.descriptorPool = adder->pool;
+    allocate.descriptorSetCount = 1;
+    allocate.pSetLayouts = &adder->set_layout;
+    CHECK_VK(vkAllocateDescriptorSets(app->device, &allocate, &adder->set));
+    write.dstSet = adder->set;
+    write.descriptorCount = 3;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = infos;
+    vkUpdateDescriptorSets(app->device, 1, &write, 0, NULL);
+    adder->layout = app_pipeline_layout(app, 1, &adder->set_layout, VK_SHADER_STAGE_COMPUTE_BIT, 12);
+    adder->pipeline = app_compute_pipeline(app, compute_scale_comp, sizeof(compute_scale_comp), adder->layout);
+}
+
+static void destroy_adder(const struct app *app, struct adder *adder)
+{
+    vkDestroyPipeline(app->device, adder->pipeline, NULL);
+    vkDestroyPipelineLayout(app->device, adder->layout, NULL);
+    vkDestroyDescriptorPool(app->device, adder->pool, NULL);
+    vkDestroyDescriptorSetLayout(app->device, adder->set_layout, NULL);
+    app_buffer_destroy(app, &adder->sums);
 }
 
 static void create(struct scene *scene, struct app *app)
@@ -144,11 +241,23 @@ static void create(struct scene *scene, struct app *app)
     CHECK_VK(vkCreateEvent(app->device, &event, NULL, &scene->question));
     CHECK_VK(vkCreateFence(app->device, &fence, NULL, &scene->fence));
     CHECK_VK(vkCreateFence(app->device, &fence, NULL, &scene->other_fence));
-    app_buffer_create(app, &scene->source, BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    app_buffer_create(app, &scene->source, BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                      APP_UPLOAD);
     app_buffer_create(app, &scene->result, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
     app_buffer_create(app, &scene->other_source, BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
     app_buffer_create(app, &scene->other_result, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    if (scene->between) {
+        scene->asks_first = begin(scene);
+        ask(scene, scene->asks_first);
+        CHECK_VK(vkEndCommandBuffer(scene->asks_first));
+    }
+    if (scene->asks)
+        create_adder(app, &scene->adder, &scene->source);
     scene->waits = begin(scene);
+    if (scene->asks) {
+        bind_adder(&scene->adder, scene->waits);
+        ask(scene, scene->waits);
+    }
     if (scene->two)
         record_two(scene, scene->waits);
     else
@@ -164,6 +273,9 @@ int main(int argc, char **argv)
     static struct scene scene;
     static const struct app_option options[] = {
         {.name = "--asks", .help = "the host waits for an event of the work first", .flag = &scene.asks},
+        {.name = "--between",
+         .help = "the same in two command buffers, and another queue is waited for",
+         .flag = &scene.between},
         {.name = "--two", .help = "by the commands of synchronization2", .flag = &scene.two},
         {.name = NULL},
     };
@@ -181,6 +293,8 @@ int main(int argc, char **argv)
     create(&scene, &app);
     for (uint32_t frame = 0; frame < app.frames; frame++)
         run_frame(&scene, frame);
+    if (scene.asks)
+        destroy_adder(&app, &scene.adder);
     app_buffer_destroy(&app, &scene.source);
     app_buffer_destroy(&app, &scene.result);
     app_buffer_destroy(&app, &scene.other_source);

@@ -126,10 +126,11 @@ NOT_PRETENDED = {
     "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
     "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
     "answers-asks": "the device answers no question there", "answers-asks-two": "the device answers no question there",
+    "answers-between": "the device answers no question there", "answers-between-two": "the device answers no question there",
     "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
 }
 
-# Programs that can't be recorded on a machine: why. Where it is WHOLE, they can't be played there either.
+# Programs that can't be recorded on a machine: why.
 SMALLER = "the program itself counts on smaller objects"
 WHOLE = "the layer has the device begin a command buffer when all that the host sets for it is set"
 UNFIT = {
@@ -306,10 +307,7 @@ class Row:
         home = self.cell(self.recorder.name, "identical", checks=sum(traces.values()))
         cells = [home]
         for machine in replayers:
-            unfit = UNFIT.get((self.program.name, machine.name))
-            if unfit == WHOLE:
-                cells.append(self.cell(machine.name, "skipped", unfit))
-            elif machine.name != self.recorder.name:
+            if machine.name != self.recorder.name:
                 cells.append(self.replay_all(machine, traces))
         return cells
 

@@ -226,14 +226,40 @@ static void wait_for_host(struct device *device, VkCommandBuffer commands)
 
 /* ---- a queue's thread ---- */
 
+/* What comes before a command buffer that waits for the host need not wait; what is left of the batch stays. */
+static void run_early(struct device *device, VkSubmitInfo *rest, VkTimelineSemaphoreSubmitInfo *values, uint32_t count)
+{
+    VkTimelineSemaphoreSubmitInfo early_values = *values;
+    VkSubmitInfo early = *rest;
+    early_values.signalSemaphoreValueCount = 0;
+    early.pNext = rest->pNext ? &early_values : NULL;
+    early.commandBufferCount = count;
+    early.signalSemaphoreCount = 0;
+    pthread_mutex_lock(&driver_mutex);
+    (void)device->chain.next.QueueSubmit(device->real, 1, &early, VK_NULL_HANDLE);
+    pthread_mutex_unlock(&driver_mutex);
+    rest->waitSemaphoreCount = values->waitSemaphoreValueCount = 0;
+    rest->pCommandBuffers += count;
+    rest->commandBufferCount -= count;
+}
+
 static void run_one(struct device *device, const struct batch *batch)
 {
-    const VkSubmitInfo *one = &batch->one;
+    VkTimelineSemaphoreSubmitInfo values = batch->values;
+    VkSubmitInfo rest = batch->one, *one = &rest;
+    uint32_t next = 0;
+    if (rest.pNext)
+        rest.pNext = &values;
     for (uint32_t i = 0; i < one->waitSemaphoreCount; i++)
         wait_for(device, one->pWaitSemaphores[i],
                  i < batch->values.waitSemaphoreValueCount ? batch->values.pWaitSemaphoreValues[i] : 0);
-    for (uint32_t i = 0; i < one->commandBufferCount; i++)
-        wait_for_host(device, one->pCommandBuffers[i]);
+    for (; next < one->commandBufferCount; next++) {
+        if (next && missing_event(device, one->pCommandBuffers[next])) {
+            run_early(device, one, &values, next);
+            next = 0;
+        }
+        wait_for_host(device, one->pCommandBuffers[next]);
+    }
     pthread_mutex_lock(&driver_mutex);
     (void)device->chain.next.QueueSubmit(device->real, batch->has_one ? 1 : 0, one, batch->fence);
     pthread_mutex_unlock(&driver_mutex);
@@ -243,11 +269,25 @@ static void run_one(struct device *device, const struct batch *batch)
 
 static void run_two(struct device *device, const struct batch *batch)
 {
-    const VkSubmitInfo2 *two = &batch->two;
+    VkSubmitInfo2 rest = batch->two, early, *two = &rest;
+    uint32_t next = 0;
     for (uint32_t i = 0; i < two->waitSemaphoreInfoCount; i++)
         wait_for(device, two->pWaitSemaphoreInfos[i].semaphore, two->pWaitSemaphoreInfos[i].value);
-    for (uint32_t i = 0; i < two->commandBufferInfoCount; i++)
-        wait_for_host(device, two->pCommandBufferInfos[i].commandBuffer);
+    for (; next < two->commandBufferInfoCount; next++) {
+        if (next && missing_event(device, two->pCommandBufferInfos[next].commandBuffer)) {
+            early = rest;
+            early.commandBufferInfoCount = next;
+            early.signalSemaphoreInfoCount = 0;
+            pthread_mutex_lock(&driver_mutex);
+            (void)device->chain.next.QueueSubmit2(device->real, 1, &early, VK_NULL_HANDLE);
+            pthread_mutex_unlock(&driver_mutex);
+            rest.waitSemaphoreInfoCount = 0;
+            rest.pCommandBufferInfos += next;
+            rest.commandBufferInfoCount -= next;
+            next = 0;
+        }
+        wait_for_host(device, two->pCommandBufferInfos[next].commandBuffer);
+    }
     pthread_mutex_lock(&driver_mutex);
     (void)device->chain.next.QueueSubmit2(device->real, 1, two, batch->fence);
     pthread_mutex_unlock(&driver_mutex);

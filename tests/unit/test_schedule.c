@@ -680,7 +680,9 @@ UNIT_TEST(what_the_program_saw_set_is_given)
     CHECK_EQ_INT(replay_schedule_seen(&schedule, &question), LAP_OK);
     CHECK_EQ_U64(given_batches, 1);
     CHECK_EQ_U64(schedule.held, 1);
+    CHECK_EQ_U64(schedule.awaited, 1);
     CHECK_EQ_INT(replay_schedule_set(&schedule, &answer), LAP_OK);
+    CHECK_EQ_U64(schedule.awaited, 0);
     CHECK(!answer.set); /* what was given resets it */
     CHECK_EQ_INT(replay_schedule_set(&schedule, &never), LAP_OK);
     CHECK_EQ_U64(given_batches, 2);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * submit_parts: cuts a recorded submit into smaller batches: in front of each command buffer, and of each part of one
+ * (events.h), that waits for an event which is not set by then. So the schedule may give what comes before such a wait
+ * while it holds what comes behind it. The first batch has the waits of the recorded one, and the last its signals;
+ * both reach over all that stands behind or before them on the queue.
+ *
+ * Knows nothing of queues and of what is held. One thread.
+ */
+#ifndef LAP_REPLAYER_SUBMIT_PARTS_H
+#define LAP_REPLAYER_SUBMIT_PARTS_H
+
+#include "replayer/context.h"
+#include "replayer/schedule.h"
+
+/* What the batches do with events; in the replay's arena. */
+struct replay_parts {
+    uint32_t batch_count;
+    const uint32_t *step_counts; /* of each batch; NULL: there are no steps at all */
+    const struct replay_event_step *steps;
+};
+
+/* command: vkQueueSubmit or vkQueueSubmit2; its arguments are the replay's own, decoded for this call, and have other
+ * arrays afterwards where something was cut. */
+enum lap_status replay_submit_cut(struct replay *r, const struct replay_device *dev, uint32_t command, void *args,
+                                  struct replay_parts *out) LAP_MUST_CHECK;
+
+#endif
