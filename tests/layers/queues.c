@@ -42,12 +42,15 @@ struct queue {
     struct device *device;
     struct batch *first, *last;
     bool running; /* it has a thread */
+    bool begun;   /* it has or had one, which is to be joined */
+    pthread_t thread;
+    struct queue *link; /* of all devices */
 };
 
 struct device {
     struct chain_device chain; /* first */
     VkQueue real;
-    struct queue *queues; /* QUEUES of them; never freed, since a thread may be about to end */
+    struct queue *queues; /* QUEUES of them; never freed, since a thread may be about to end (end_threads) */
 };
 
 /* A binary semaphore, and how many of its signals the driver has been given that nobody waited for. */
@@ -151,6 +154,8 @@ static void signalled(VkSemaphore handle)
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
 }
+
+static struct queue *all_queues;
 
 /* ---- events ---- */
 
@@ -355,7 +360,6 @@ static struct batch *new_batch(VkFence fence)
 
 static void put(struct queue *queue, struct batch *batch)
 {
-    pthread_t thread;
     pthread_mutex_lock(&mutex);
     if (queue->first)
         queue->last->link = batch;
@@ -363,8 +367,10 @@ static void put(struct queue *queue, struct batch *batch)
         queue->first = batch;
     queue->last = batch;
     if (!queue->running) {
-        queue->running = true;
-        if (pthread_create(&thread, NULL, run_queue, queue) || pthread_detach(thread))
+        if (queue->begun)
+            pthread_join(queue->thread, NULL); /* it needs nothing any more */
+        queue->running = queue->begun = true;
+        if (pthread_create(&queue->thread, NULL, run_queue, queue))
             abort();
     }
     pthread_mutex_unlock(&mutex);
@@ -563,6 +569,32 @@ static void device_created(struct chain_device *chain)
     for (uint32_t i = 0; i < QUEUES; i++) {
         device->queues[i].loader = *(void **)(void *)chain->handle;
         device->queues[i].device = device;
+        pthread_mutex_lock(&mutex);
+        device->queues[i].link = all_queues;
+        all_queues = &device->queues[i];
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+static bool is_running(struct queue *queue)
+{
+    bool running;
+    pthread_mutex_lock(&mutex);
+    running = queue->running;
+    pthread_mutex_unlock(&mutex);
+    return running;
+}
+
+/* When the layer is unloaded no thread may be in its code. What waits for ever ends with the process. */
+__attribute__((destructor)) static void end_threads(void)
+{
+    const struct timespec pause = {0, 10000000};
+    unsigned rounds = 0;
+    for (struct queue *queue = all_queues; queue; queue = queue->link) {
+        while (is_running(queue) && rounds++ < 100)
+            nanosleep(&pause, NULL);
+        if (queue->begun && !is_running(queue))
+            pthread_join(queue->thread, NULL);
     }
 }
 
