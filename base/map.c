@@ -162,6 +162,14 @@ static enum lap_status make_room(struct lap_map *map)
     return grow(map, table);
 }
 
+enum lap_status lap_map_reserve(struct lap_map *map)
+{
+    pthread_mutex_lock(&map->mutex);
+    enum lap_status status = make_room(map);
+    pthread_mutex_unlock(&map->mutex);
+    return status;
+}
+
 enum lap_status lap_map_put(struct lap_map *map, uint64_t key, void *value, void **out_old)
 {
     uint64_t inverted = ~key;

@@ -86,6 +86,9 @@ static inline __attribute__((always_inline)) void *lap_map_get(const struct lap_
     return lap_map_search(map, key);
 }
 
+/* After LAP_OK the next lap_map_put of a new key, by whomever, does not run out of memory. */
+enum lap_status lap_map_reserve(struct lap_map *map) LAP_MUST_CHECK;
+
 /* Inserts or replaces; value is not NULL. *out_old (may be NULL) gets what was there before, or NULL.
  * On LAP_ERROR_MEMORY the map is unchanged. */
 enum lap_status lap_map_put(struct lap_map *map, uint64_t key, void *value, void **out_old) LAP_MUST_CHECK;

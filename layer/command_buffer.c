@@ -5,6 +5,7 @@
  * buffer, so that equal blocks are stored once (docs/format.md, "Blocks").
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "codegen/support/conditions.h"
 #include "gen_encode_block.h"
@@ -39,30 +40,63 @@ void layer_cmdbuf_finish(struct lap_object *object)
     layer_touch_finish(cb);
 }
 
-void hook_after_AllocateCommandBuffers(struct layer_device *dev, VkDevice device,
-                                       const VkCommandBufferAllocateInfo *pAllocateInfo,
-                                       VkCommandBuffer *pCommandBuffers, VkResult result)
+static void init(struct layer_cmdbuf *cb, struct layer_device *dev, const VkCommandBufferAllocateInfo *info,
+                 VkCommandBuffer handle)
 {
-    struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, pAllocateInfo->commandPool);
+    struct layer_command_pool *pool = LAYER_GET(dev, VkCommandPool, info->commandPool);
 
-    for (uint32_t i = 0; i < pAllocateInfo->commandBufferCount; i++) {
-        struct layer_cmdbuf *cb = layer_cmdbuf_of(pCommandBuffers[i]);
-        if (!cb)
-            continue;
-        cb->handle = pCommandBuffers[i];
-        cb->device = dev;
-        cb->secondary = pAllocateInfo->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-        lap_enc_init(&cb->enc, &dev->tables, NULL);
-        layer_touched_init(&cb->touched);
-        if (!pool)
-            continue;
-        cb->pool = pool;
-        cb->next_in_pool = pool->buffers;
-        cb->previous_in_pool = &pool->buffers;
-        if (pool->buffers)
-            pool->buffers->previous_in_pool = &cb->next_in_pool;
-        pool->buffers = cb;
+    cb->handle = handle;
+    cb->device = dev;
+    cb->secondary = info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+    lap_enc_init(&cb->enc, &dev->tables, NULL);
+    layer_touched_init(&cb->touched);
+    if (!pool)
+        return;
+    cb->pool = pool;
+    cb->next_in_pool = pool->buffers;
+    cb->previous_in_pool = &pool->buffers;
+    if (pool->buffers)
+        pool->buffers->previous_in_pool = &cb->next_in_pool;
+    pool->buffers = cb;
+}
+
+/* Commands find their device through the record, so there is none without one. */
+static bool add_records(struct layer_device *dev, const VkCommandBufferAllocateInfo *info,
+                        const VkCommandBuffer *handles)
+{
+    for (uint32_t i = 0; i < info->commandBufferCount; i++) {
+        uint64_t handle = gen_u64_VkCommandBuffer(handles[i]);
+        struct layer_cmdbuf *cb = (struct layer_cmdbuf *)layer_object_add(NULL, GEN_HANDLE_VkCommandBuffer, handle);
+        if (!cb) {
+            while (i-- > 0)
+                layer_object_remove(NULL, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(handles[i]));
+            return false;
+        }
+        init(cb, dev, info, handles[i]);
     }
+    return true;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateCommandBuffers(VkDevice device,
+                                                              const VkCommandBufferAllocateInfo *pAllocateInfo,
+                                                              VkCommandBuffer *pCommandBuffers)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.AllocateCommandBuffers(device, pAllocateInfo, pCommandBuffers);
+
+    if (result == VK_SUCCESS && !add_records(dev, pAllocateInfo, pCommandBuffers)) {
+        dev->vk.FreeCommandBuffers(device, pAllocateInfo->commandPool, pAllocateInfo->commandBufferCount,
+                                   pCommandBuffers);
+        memset(pCommandBuffers, 0, pAllocateInfo->commandBufferCount * sizeof *pCommandBuffers);
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkAllocateCommandBuffers, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkAllocateCommandBuffers(enc, device, pAllocateInfo, pCommandBuffers, result);
+        layer_packet_end();
+    }
+    return result;
 }
 
 void hook_before_FreeCommandBuffers(struct layer_device *dev, VkDevice device, VkCommandPool commandPool,

@@ -148,7 +148,6 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     /* A watch asks the kernel for things, and may take SIGSEGV over: not in a program that is not recorded. */
     if (!layer.pass_through && lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
         return false;
-    layer_fork_add(dev);
     return true;
 }
 
@@ -200,6 +199,98 @@ static VkResult create_device(const struct layer_physical_device *gpu, const VkD
     return create_backed(gpu, info, allocator, create, out, backing);
 }
 
+struct handles_of {
+    const struct layer_device *device;
+    enum gen_handle_type type;
+    uint64_t handles[64];
+    size_t count;
+};
+
+static void collect_of_device(void *user, uint64_t key, void *value)
+{
+    struct handles_of *found = user;
+    const struct layer_device *owner = found->type == GEN_HANDLE_VkQueue ? ((struct layer_queue *)value)->device
+                                                                         : ((struct layer_cmdbuf *)value)->device;
+    if (owner == found->device && found->count < sizeof found->handles / sizeof *found->handles)
+        found->handles[found->count++] = key;
+}
+
+/* Queues, and command buffers whose pool the program did not destroy. Allocates nothing: none may stay behind. */
+static void remove_dispatchable(struct layer_device *dev, enum gen_handle_type type)
+{
+    struct handles_of found = {.device = dev, .type = type};
+    do {
+        found.count = 0;
+        lap_map_each(&layer.maps[type], collect_of_device, &found);
+        for (size_t i = 0; i < found.count; i++)
+            layer_object_remove(NULL, type, found.handles[i]);
+    } while (found.count > 0);
+}
+
+/* False: out of memory. */
+static bool queue_found(struct layer_device *dev, VkQueue handle, uint32_t family, uint32_t number)
+{
+    struct layer_queue *queue;
+    VkQueueFamilyProperties families[64];
+    uint32_t count = 64;
+
+    if (!handle)
+        return true;
+    queue = (struct layer_queue *)layer_object_find_or_add(NULL, GEN_HANDLE_VkQueue, gen_u64_VkQueue(handle));
+    if (!queue || queue->device)
+        return queue != NULL;
+    queue->handle = handle;
+    queue->family = family;
+    queue->number = number;
+    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(gen_VkPhysicalDevice(dev->physical_device->object.handle),
+                                                             &count, families);
+    queue->flags = family < count ? families[family].queueFlags : 0;
+    queue->device = dev;
+    return true;
+}
+
+/* vkGetDeviceQueue can't fail, and without its record no call could be passed on: so all queues have one from the
+ * start.
+ */
+static bool find_queues(struct layer_device *dev, const VkDeviceCreateInfo *info)
+{
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
+        const VkDeviceQueueCreateInfo *queues = &info->pQueueCreateInfos[i];
+        for (uint32_t number = 0; number < queues->queueCount; number++) {
+            const VkDeviceQueueInfo2 wanted = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_INFO_2,
+                                               .flags = queues->flags,
+                                               .queueFamilyIndex = queues->queueFamilyIndex,
+                                               .queueIndex = number};
+            VkQueue queue = VK_NULL_HANDLE;
+            if (!queues->flags)
+                dev->vk.GetDeviceQueue(dev->handle, wanted.queueFamilyIndex, number, &queue);
+            else if (dev->vk.GetDeviceQueue2)
+                dev->vk.GetDeviceQueue2(dev->handle, &wanted, &queue);
+            if (!queue_found(dev, queue, wanted.queueFamilyIndex, number))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void free_records(struct layer_device *dev)
+{
+    remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);
+    remove_dispatchable(dev, GEN_HANDLE_VkQueue);
+    layer_objects_finish(dev);
+}
+
+/* What is left of device_init. */
+static void finish(struct layer_device *dev)
+{
+    lap_memtrack_destroy(&dev->memtrack);
+    layer_backing_finish(dev);
+    pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->slots_mutex);
+    pthread_mutex_destroy(&dev->map_mutex);
+    pthread_mutex_destroy(&dev->verify_mutex);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,
                                                     const VkDeviceCreateInfo *pCreateInfo,
                                                     const VkAllocationCallbacks *pAllocator, VkDevice *pDevice)
@@ -227,15 +318,19 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         return result;
 
     dev = LAYER_ADD(NULL, VkDevice, *pDevice);
-    if (!dev || !device_init(dev, *pDevice, gpu, next_device, pCreateInfo)) {
+    if (!dev || !device_init(dev, *pDevice, gpu, next_device, pCreateInfo) || !find_queues(dev, pCreateInfo)) {
         PFN_vkDestroyDevice destroy = (PFN_vkDestroyDevice)next_device(*pDevice, "vkDestroyDevice");
+        if (dev) {
+            free_records(dev);
+            finish(dev);
+            layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(*pDevice));
+        }
         if (destroy)
             destroy(*pDevice, pAllocator);
-        if (dev)
-            layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(*pDevice));
         layer_address_request_finish(&addresses);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
+    layer_fork_add(dev);
     dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
     dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     layer_backing_init(dev, backing.reason);
@@ -251,34 +346,6 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         layer_address_describe(dev);
     layer_address_request_finish(&addresses);
     return result;
-}
-
-struct handles_of {
-    const struct layer_device *device;
-    enum gen_handle_type type;
-    uint64_t *handles;
-    size_t count, capacity;
-};
-
-static void collect_of_device(void *user, uint64_t key, void *value)
-{
-    struct handles_of *found = user;
-    const struct layer_device *owner = found->type == GEN_HANDLE_VkQueue ? ((struct layer_queue *)value)->device
-                                                                         : ((struct layer_cmdbuf *)value)->device;
-    if (owner == found->device && found->count < found->capacity)
-        found->handles[found->count++] = key;
-}
-
-/* Queues, and command buffers whose pool the program did not destroy. */
-static void remove_dispatchable(struct layer_device *dev, enum gen_handle_type type)
-{
-    struct handles_of found = {.device = dev, .type = type, .capacity = lap_map_count(&layer.maps[type])};
-    found.handles = found.capacity ? calloc(found.capacity, sizeof *found.handles) : NULL;
-    if (found.handles)
-        lap_map_each(&layer.maps[type], collect_of_device, &found);
-    for (size_t i = 0; i < found.count; i++)
-        layer_object_remove(NULL, type, found.handles[i]);
-    free(found.handles);
 }
 
 VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAllocationCallbacks *pAllocator)
@@ -297,39 +364,12 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
     layer_fork_remove(dev);
     layer_submit_finish(dev);
     layer_verify_finish(dev);
-    remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);
-    remove_dispatchable(dev, GEN_HANDLE_VkQueue);
-    layer_objects_finish(dev);
+    free_records(dev);
     if (dev->memtrack)
         describe_mappings(dev);
-    lap_memtrack_destroy(&dev->memtrack);
-    layer_backing_finish(dev);
-    pthread_mutex_destroy(&dev->submit_mutex);
-    pthread_mutex_destroy(&dev->slots_mutex);
-    pthread_mutex_destroy(&dev->map_mutex);
-    pthread_mutex_destroy(&dev->verify_mutex);
+    finish(dev);
     layer_object_remove(NULL, GEN_HANDLE_VkDevice, gen_u64_VkDevice(device));
     destroy(device, pAllocator);
-}
-
-static void queue_found(struct layer_device *dev, VkQueue handle, uint32_t family, uint32_t number)
-{
-    struct layer_queue *queue;
-    VkQueueFamilyProperties families[64];
-    uint32_t count = 64;
-
-    if (!handle)
-        return;
-    queue = (struct layer_queue *)layer_object_find_or_add(NULL, GEN_HANDLE_VkQueue, gen_u64_VkQueue(handle));
-    if (!queue || queue->device)
-        return;
-    queue->handle = handle;
-    queue->family = family;
-    queue->number = number;
-    dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties(gen_VkPhysicalDevice(dev->physical_device->object.handle),
-                                                             &count, families);
-    queue->flags = family < count ? families[family].queueFlags : 0;
-    queue->device = dev;
 }
 
 VKAPI_ATTR void VKAPI_CALL capture_GetDeviceQueue(VkDevice device, uint32_t queueFamilyIndex, uint32_t queueIndex,

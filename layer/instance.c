@@ -68,15 +68,23 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     if (!create)
         return VK_ERROR_INITIALIZATION_FAILED;
     layer_resolve(names_layer(pCreateInfo));
+    /* Without a record nothing below this layer can be called, and loaders don't survive an instance that a layer
+     * destroys again: so the record comes first. */
+    if (lap_map_reserve(&layer.instances_by_table) != LAP_OK)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    instance = (struct layer_instance *)layer_object_prepare(GEN_HANDLE_VkInstance);
+    if (!instance)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
     result = create_instance(pCreateInfo, pAllocator, link, create, pInstance, &imports);
-    if (result != VK_SUCCESS)
+    if (result != VK_SUCCESS) {
+        free(instance);
         return result;
+    }
 
     layer_recording_start();
-    instance = LAYER_ADD(NULL, VkInstance, *pInstance);
     void *table = *(void **)*pInstance;
-    if (!instance || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
-        /* Without a record nothing below this layer can be called. */
+    if (!layer_object_adopt(&instance->object, GEN_HANDLE_VkInstance, gen_u64_VkInstance(*pInstance)) ||
+        lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
         PFN_vkDestroyInstance destroy = (PFN_vkDestroyInstance)next(*pInstance, "vkDestroyInstance");
         if (destroy)
             destroy(*pInstance, pAllocator);
@@ -103,22 +111,34 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
 
 struct physical_devices_of {
     struct layer_instance *instance;
-    uint64_t *handles;
-    size_t count, capacity;
+    uint64_t handles[16];
+    size_t count;
 };
 
 static void collect_physical_device(void *user, uint64_t key, void *value)
 {
     struct physical_devices_of *found = user;
-    if (((struct layer_physical_device *)value)->instance == found->instance && found->count < found->capacity)
+    if (((struct layer_physical_device *)value)->instance == found->instance &&
+        found->count < sizeof found->handles / sizeof *found->handles)
         found->handles[found->count++] = key;
+}
+
+/* Allocates nothing: none may stay behind. */
+static void remove_physical_devices(struct layer_instance *instance)
+{
+    struct physical_devices_of found = {.instance = instance};
+    do {
+        found.count = 0;
+        lap_map_each(&layer.maps[GEN_HANDLE_VkPhysicalDevice], collect_physical_device, &found);
+        for (size_t i = 0; i < found.count; i++)
+            layer_object_remove(NULL, GEN_HANDLE_VkPhysicalDevice, found.handles[i]);
+    } while (found.count > 0);
 }
 
 VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, const VkAllocationCallbacks *pAllocator)
 {
     struct layer_instance *instance;
     PFN_vkDestroyInstance destroy;
-    struct lap_map *map = &layer.maps[GEN_HANDLE_VkPhysicalDevice];
 
     if (!instance_handle || !(instance = layer_instance_of_VkInstance(instance_handle)))
         return;
@@ -127,14 +147,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, c
         gen_encode_vkDestroyInstance(enc, instance_handle, pAllocator);
         layer_packet_end();
     }
-    struct physical_devices_of found = {.instance = instance, .capacity = lap_map_count(map)};
-    found.handles = found.capacity ? calloc(found.capacity, sizeof *found.handles) : NULL;
-    if (found.handles)
-        lap_map_each(map, collect_physical_device, &found);
-    for (size_t i = 0; i < found.count; i++)
-        layer_object_remove(NULL, GEN_HANDLE_VkPhysicalDevice, found.handles[i]);
-    free(found.handles);
-
+    remove_physical_devices(instance);
     destroy = instance->vk.DestroyInstance;
     lap_map_remove(&layer.instances_by_table, (uint64_t)(uintptr_t)instance->dispatch_table);
     layer_object_remove(NULL, GEN_HANDLE_VkInstance, gen_u64_VkInstance(instance_handle));
@@ -172,7 +185,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance insta
     VkResult result = instance->vk.EnumeratePhysicalDevices(instance_handle, pPhysicalDeviceCount, pPhysicalDevices);
 
     for (uint32_t i = 0; result >= 0 && pPhysicalDevices && i < *pPhysicalDeviceCount; i++)
-        layer_physical_device_add(instance, pPhysicalDevices[i]);
+        if (!layer_physical_device_add(instance, pPhysicalDevices[i]))
+            result = VK_ERROR_OUT_OF_HOST_MEMORY;
     struct lap_enc *enc =
         layer_packet_begin(&instance->tables, GEN_vkEnumeratePhysicalDevices, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
@@ -192,7 +206,8 @@ capture_EnumeratePhysicalDeviceGroups(VkInstance instance_handle, uint32_t *pPhy
 
     for (uint32_t i = 0; result >= 0 && pPhysicalDeviceGroupProperties && i < *pPhysicalDeviceGroupCount; i++)
         for (uint32_t j = 0; j < pPhysicalDeviceGroupProperties[i].physicalDeviceCount; j++)
-            layer_physical_device_add(instance, pPhysicalDeviceGroupProperties[i].physicalDevices[j]);
+            if (!layer_physical_device_add(instance, pPhysicalDeviceGroupProperties[i].physicalDevices[j]))
+                result = VK_ERROR_OUT_OF_HOST_MEMORY;
     struct lap_enc *enc =
         layer_packet_begin(&instance->tables, GEN_vkEnumeratePhysicalDeviceGroups, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {

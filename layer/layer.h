@@ -364,6 +364,13 @@ extern struct layer_state layer;
  * follows from the type. NULL when out of memory (recording then stops). */
 struct lap_object *layer_object_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 
+/* For what can't be undone once it was created: the record of a global type and room for it (NULL: out of memory),
+ * which layer_object_adopt gives to the object. It returns false only if another thread took the room. free() undoes
+ * the first.
+ */
+struct lap_object *layer_object_prepare(enum gen_handle_type type);
+bool layer_object_adopt(struct lap_object *object, enum gen_handle_type type, uint64_t handle);
+
 /* At the entry of a destroying call, after its packet was written: drops the newest alias or frees the record. */
 void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 

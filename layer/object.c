@@ -63,6 +63,24 @@ struct lap_object *layer_object_find_or_add(struct layer_device *device, enum ge
     return object ? object : add(device, type, handle, false);
 }
 
+struct lap_object *layer_object_prepare(enum gen_handle_type type)
+{
+    size_t bytes = layer_record_types[type].bytes;
+    return lap_map_reserve(&layer.maps[type]) == LAP_OK ? calloc(1, bytes ? bytes : sizeof(struct lap_object)) : NULL;
+}
+
+bool layer_object_adopt(struct lap_object *object, enum gen_handle_type type, uint64_t handle)
+{
+    bool put;
+    pthread_mutex_lock(&layer.object_mutex[type]);
+    object->index = next_index(type);
+    object->handle = handle;
+    object->type = type;
+    put = lap_map_put(&layer.maps[type], handle, object, NULL) == LAP_OK;
+    pthread_mutex_unlock(&layer.object_mutex[type]);
+    return put;
+}
+
 static void free_record(struct lap_object *object)
 {
     const struct layer_record_type *type = &layer_record_types[object->type];

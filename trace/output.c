@@ -93,7 +93,9 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
         goto fail;
     }
-    output->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    do
+        output->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    while (output->fd < 0 && errno == EINTR);
     if (output->fd < 0) {
         status = lap_fail(LAP_ERROR_IO, "can't create %s: %s", path, strerror(errno));
         goto fail;

@@ -29,6 +29,22 @@ UNIT_TEST(put_get_replace_remove)
     lap_map_finish(&map);
 }
 
+UNIT_TEST(reserved_room_is_there)
+{
+    struct lap_map map;
+    int a;
+    lap_map_init(&map);
+    for (uint64_t key = 0; key < 5000; key++) {
+        CHECK_EQ_INT(lap_map_reserve(&map), LAP_OK);
+        const struct lap_map_table *table = map.table;
+        CHECK_EQ_INT(lap_map_put(&map, key, &a, NULL), LAP_OK);
+        CHECK(map.table == table);
+        if (key % 3 == 0)
+            CHECK(lap_map_remove(&map, key / 3) == &a);
+    }
+    lap_map_finish(&map);
+}
+
 UNIT_TEST(extreme_keys)
 {
     struct lap_map map;

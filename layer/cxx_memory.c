@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory for the layer utilities' C++ (tables of formats when the library is loaded, the settings file). Their operator
+ * new would throw where there is none, through C and out of a constructor: that ends the program. So the last of it
+ * comes from a reserve, which takes no pages until then. Only this library sees these functions (exports.map); their
+ * names are those that the Itanium C++ ABI gives to operator new and operator delete.
+ */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define RESERVE_BYTES ((size_t)1 << 20) /* many times what both take */
+
+void *_Znwm(size_t bytes);
+void *_Znam(size_t bytes);
+void _ZdlPv(void *memory);
+void _ZdaPv(void *memory);
+void _ZdlPvm(void *memory, size_t bytes);
+void _ZdaPvm(void *memory, size_t bytes);
+
+static _Alignas(max_align_t) unsigned char reserve[RESERVE_BYTES];
+static atomic_size_t used;
+
+void *_Znwm(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    size_t whole = (bytes + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1), at;
+    if (memory)
+        return memory;
+    at = whole < RESERVE_BYTES ? atomic_fetch_add(&used, whole) : RESERVE_BYTES;
+    if (at + whole > RESERVE_BYTES)
+        abort(); /* as an exception would that nobody catches */
+    return reserve + at;
+}
+
+void *_Znam(size_t bytes)
+{
+    return _Znwm(bytes);
+}
+
+void _ZdlPv(void *memory)
+{
+    uintptr_t at = (uintptr_t)memory;
+    if (at < (uintptr_t)reserve || at >= (uintptr_t)reserve + RESERVE_BYTES)
+        free(memory);
+}
+
+void _ZdaPv(void *memory)
+{
+    _ZdlPv(memory);
+}
+
+void _ZdlPvm(void *memory, size_t bytes)
+{
+    _ZdlPv(memory);
+}
+
+void _ZdaPvm(void *memory, size_t bytes)
+{
+    _ZdlPv(memory);
+}
