@@ -254,7 +254,8 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues, sandbox
+    from e2e import (address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues,
+                     sandbox, torture)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -273,4 +274,5 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]
+    result += [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
     return result

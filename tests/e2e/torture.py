@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: MIT
+"""What a recording and a replay go through when the machine fails them, one point at a time.
+
+A *torture* names its points and has one of them run. At each the rules are the same: the program ends as it would without the layer or
+with an error that Vulkan knows, nobody crashes or hangs, and what was recorded before is whole. tests/torture.py runs all points,
+the cases below a few of each.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Callable
+
+from e2e.cases import TIMEOUT, Context, Failure, Skip, check, check_verified, display
+
+FRAMES = 100
+STARTING = 0.2  # of a program that tells its frames: this share of the points lies before the first one
+LEAVES_WITH = 7  # tests/faults/faults.c
+LAYER_FILES = "libVkLayer_lapilli:libcjson"
+FILE_FAULTS = {"no-space": str(int(errno.ENOSPC)), "io-error": str(int(errno.EIO)), "interrupted": str(int(errno.EINTR)), "short": "short"}
+HARMLESS = ("interrupted", "short")  # the layer does the rest
+OUT_OF_MEMORY = " gives -1"  # VK_ERROR_OUT_OF_HOST_MEMORY, as tests/apps say it
+REPLAY_ENDS = (0, 1, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    command: tuple[str, ...]  # the first is a program of tests/apps
+    tells: bool = False  # prints "frame" behind each present
+    presents: bool = False
+
+
+PROGRAMS = (
+    Program("presents", ("triangle", "--present", "--tell", "--frames", str(FRAMES)), tells=True, presents=True),
+    Program("submits", ("triangle", "--offscreen", "--tell", "--frames", str(FRAMES)), tells=True),
+    Program("threads", ("threads",)),
+    Program("stores", ("memory",)),
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    program: Program
+    name: str
+    settings: tuple[tuple[str, str], ...] = ()
+    way: str = ""
+    moment: float = 0  # of a run, 0 to 1
+
+
+@dataclass(frozen=True)
+class Torture:
+    name: str
+    what: str
+    points: Callable[[Context, int, int], list[Point]]  # how many at most, seed
+    run: Callable[[Context, Point], str]  # what came of it, in a word or two; or a Failure
+
+
+# ---- running what fails
+
+
+def command(context: Context, program: Program) -> list[str]:
+    name, *arguments = program.command
+    return [str(context.build / "tests/apps" / name), *arguments]
+
+
+def faults(context: Context, files: str, what: str, **more: str) -> dict[str, str]:
+    return {"LD_PRELOAD": str(context.build / "tests/faults/libfaults.so"), "FAULTS_FILES": files, "FAULTS_WHAT": what,
+            **{f"FAULTS_{name.upper()}": value for name, value in more.items()}}
+
+
+def recording(context: Context, **more: str) -> dict[str, str]:
+    return context.layer_env(LAPILLI_VERIFY="1", **more)
+
+
+def calls(context: Context, run: Callable[[dict[str, str]], object], files: str, what: str) -> int:
+    """How many calls there are that can fail."""
+    count = context.folder / "count"
+    run(faults(context, files, what, count=str(count)))
+    return int(count.read_text())
+
+
+def spread(total: int, most: int) -> list[int]:
+    """1 to `total`, or `most` of them that lie evenly."""
+    return list(range(1, total + 1)) if total <= most else [1 + i * total // most for i in range(most)]
+
+
+def check_alive(status: int, err: str) -> None:
+    check(status >= 0, f"killed by {signal.Signals(-status).name if status < 0 else status}\n{err[-2000:]}")
+
+
+def frames_of_what_is_left(context: Context, complete: bool | None) -> int:
+    """Reads and plays what was recorded. Whether it is complete is checked unless None is given."""
+    if not (context.folder / "out.lapilli").exists():
+        check(complete is not True, "there is no trace")
+        return 0
+    done = context.run([context.program("lapilli"), "info", "--json", "out.lapilli"], expect=None)
+    check(done.status in (0, 3), f"info ends with {done.status}:\n{done.text[-2000:]}")
+    if done.status == 3:
+        check(complete is not True, done.text)
+        return 0
+    info = context.info()
+    check(complete is None or info["complete"] is complete, f"complete: {info['complete']}, stopped: {info['stopped']}")
+    if not info["frames"]:
+        return 0
+    done = context.replay(expect=0 if info["complete"] else 4)
+    check("verify:" not in done.out or " 0 different" in done.out.splitlines()[-1], done.text[-2000:])
+    return int(info["frames"])
+
+
+# ---- a process that is killed
+
+ENDS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "abort": signal.SIGABRT, "term": signal.SIGTERM, "exit": None, "exec": None}
+
+
+def kill_points(context: Context, most: int, seed: int) -> list[Point]:
+    chance = random.Random(seed)
+    points = []
+    for i in range(most):
+        program, way = PROGRAMS[i % len(PROGRAMS)], list(ENDS)[i // len(PROGRAMS) % len(ENDS)]
+        moment = (i + chance.random()) / most
+        points.append(Point(program, f"{way} {program.name} at {moment:.4f}", way=way, moment=moment))
+    chance.shuffle(points)
+    return points
+
+
+LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, if there are any, and from there to the end
+
+
+def start(context: Context, program: Program, way: str) -> subprocess.Popen[bytes]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment.update(recording(context), **faults(context, "nobody", "files", leave="exec" if way == "exec" else "exit"))
+    if context.driver:
+        environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
+    environment.pop("WAYLAND_DISPLAY", None)
+    return subprocess.Popen(command(context, program), cwd=context.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+
+
+def first_frame(process: subprocess.Popen[bytes]) -> bytes:
+    """What the program says up to its first frame, or to its end."""
+    out, piece = b"", b"."
+    while piece and b"frame\n" not in out:
+        piece = os.read(process.stdout.fileno(), 4096)
+        out += piece
+    return out
+
+
+def lengths(context: Context, program: Program) -> tuple[float, float]:
+    if program.name not in LENGTHS:
+        begin = time.monotonic()
+        with start(context, program, "kill") as process:
+            if program.tells:
+                first_frame(process)
+            middle = time.monotonic() if program.tells else begin
+            process.communicate(timeout=TIMEOUT)
+        LENGTHS[program.name] = middle - begin, time.monotonic() - middle
+        for file in context.folder.glob("*.lapilli*"):
+            file.unlink()
+    return LENGTHS[program.name]
+
+
+def kill(context: Context, point: Point) -> str:
+    number, said = ENDS[point.way], b""
+    before, after = lengths(context, point.program)
+    starting = STARTING if point.program.tells else 0
+    with start(context, point.program, point.way) as process:
+        if point.moment < starting:
+            time.sleep(point.moment / starting * before)
+        else:
+            said = first_frame(process) if point.program.tells else b""
+            time.sleep((point.moment - starting) / (1 - starting) * after)
+        process.send_signal(number or signal.SIGUSR1)
+        out, err = process.communicate(timeout=TIMEOUT)
+    out = said + out
+    ended_before = process.returncode == 0 and b"\nok " in b"\n" + out
+    # Before faults.c has its handler the signal itself ends the process.
+    expected = {number and -number, -signal.SIGUSR1} if number else {LEAVES_WITH if point.way == "exit" else 0, -signal.SIGUSR1}
+    check(ended_before or process.returncode in expected, f"exit status {process.returncode}\n{err.decode(errors='replace')[-2000:]}")
+    told = out.count(b"frame\n")
+    left = frames_of_what_is_left(context, True if ended_before else None)
+    check(left >= told, f"{told} frames were told, {left} are there")
+    return "had ended" if ended_before else "before the first frame" if not told else "frames kept"
+
+
+# ---- files that can't be written
+
+
+def file_points(context: Context, most: int, seed: int) -> list[Point]:
+    points: list[Point] = []
+    programs = [p for p in PROGRAMS if not p.presents or os.environ.get("DISPLAY")][:2]
+    for program in programs:
+        def run(env: dict[str, str]) -> None:
+            context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
+        total = calls(context, run, LAYER_FILES, "files")
+        for number in spread(total, max(1, most // (2 * len(FILE_FAULTS) * len(programs)))):
+            for way, value in FILE_FAULTS.items():
+                for on in ("once", "ever"):
+                    if way == "interrupted" and on == "ever":
+                        continue  # no machine interrupts for ever
+                    points.append(Point(program, f"{way} {on} at call {number} of {total}, {program.name}",
+                                        (("how", value), ("on", on), ("at", str(number))), way))
+    return points
+
+
+def fail_files(context: Context, point: Point) -> str:
+    done = context.run(command(context, point.program), {**recording(context), **faults(context, LAYER_FILES, "files", **dict(point.settings))})
+    check(done.out.endswith(f"ok {point.program.command[0]}\n"), done.text)
+    messages = [line for line in done.err.splitlines() if line.startswith("lapilli")]
+    left = frames_of_what_is_left(context, True if point.way in HARMLESS else None)
+    if point.way in HARMLESS:
+        check(not messages, done.err)
+        check(left >= FRAMES, f"{left} frames")
+        return "whole"
+    complete = left and context.info()["complete"]
+    check(len(messages) == (0 if complete else 1), f"{len(messages)} messages:\n{done.err}")
+    if complete:
+        return "whole"  # it was the tail's, or what is done without
+    if left:
+        check(bool(context.info()["stopped"]), "info does not say why it ends")
+    return "stopped" if left else "nothing recorded"
+
+
+def slow_points(context: Context, most: int, seed: int) -> list[Point]:
+    return [Point(program, f"slow, {program.name}", (("how", "slow"), ("on", "ever"), ("at", "1"))) for program in PROGRAMS
+            if not program.presents or os.environ.get("DISPLAY")]
+
+
+def slow_files(context: Context, point: Point) -> str:
+    done = context.run(command(context, point.program), {**recording(context, LAPILLI_QUEUE="16"),
+                                                         **faults(context, LAYER_FILES, "files", **dict(point.settings))})
+    check(done.out.endswith(f"ok {point.program.command[0]}\n"), done.text)
+    frames_of_what_is_left(context, True)
+    return "whole"
+
+
+# ---- memory that can't be had
+
+
+def memory_points(context: Context, most: int, seed: int) -> list[Point]:
+    points: list[Point] = []
+    programs = [p for p in PROGRAMS if not p.presents or os.environ.get("DISPLAY")]
+    for program in programs:
+        def run(env: dict[str, str]) -> None:
+            context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
+        total = calls(context, run, LAYER_FILES, "memory")
+        for number in spread(total, max(1, most // (2 * len(programs)))):
+            for on in ("once", "ever"):
+                points.append(Point(program, f"no memory {on} from call {number} of {total}, {program.name}",
+                                    (("on", on), ("at", str(number)))))
+    return points
+
+
+def starve_layer(context: Context, point: Point) -> str:
+    done = context.run(command(context, point.program), {**recording(context), **faults(context, LAYER_FILES, "memory", **dict(point.settings))},
+                       expect=None)
+    check_alive(done.status, done.err)
+    passed = done.status == 0 and done.out.endswith(f"ok {point.program.command[0]}\n")
+    check(passed or OUT_OF_MEMORY in done.err, f"exit status {done.status}:\n{done.text[-2000:]}")
+    left = frames_of_what_is_left(context, None)
+    return ("passed" if passed else "the program was told") + (", recorded" if left else ", nothing recorded")
+
+
+def replay_points(context: Context, most: int, seed: int) -> list[Point]:
+    points: list[Point] = []
+    for program in (p for p in PROGRAMS if not p.presents):
+        record_for_replay(context, program)
+        def run(env: dict[str, str]) -> None:
+            context.replay("out.lapilli", "--sandbox=off", env=env)  # or the number could not be written
+        total = calls(context, run, "main", "memory")
+        for number in spread(total, max(1, most // (2 * 3))):
+            for on in ("once", "ever"):
+                points.append(Point(program, f"no memory {on} from call {number} of {total}, replay of {program.name}",
+                                    (("on", on), ("at", str(number)))))
+        (context.folder / "out.lapilli").unlink()
+    return points
+
+
+def record_for_replay(context: Context, program: Program) -> None:
+    context.run(command(context, program), recording(context))
+
+
+def starve_replay(context: Context, point: Point) -> str:
+    record_for_replay(context, point.program)
+    done = context.replay(expect=None, env=faults(context, "main", "memory", **dict(point.settings)))
+    check_alive(done.status, done.err)
+    check(done.status in REPLAY_ENDS, f"exit status {done.status}:\n{done.text[-2000:]}")
+    if done.status == 0:
+        check_verified(done)
+        return "played"
+    check(bool(done.err.strip()), f"exit status {done.status} without a word:\n{done.text[-2000:]}")
+    return f"said so ({done.status})"
+
+
+TORTURES = (
+    Torture("kill", "processes that are killed, crash, leave by _exit or become another program, at any moment", kill_points, kill),
+    Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_points, fail_files),
+    Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_points, slow_files),
+    Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_points, starve_layer),
+    Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_points, starve_replay),
+)
+
+
+# ---- samples
+
+
+def sample(torture: Torture, most: int) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if not (context.build / "tests/faults/libfaults.so").exists():
+            raise Skip("there is no tests/faults/libfaults.so")
+        display()
+        for number, point in enumerate(torture.points(context, most, 1)[:most]):
+            folder = context.folder / str(number)
+            folder.mkdir()
+            try:
+                torture.run(context.in_folder(folder), point)
+            except Failure as failure:
+                raise Failure(f"{point.name}: {failure}") from failure
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return {torture.name: sample(torture, 8) for torture in TORTURES}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * faults: loaded in front of a program (LD_PRELOAD), it lets chosen calls of chosen files fail: of the layer, say, in a
+ * process that also has a driver and a loader. A call belongs to the file in which it stands.
+ *
+ *   FAULTS_FILES     whose calls count: parts of file names, with colons between them; `main` is the program itself
+ *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
+ *                    `files`: open for writing, write, pwritev, fallocate, ftruncate
+ *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
+ *   FAULTS_ON        `once`, or `ever`: this call and every later one
+ *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
+ *   FAULTS_COUNT     a file that gets the number of calls, when the program ends
+ *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEAVES_WITH 7
+#define EXPORT      __attribute__((visibility("default")))
+
+enum what { NOTHING, MEMORY, FILES };
+
+/* Written before main and never after it. */
+static enum what what;
+static const char *files;
+static unsigned long at;
+static bool ever, is_short, is_slow;
+static int error;
+
+static atomic_ulong calls;
+
+/* glibc's own names of what is replaced here. */
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+static bool has_part(const char *name)
+{
+    for (const char *part = files; part && *part;) {
+        size_t length = strcspn(part, ":");
+        const char *found = name;
+        while ((found = strchr(found, part[0])) && strncmp(found, part, length) != 0)
+            found++;
+        if (length && found)
+            return true;
+        part += length + (part[length] == ':');
+    }
+    return false;
+}
+
+/* Takes no lock and allocates nothing. */
+static bool counts(enum what kind, const void *caller)
+{
+    struct dl_find_object found;
+    const char *name;
+    if (kind != what || _dl_find_object((void *)(uintptr_t)caller, &found) != 0)
+        return false;
+    name = found.dlfo_link_map->l_name;
+    return has_part(name[0] ? name : "main");
+}
+
+static bool fails(enum what kind, const void *caller)
+{
+    unsigned long number;
+    if (kind != what || !counts(kind, caller))
+        return false;
+    number = atomic_fetch_add(&calls, 1) + 1;
+    return at && (number == at || (ever && number > at));
+}
+
+/* ---- memory ---- */
+
+#define OUT_OF_MEMORY fails(MEMORY, __builtin_return_address(0))
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+EXPORT void *malloc(size_t bytes)
+{
+    return OUT_OF_MEMORY ? no_memory() : __libc_malloc(bytes);
+}
+
+EXPORT void *calloc(size_t count, size_t bytes)
+{
+    return OUT_OF_MEMORY ? no_memory() : __libc_calloc(count, bytes);
+}
+
+EXPORT void *realloc(void *old, size_t bytes)
+{
+    return OUT_OF_MEMORY ? no_memory() : __libc_realloc(old, bytes);
+}
+
+EXPORT void *memalign(size_t alignment, size_t bytes)
+{
+    return OUT_OF_MEMORY ? no_memory() : __libc_memalign(alignment, bytes);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return OUT_OF_MEMORY ? no_memory() : __libc_memalign(alignment, bytes);
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    void *memory = OUT_OF_MEMORY ? NULL : __libc_memalign(alignment, bytes);
+    if (memory)
+        *out = memory;
+    return memory ? 0 : ENOMEM;
+}
+
+EXPORT char *strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = OUT_OF_MEMORY ? no_memory() : __libc_malloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    if (flags & MAP_ANONYMOUS && OUT_OF_MEMORY) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset); // NOLINT
+}
+
+EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+    __attribute__((alias("mmap")));
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (OUT_OF_MEMORY)
+        return EAGAIN;
+    if (!real)
+        real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
+                                                                                            "pthread_create");
+    return real(thread, attributes, run, context);
+}
+
+/* ---- files ---- */
+
+#define FAULT fails(FILES, __builtin_return_address(0))
+
+static void be_slow(void)
+{
+    const struct timespec pause = {0, 5000000};
+    nanosleep(&pause, NULL);
+}
+
+/* Whether a call that fails is done all the same, in its way. */
+static bool goes_on(void)
+{
+    if (is_slow)
+        be_slow();
+    else if (!is_short)
+        errno = error;
+    return is_slow || is_short;
+}
+
+EXPORT ssize_t write(int fd, const void *data, size_t bytes)
+{
+    if (fd > STDERR_FILENO && FAULT) {
+        if (!goes_on())
+            return -1;
+        bytes = is_short && bytes > 1 ? bytes / 2 : bytes;
+    }
+    return syscall(SYS_write, fd, data, bytes);
+}
+
+/* An offset has one register on machines of 64 bits. */
+static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    return syscall(SYS_pwritev, fd, parts, count, (unsigned long)offset, (unsigned long)((uint64_t)offset >> 32));
+}
+
+EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    if (FAULT) {
+        struct iovec first = parts[0];
+        if (!goes_on())
+            return -1;
+        if (is_short && first.iov_len > 1) {
+            first.iov_len /= 2;
+            return write_parts(fd, &first, 1, offset);
+        }
+    }
+    return write_parts(fd, parts, count, offset);
+}
+
+EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int count, off_t offset) __attribute__((alias("pwritev")));
+
+EXPORT int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+    if (FAULT && !goes_on())
+        return -1;
+    return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+EXPORT int fallocate64(int fd, int mode, off_t offset, off_t bytes) __attribute__((alias("fallocate")));
+
+EXPORT int ftruncate(int fd, off_t bytes)
+{
+    if (FAULT && !goes_on())
+        return -1;
+    return (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+EXPORT int ftruncate64(int fd, off_t bytes) __attribute__((alias("ftruncate")));
+
+EXPORT int open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    if (flags & O_CREAT) {
+        va_list arguments;
+        va_start(arguments, flags);
+        mode = va_arg(arguments, mode_t);
+        va_end(arguments);
+    }
+    if (flags & O_CREAT && FAULT && !goes_on())
+        return -1;
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+/* ---- the beginning and the end ---- */
+
+static void leave(int number)
+{
+    (void)number;
+    _exit(LEAVES_WITH);
+}
+
+static void go_on_as_another(int number)
+{
+    (void)number;
+    execl("/bin/true", "true", (char *)NULL);
+    _exit(1);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *wanted = getenv("FAULTS_WHAT"), *how = getenv("FAULTS_HOW"), *number = getenv("FAULTS_AT"),
+               *on = getenv("FAULTS_ON"), *way = getenv("FAULTS_LEAVE");
+    files = getenv("FAULTS_FILES");
+    at = number ? strtoul(number, NULL, 10) : 0;
+    ever = on && strcmp(on, "ever") == 0;
+    is_short = how && strcmp(how, "short") == 0;
+    is_slow = how && strcmp(how, "slow") == 0;
+    error = how ? atoi(how) : EIO;
+    if (way)
+        signal(SIGUSR1, strcmp(way, "exec") == 0 ? go_on_as_another : leave);
+    what = !wanted ? NOTHING : strcmp(wanted, "memory") == 0 ? MEMORY : FILES;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("FAULTS_COUNT");
+    FILE *file;
+    what = NOTHING;
+    file = path ? fopen(path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%lu\n", atomic_load(&calls));
+        fclose(file);
+    }
+}

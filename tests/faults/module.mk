@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# What a recording and a replay go through when the machine fails them. `make torture` is the long way; tests/e2e takes samples.
+FAULTS := $(BUILD)/tests/faults/libfaults.so
+TORTURE ?=
+
+$(FAULTS): tests/faults/faults.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(CFLAGS) $(if $(WERROR),-Werror) -fPIC -fno-builtin -MMD -MP -shared -Wl,-z,defs -o $@ $<
+
+test-programs: $(FAULTS)
+
+.PHONY: torture
+torture: test-programs ## kill, starve and fail recordings and replays at a thousand points each (TORTURE="--help")
+	$(XVFB) $(PYTHON) tests/torture.py --build $(BUILD) $(TORTURE)
+
+-include $(FAULTS:.so=.d)
