@@ -213,6 +213,13 @@ check-asan: ## unit tests and recorded and replayed programs with AddressSanitiz
 		MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} \
 		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
 
+# On a driver that is instrumented itself: a race in another one would be reported, and one behind it would not be seen.
+TSAN := BUILD=$(BUILD)/tsan SANITIZE=thread CFLAGS="-O1 -g"
+.PHONY: check-tsan
+check-tsan: ## programs that are recorded, and replayed, with ThreadSanitizer, on a driver that does nothing
+	+$(MAKE) $(TSAN) null all $(BUILD)/tsan/tests/apps/threads $(BUILD)/tsan/tests/apps/churn
+	$(PYTHON) tests/null/check.py --build $(BUILD)/tsan
+
 # All platforms at once are linked too: a command that is to be written by hand for one of them must be there.
 PLATFORM_CHECK = $(PYTHON) tests/platform/check.py --gen $(GEN)
 PLATFORM_ARGUMENTS ?=
@@ -233,7 +240,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
-	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] \
+	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
 	tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents

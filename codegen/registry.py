@@ -69,6 +69,7 @@ class Command:
     guard: str | None = None
     providers: list[str] = field(default_factory=list)
     success: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     queues: list[str] = field(default_factory=list)  # bits of VkQueueFlagBits: queues with one of them take the command
 
     @property
@@ -334,9 +335,9 @@ def _read_commands(root: ET.Element, registry: Registry) -> None:
             raise RegistryError("a command without a prototype")
         name = proto.findtext("name") or ""
         params = [_parse_member(p) for p in element.findall("param") if _for_api(p)]
-        success = [s for s in (element.get("successcodes") or "").split(",") if s]
+        success, errors = ([s for s in (element.get(kind) or "").split(",") if s] for kind in ("successcodes", "errorcodes"))
         queues = [_queue_bit(q) for q in (element.get("queues") or "").split(",") if q]
-        registry.commands[name] = Command(name, proto.findtext("type") or "void", params, success=success, queues=queues)
+        registry.commands[name] = Command(name, proto.findtext("type") or "void", params, success=success, errors=errors, queues=queues)
     for alias, target in alias_of.items():
         while target in alias_of:
             target = alias_of[target]
