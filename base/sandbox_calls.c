@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The half of a sandbox that is about system calls: seccomp. What is not named is allowed: drivers differ in what they
  * call, and the kernel's own interface grows. Named are ways to other processes, other files and the whole system. */
+#include <asm/sockios.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -120,6 +121,9 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         /* Signals to oneself: abort(). */
         IF_NOT(kill, 0, self), IF_NOT(tgkill, 0, self), IF_NOT(rt_sigqueueinfo, 0, self),
         IF_NOT(rt_tgsigqueueinfo, 0, self),
+        /* And from the kernel, about a file, to whoever is named. */
+        IF_BITS(fcntl, 1, low, F_SETOWN), IF_BITS(fcntl, 1, low, F_SETOWN_EX), IF_BITS(ioctl, 1, low, FIOSETOWN),
+        IF_BITS(ioctl, 1, low, SIOCSPGRP),
         /* Pairs of sockets, but none that could send to others. */
         IF_NOT(socketpair, 0, AF_UNIX), IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM), IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
         /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */

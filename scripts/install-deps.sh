@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [fuzz]: installs the Debian packages that a group needs and that are missing.
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz]: installs the Debian packages that a group needs and that are missing.
 # Does nothing, and asks nobody, when all are there.
 set -u
 
@@ -15,9 +15,10 @@ packages() {
     drivers) echo "chromium" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format" ;;
+    analyze) echo "cppcheck gcc" ;;
     fuzz) echo "clang libclang-rt-14-dev" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, fuzz" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz" >&2
         exit 2
         ;;
     esac

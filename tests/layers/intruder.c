@@ -153,6 +153,17 @@ static int signal_process(void)
     return result(kill(getppid(), 0));
 }
 
+/* It would be sent SIGIO. */
+static int name_process(void)
+{
+    int fds[2], error;
+    if (pipe(fds) != 0)
+        return errno;
+    error = result(fcntl(fds[0], F_SETOWN, getppid()));
+    (void)(close(fds[0]), close(fds[1]));
+    return error;
+}
+
 static int open_process(void)
 {
     return closed((int)syscall(SYS_pidfd_open, getpid(), 0));
@@ -235,6 +246,7 @@ static const struct {
                 {"ptrace", trace_me},
                 {"process_vm_readv", read_process},
                 {"kill", signal_process},
+                {"fcntl-owner", name_process},
                 {"pidfd_open", open_process},
                 {"unshare", leave_namespace},
                 {"keyctl", ask_for_keys},
