@@ -56,7 +56,7 @@ class _Body:
         if f.shape in ("stype", "skip"):
             return
         if f.shape == "pnext":
-            text(f"{value} = (void *)(uintptr_t)gen_decode_pnext(dec);")
+            text(f"{value} = (void *)(uintptr_t)gen_decode_chain(dec);")
         elif f.shape == "value":
             expression = self.element(f)
             if expression:
@@ -121,10 +121,16 @@ class _Body:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
         else:
             expression = self.element(f)
-            allocate = "lap_dec_items" if expression else "lap_dec_array"  # functions leave members as they are
-            text(f"{f.type} *items = {allocate}(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
-            text(f"for (size_t i = 0; items && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
-            text("    " + (f"items[i] = {expression};" if expression else self.fill(f, "&items[i]")))
+            text(f"{f.type} *items = lap_dec_items(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
+            loop = f"for (size_t i = 0; items && i < (size_t)({count}) && dec->status == LAP_OK; i++)"
+            if expression:
+                text(loop)
+                text(f"    items[i] = {expression};")
+            else:
+                text(loop + " {")
+                text("memset(&items[i], 0, sizeof items[i]);")  # functions leave members as they are
+                text(self.fill(f, "&items[i]"))
+                text("}")
             text(f"{value} = items;")
         text("}")
 
@@ -132,6 +138,15 @@ class _Body:
 def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/wire.h"])
     h("const void *gen_decode_pnext(struct lap_dec *dec);")
+    h("/* The same, at once where there is none. */")
+    h("static inline const void *gen_decode_chain(struct lap_dec *dec)")
+    h("{")
+    h("if (__builtin_expect(dec->p < dec->end && *dec->p == 0 && dec->depth < LAP_WIRE_MAX_DEPTH, 1)) {")
+    h("dec->p++;")
+    h("return NULL;")
+    h("}")
+    h("return gen_decode_pnext(dec);")
+    h("}")
     h("uint64_t gen_decode_address(struct lap_dec *dec);")
     h("/* Whether a pointer that a count is read through is there; latches an error when not. */")
     h("static inline bool gen_decode_followed(struct lap_dec *dec, const void *pointer)")
@@ -284,7 +299,7 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
         c("if (!lap_dec_enter(dec))")
         c("    return;")
         c(f"s->sType = {s.struct.stype};")
-        c("s->pNext = (void *)(uintptr_t)gen_decode_pnext(dec);")
+        c("s->pNext = (void *)(uintptr_t)gen_decode_chain(dec);")
         c(f"decode_members_{s.name}(dec, s);")
         c("lap_dec_leave(dec);")
         c("}")

@@ -34,6 +34,8 @@ struct scan {
     bool *destructions; /* [number of the command in the file] */
     uint64_t ticket;    /* of the last packet */
     uint64_t ahead;     /* how many tickets the first look went */
+    uint64_t updates;   /* still to come, as the layer has counted; UINT64_MAX: not known */
+    bool all;           /* checks and ends of objects are wanted, too */
 };
 
 struct replay_facts {
@@ -77,6 +79,8 @@ static enum lap_status note_update(struct scan *scan, unsigned kind, uint64_t in
     struct object *object;
     enum lap_status status = need_object(scan->facts, kind, index, &object);
 
+    if (scan->updates && scan->updates != UINT64_MAX)
+        scan->updates--;
     if (status != LAP_OK || !object)
         return status;
     object->used = true;
@@ -227,6 +231,20 @@ static void close_scan(struct scan *scan)
     lap_reader_close(&scan->reader);
 }
 
+/* A layer that has counted binds has counted updates; what ended early has more than its last frame counted. */
+static uint64_t updates_of(const struct lap_reader_summary *summary)
+{
+    return summary->complete && summary->counters[LAP_COUNTER_BINDS] ? summary->counters[LAP_COUNTER_UPDATES]
+                                                                     : UINT64_MAX;
+}
+
+/* What is still to come changes nothing of what is wanted: there are no more updates, and the submit behind the last
+ * one has been seen. */
+static bool is_settled(const struct scan *scan)
+{
+    return !scan->all && scan->updates == 0 && scan->count == 0;
+}
+
 static enum lap_status open_scan(struct scan *scan, const struct lap_reader *trace)
 {
     const struct lap_reader_options options = {.memory_limit_bytes = READER_BYTES};
@@ -240,6 +258,7 @@ static enum lap_status open_scan(struct scan *scan, const struct lap_reader *tra
     if (status != LAP_OK)
         return status;
     scan->source = lap_dictionary_source(&scan->dictionary);
+    scan->updates = updates_of(lap_reader_summary(scan->reader));
     commands = lap_reader_command_count(scan->reader);
     scan->destructions = calloc((size_t)commands + 1, sizeof *scan->destructions);
     if (!scan->destructions)
@@ -255,7 +274,7 @@ static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_by
     enum lap_status status = LAP_OK;
     struct lap_packet packet;
 
-    for (uint64_t bytes = 0; status == LAP_OK && scan->ticket < ticket && bytes < most_bytes;
+    for (uint64_t bytes = 0; status == LAP_OK && scan->ticket < ticket && bytes < most_bytes && !is_settled(scan);
          bytes += packet.bytes + PACKET_BYTES) {
         status = lap_reader_next(scan->reader, &packet);
         if (status == LAP_OK && scan->last_frame && packet.frame >= scan->last_frame)
@@ -269,10 +288,12 @@ static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_by
         close_scan(scan);
         status = LAP_OK;
     }
-    return status == LAP_OK ? replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader) : status;
+    if (status != LAP_OK || (scan->reader && is_settled(scan)))
+        return status;
+    return replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader);
 }
 
-enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes,
+enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
                                   struct replay_facts **out)
 {
     struct replay_facts *facts = calloc(1, sizeof *facts);
@@ -283,7 +304,7 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_
         return no_memory();
     lap_map_init(&facts->objects[0]);
     lap_map_init(&facts->objects[1]);
-    facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1};
+    facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1, .all = all};
     status = replay_lifetimes_create(&facts->lifetimes);
     if (status == LAP_OK)
         status = open_scan(&facts->scan, trace);
@@ -300,13 +321,31 @@ enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
     struct scan *scan = &facts->scan;
     enum lap_status status;
 
-    if (!scan->reader || ticket + scan->ahead <= scan->ticket)
+    if (!scan->reader || is_settled(scan) || ticket + scan->ahead <= scan->ticket)
         return LAP_OK;
     status = look(scan, ticket + scan->ahead + scan->ahead / STEPS, UINT64_MAX);
     if (status != LAP_OK)
         facts->cut = true; /* what is known stays */
     if (facts->cut)
         close_scan(scan);
+    return status;
+}
+
+enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes)
+{
+    struct scan *scan = &facts->scan;
+    bool settled = scan->reader && is_settled(scan);
+    enum lap_status status;
+
+    scan->all = true;
+    if (!settled)
+        return LAP_OK;
+    status = look(scan, UINT64_MAX, most_bytes);
+    scan->ahead = scan->ticket;
+    if (status != LAP_OK) {
+        facts->cut = true;
+        close_scan(scan);
+    }
     return status;
 }
 
@@ -334,7 +373,10 @@ void replay_facts_destroy(struct replay_facts **facts)
 bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index)
 {
     uint32_t period = replay_lifetimes_period(facts->lifetimes, kind_of(type), index);
-    return (!facts->scan.reader && !facts->cut) || (period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER);
+
+    if (facts->scan.reader ? is_settled(&facts->scan) : !facts->cut)
+        return true;
+    return period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER;
 }
 
 const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
@@ -349,30 +391,38 @@ uint64_t replay_facts_peak_bytes(const struct replay_facts *facts)
     return facts->peak_bytes;
 }
 
-/* NULL where they can't be had: then every object lies as the program asked. */
-static const struct replay_facts *need_facts(struct replay *r)
+/* NULL where they can't be had: then every object lies as the program asked. all: more than what the host writes. */
+static const struct replay_facts *need_facts(struct replay *r, bool all)
 {
-    if (r->facts && replay_facts_go_on(r->facts, r->packet.ticket) != LAP_OK)
-        lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
-    if (r->asked_facts || !r->reader || r->report)
-        return r->facts;
-    r->asked_facts = true;
-    if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, &r->facts) != LAP_OK)
-        lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s", lap_error_message());
+    enum lap_status status = LAP_OK;
+
+    all = all || r->options.verify;
     if (r->facts)
+        status = replay_facts_go_on(r->facts, r->packet.ticket);
+    if (r->facts && all && status == LAP_OK)
+        status = replay_facts_want_all(r->facts, MOST_BYTES);
+    if (status != LAP_OK)
+        lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
+    if (!r->asked_facts && r->reader && !r->report) {
+        r->asked_facts = true;
+        if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, all, &r->facts) != LAP_OK)
+            lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s",
+                    lap_error_message());
+    }
+    if (r->facts && all)
         r->lifetimes = r->facts->lifetimes;
     return r->facts;
 }
 
 const struct replay_lifetimes *replay_lifetimes_find(struct replay *r)
 {
-    need_facts(r);
+    need_facts(r, true);
     return r->lifetimes;
 }
 
 uint64_t replay_peak_at_capture(struct replay *r)
 {
-    const struct replay_facts *facts = need_facts(r);
+    const struct replay_facts *facts = need_facts(r, true);
     return facts ? replay_facts_peak_bytes(facts) : 0;
 }
 
@@ -402,7 +452,7 @@ VkMemoryPropertyFlags replay_facts_wanted(struct replay *r, const struct replay_
     /* Images that the host sees are linear ones: rare, and made for the host. */
     if (type != GEN_HANDLE_VkBuffer || !(asked & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || !has_type(dev, false))
         return asked;
-    facts = need_facts(r);
+    facts = need_facts(r, false);
     if (!facts || !replay_facts_have(facts, type, index))
         return asked;
     host = replay_facts_of(facts, type, index);

@@ -155,7 +155,8 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
     page->alive++;
     slot_put(table, index);
-    drop_page(table, last);
+    if (index / REPLAY_PAGE_OBJECTS != last)
+        drop_page(table, last);
     if (out_object)
         *out_object = object;
     return LAP_OK;
@@ -185,14 +186,16 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
 {
     struct replay_table *table = &r->tables[type];
     struct replay_object *object = replay_table_get(table, index);
+    struct replay_object_page *page;
 
     if (!object)
         return;
     slot_remove(table, index);
     *object = (struct replay_object){0};
-    page_of(table, index / REPLAY_PAGE_OBJECTS)->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
-    page_of(table, index / REPLAY_PAGE_OBJECTS)->alive--;
-    drop_page(table, index / REPLAY_PAGE_OBJECTS);
+    page = page_of(table, index / REPLAY_PAGE_OBJECTS);
+    page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
+    if (--page->alive == 0)
+        drop_page(table, index / REPLAY_PAGE_OBJECTS);
 }
 
 enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)

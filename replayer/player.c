@@ -162,6 +162,7 @@ enum lap_status replay_unknown_command(struct replay *r)
 enum lap_status replay_packet(struct replay *r)
 {
     const struct gen_replay_entry *entry;
+    const struct replay_object *object;
     struct lap_args args;
     struct lap_dec dec;
     enum lap_status status;
@@ -177,7 +178,7 @@ enum lap_status replay_packet(struct replay *r)
         replay_observe(r);
         return LAP_OK;
     }
-    if (!entry->call || !gen_decode_table[r->command] || lap_block_has(r->command))
+    if (!entry->call || !gen_decode_table[r->command] || r->dictionary->block_commands[r->packet.command])
         return replay_unknown_command(r);
     if (r->abandoned && !replay_is_destruction(lap_reader_command_name(r->reader, r->packet.command)))
         return replay_place(r, lap_fail(LAP_ERROR_FORMAT, "the file has changed since it was looked through"));
@@ -190,7 +191,9 @@ enum lap_status replay_packet(struct replay *r)
             return replay_place(r, dec.status);
         if (index == 0)
             return LAP_OK; /* vkDestroyDevice(NULL) and the like */
-        status = replay_owner(r, entry->owner_type, index, &owner);
+        object = replay_table_get(&r->tables[entry->owner_type], index);
+        owner = object ? object->owner : NULL;
+        status = owner ? LAP_OK : replay_owner(r, entry->owner_type, index, &owner);
         if (status != LAP_OK)
             return status;
         dec.p = dec.base; /* it is a parameter, too */
@@ -207,10 +210,11 @@ enum lap_status replay_packet(struct replay *r)
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    status = replay_parallel_before(r, r->command, args.bytes);
+    status = r->parallel ? replay_parallel_before(r, r->command, args.bytes) : LAP_OK;
     if (status != LAP_OK)
         return status;
-    if (entry->owner_type == GEN_HANDLE_VkQueue || entry->owner_type == GEN_HANDLE_VkDevice)
+    if (gen_command_flags[r->command] & LAP_PACKET_BARRIER &&
+        (entry->owner_type == GEN_HANDLE_VkQueue || entry->owner_type == GEN_HANDLE_VkDevice))
         status = replay_staging_before(r, owner, r->command, args.bytes);
     if (status == LAP_OK)
         status = entry->call(r, owner, args.bytes);

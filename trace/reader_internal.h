@@ -59,8 +59,9 @@ struct lap_reader {
 
     struct lap_chunk_ref *finished; /* all its packets were given out, the last one just now */
     uint64_t next_ticket;
-    uint64_t barriers; /* given out so far */
-    size_t frame;      /* of the next packet */
+    uint64_t barriers;  /* given out so far */
+    size_t frame;       /* of the next packet */
+    uint64_t frame_end; /* its last ticket; UINT64_MAX behind the last mark */
     enum lap_status failed;
     char failure[512];
 };

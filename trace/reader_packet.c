@@ -91,6 +91,12 @@ static void enter_chunk(struct lap_reader *reader, struct lap_cursor *cursor, si
     cursor->ticket = cursor->ref ? cursor->ref->header.first : 0;
 }
 
+static void enter_frame(struct lap_reader *reader, size_t frame)
+{
+    reader->frame = frame;
+    reader->frame_end = frame < reader->frame_count ? reader->frames[frame].last_ticket : UINT64_MAX;
+}
+
 enum lap_status lap_reader_rewind(struct lap_reader *reader)
 {
     lap_cache_advance(&reader->cache);
@@ -104,7 +110,7 @@ enum lap_status lap_reader_rewind(struct lap_reader *reader)
         sift_down(reader, i);
     reader->next_ticket = 1;
     reader->barriers = 0;
-    reader->frame = 0;
+    enter_frame(reader, 0);
     reader->failed = LAP_OK;
     return LAP_OK;
 }
@@ -131,31 +137,77 @@ static enum lap_status damaged(const struct lap_chunk_ref *chunk, const char *wh
     return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": %s", chunk->offset, what);
 }
 
+/* What stands in front of a packet's body. */
+struct packet_head {
+    uint32_t body_bytes, command;
+    uint64_t ticket_step, epoch_step, flags;
+};
+
+#define SHORT_HEAD_BYTES 9u
+
+/* Nearly all heads: a command's number of one or two bytes and, of one byte each, the rest. False for others. */
+static inline bool read_short_head(struct lap_dec *dec, struct packet_head *head)
+{
+    const uint8_t *p = dec->p;
+    if (dec->end - p < (ptrdiff_t)SHORT_HEAD_BYTES)
+        return false;
+    head->body_bytes = lap_load_u32(p);
+    head->command = p[4];
+    p += 5;
+    if (head->command & 0x80) {
+        head->command = (head->command & 0x7f) | (uint32_t)*p << 7;
+        if (*p == 0 || *p++ & 0x80)
+            return false;
+    }
+    if ((p[0] | p[1] | p[2]) & 0x80)
+        return false;
+    head->ticket_step = p[0];
+    head->epoch_step = p[1];
+    head->flags = p[2];
+    dec->p = p + 3;
+    return true;
+}
+
+static enum lap_status read_long_head(struct lap_dec *dec, const struct lap_chunk_ref *chunk, struct packet_head *head)
+{
+    head->body_bytes = lap_get_fixed32(dec);
+    head->command = lap_get_u32(dec);
+    head->ticket_step = lap_get_u64(dec);
+    head->epoch_step = lap_get_u64(dec);
+    head->flags = lap_get_u64(dec);
+    if (dec->status != LAP_OK)
+        return lap_fail_context(dec->status, "chunk at offset %" PRIu64 ": a packet's head", chunk->offset);
+    return LAP_OK;
+}
+
 /* Reads the head of the packet that begins at `offset`; its ticket and epoch count from those in *cursor. */
-static inline enum lap_status read_packet(struct lap_reader *reader, struct lap_cursor *cursor,
-                                          const struct lap_chunk_ref *chunk, size_t offset)
+static inline __attribute__((always_inline)) enum lap_status
+read_packet(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_chunk_ref *chunk, size_t offset)
 {
     const struct lap_dictionary *dictionary = &reader->dictionary;
     bool first = !cursor->started;
+    struct packet_head head;
     struct lap_dec dec;
     lap_dec_init(&dec, chunk->cached->data + offset, chunk->cached->bytes - offset, NULL, NULL);
-    cursor->body_bytes = lap_get_fixed32(&dec);
-    cursor->command = lap_get_u32(&dec);
-    uint64_t ticket_step = lap_get_u64(&dec), epoch_step = lap_get_u64(&dec), flags = lap_get_u64(&dec);
-    if (dec.status != LAP_OK)
-        return lap_fail_context(dec.status, "chunk at offset %" PRIu64 ": a packet's head", chunk->offset);
-    if (cursor->body_bytes > (size_t)(dec.end - dec.p))
+    if (!read_short_head(&dec, &head)) {
+        enum lap_status status = read_long_head(&dec, chunk, &head);
+        if (status != LAP_OK)
+            return status;
+    }
+    if (head.body_bytes > (size_t)(dec.end - dec.p))
         return damaged(chunk, "a packet is longer than its chunk");
-    if ((ticket_step == 0) != first || ticket_step > chunk->header.last - cursor->ticket ||
-        __builtin_add_overflow(cursor->epoch, epoch_step, &cursor->epoch))
+    if ((head.ticket_step == 0) != first || head.ticket_step > chunk->header.last - cursor->ticket ||
+        __builtin_add_overflow(cursor->epoch, head.epoch_step, &cursor->epoch))
         return damaged(chunk, "tickets out of order");
-    if (flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS)
+    if (head.flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS)
         return damaged(chunk, "a packet with unknown flags");
-    if (cursor->command >= dictionary->lists[LAP_DICTIONARY_COMMANDS].count ||
-        (cursor->command == 0 && !dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0])) /* it alone may have none */
+    if (head.command >= dictionary->lists[LAP_DICTIONARY_COMMANDS].count ||
+        (head.command == 0 && !dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0])) /* it alone may have none */
         return damaged(chunk, "a command that is not in the dictionary");
-    cursor->ticket += ticket_step;
-    cursor->flags = (uint32_t)flags;
+    cursor->body_bytes = head.body_bytes;
+    cursor->command = head.command;
+    cursor->ticket += head.ticket_step;
+    cursor->flags = (uint32_t)head.flags;
     cursor->body_offset = (size_t)(dec.p - chunk->cached->data);
     if (cursor->left == 1 && (cursor->ticket != chunk->header.last || dec.p + cursor->body_bytes != dec.end))
         return damaged(chunk, "it does not end where its header says");
@@ -209,8 +261,8 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     if (cursor->epoch != reader->barriers)
         return damaged(chunk, "a packet with a wrong epoch");
 
-    while (reader->frame < reader->frame_count && cursor->ticket > reader->frames[reader->frame].last_ticket)
-        reader->frame++;
+    while (cursor->ticket > reader->frame_end)
+        enter_frame(reader, reader->frame + 1);
     *out = (struct lap_packet){
         .command = cursor->command,
         .stream = chunk->header.stream,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "trace/bytes.h"
 #include "trace/writer.h"
 
 #define FIRST_BUFFER_BYTES ((size_t)4096)
@@ -151,9 +152,23 @@ uint64_t lap_get_u64_slow(struct lap_dec *dec)
 {
     uint64_t value = 0;
     const uint8_t *p = dec->p;
+    /* Two bytes; or up to eight at once, where there are so many. */
     if (dec->end - p >= 2 && !(p[1] & 0x80) && p[1] && p[0] & 0x80) {
         dec->p = p + 2;
         return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+    }
+    if (__builtin_expect(dec->end - p >= 8, 1)) {
+        uint64_t word = lap_load_u64(p), ends = ~word & UINT64_C(0x8080808080808080);
+        if (__builtin_expect(ends != 0, 1)) {
+            unsigned last = (unsigned)__builtin_ctzll(ends) & ~7u; /* the first bit of the last byte */
+            word &= ~UINT64_C(0) >> (56 - last);
+            if (__builtin_expect(last == 0 || word >> last != 0, 1)) {
+                dec->p = p + last / 8 + 1;
+                word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+                word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+                return (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+            }
+        }
     }
     if (dec->status != LAP_OK)
         return 0;

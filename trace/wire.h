@@ -221,8 +221,8 @@ struct lap_dec {
 #define LAP_WIRE_MAX_DEPTH          32u
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
-/* What decoding a command buffer is made of is inlined into the decoders of commands (LAP_WIRE_HOT: the Makefile), and
- * left to the compiler elsewhere: there are more than a thousand structures. */
+/* What decoding is made of is inlined into the decoders of commands and structures (LAP_WIRE_HOT: the Makefile), and
+ * left to the compiler elsewhere. */
 #ifdef LAP_WIRE_HOT
 #define LAP_WIRE_INLINE static inline __attribute__((always_inline))
 #else
@@ -361,8 +361,8 @@ LAP_WIRE_INLINE void *lap_dec_items(struct lap_dec *dec, uint64_t count, size_t 
 }
 
 /* The same, zeroed. */
-static inline void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
-                                  size_t align)
+LAP_WIRE_INLINE void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
+                                    size_t align)
 {
     void *memory = lap_dec_items(dec, count, element_bytes, min_wire_bytes, align);
     size_t bytes;

@@ -11,9 +11,12 @@ BENCH_OBJECTS := $(BENCH_NAMES:%=$(BUILD)/obj/tests/bench/%.o)
 # Arguments of tests/bench/run.py: make bench BENCH="--quick --workload map-random".
 BENCH ?=
 
-.PHONY: bench bench-programs
+.PHONY: bench bench-large bench-programs
 bench: all bench-programs ## what recording costs: without a layer, with this one, with gfxreconstruct (BENCH="--help")
 	$(Q)$(PYTHON) tests/bench/run.py --build $(BUILD) $(BENCH)
+
+bench-large: all bench-programs ## traces of 1 GiB: time to the first frame, and replay with little memory (BENCH="--help")
+	$(Q)$(PYTHON) tests/bench/large.py --build $(BUILD) $(BENCH)
 
 bench-programs: $(BENCH_PROGRAMS)
 test-programs: bench-programs

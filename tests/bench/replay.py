@@ -34,12 +34,13 @@ class Replay:
     quick_frames: int = 5
     calls: bool = True  # its program counts the calls that it is about
     threads: bool = False  # it is about what several threads play
+    floor: str = ""  # the CPU time in the program's own figures that nobody who replays a frame can do without
     kind: str = "api"
     must_be_zero: list[str] = field(default_factory=list)
 
     @property
     def figures(self) -> list[Figure]:
-        figures = [*FIGURES, ONE_THREAD] if self.threads else FIGURES
+        figures = [*FIGURES, *([ONE_THREAD] if self.threads else []), *([OVER_FLOOR] if self.floor else [])]
         return figures if self.calls else [figure for figure in figures if figure.name != "CPU time, a call"]
 
 
@@ -63,6 +64,10 @@ FIGURES = [
 # lapilli only: from start to end with --threads 1, in the same round.
 ONE_THREAD = Figure("one thread's time / all threads'", "", lambda s: s.run.program.get("one_thread"))
 
+# What the program measured of it when it ran without a layer.
+OVER_FLOOR = Figure("CPU time, a frame / LZ4 decompression + memcpy of it", "",
+                    lambda s: s.run.program["frame"] / s.run.program["floor"] if s.run.program.get("floor") else None)
+
 REPLAYS = [
     Replay("replay-draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer: 4 calls each",
            ["draws"], ["--draws", "500"], 200),
@@ -70,7 +75,8 @@ REPLAYS = [
            ["--draws", "500"], 200, threads=True),
     Replay("replay-descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame", ["descriptor_updates"], ["--updates", "1000"], 200),
     Replay("replay-object-churn", "2,000 objects created and destroyed each frame", ["object_churn"], ["--objects", "200"], 400),
-    Replay("replay-stream", "64 MiB of updates each frame", ["stream"], ["--size-mib", "8"], 6, quick_frames=3, calls=False),
+    Replay("replay-stream", "64 MiB of updates each frame", ["stream"], ["--size-mib", "8"], 6, quick_frames=3, calls=False,
+           floor="unpack_cpu"),
 ]
 
 
@@ -128,7 +134,7 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
     program = [str(build / "tests/bench" / workload.command[0]), *workload.command[1:], *([] if driver.computes else ["--no-check"]),
                *(workload.quick if options.quick else []), "--frames"]
     commands: dict[str, list[list[str]]] = {}  # for a run of few frames, and for one of all
-    calls, sizes = 0.0, {}
+    calls, floor, sizes = 0.0, 0.0, {}
     try:
         for recorder in recorders:
             traces = [place / f"{recorder.name}-{count}.{recorder.extension or 'none'}" for count in (SHORT_FRAMES, frames)]
@@ -138,6 +144,7 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
                 if recorder.name == BASE:
                     measured.device = figures["device"]
                     calls = figures["counts"].get("calls", 0) / figures["frames_with_warm_up"]
+                    floor = figures["series"][workload.floor]["median_ns"] if workload.floor else 0.0
                     commands[BASE] = [[*program, str(count)] for count in (SHORT_FRAMES, frames)]
                 else:
                     commands[recorder.name] = [Player(recorder, build).command(trace) for trace in traces]
@@ -152,7 +159,7 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
                     short, _, _ = bench.execute(commands[name][0], clean_environment(driver))
                     whole, seconds, _ = bench.execute(commands[name][1], clean_environment(driver))
                     a_frame = (whole - short) / (frames - SHORT_FRAMES)
-                    figures = {"short": short, "whole": whole, "frame": a_frame, "calls": calls}
+                    figures = {"short": short, "whole": whole, "frame": a_frame, "calls": calls, "floor": floor if name != BASE else 0.0}
                     if workload.threads and name == "lapilli":
                         _, alone, _ = bench.execute([*commands[name][1], "--threads", "1"], clean_environment(driver))
                         figures["one_thread"] = alone / seconds

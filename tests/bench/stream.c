@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stream: each frame rewrites all of a mapped buffer and submits a copy of it. A recorder has to take a copy of
- * everything and to compress it, so the same process measures what one memcpy and one LZ4 compression of it take.
+ * everything and to compress it, so the same process measures what one memcpy and one LZ4 compression of it take; and,
+ * for whoever replays it, one LZ4 decompression and one memcpy.
  */
 #include "common/bench.h"
 
@@ -21,28 +22,44 @@ static void rewrite(uint64_t *to, const uint64_t *from, VkDeviceSize bytes, uint
 
 static void measure_reference(struct bench *bench, const void *source, size_t bytes)
 {
-    uint8_t *copy = malloc(bytes), *packed = malloc((size_t)LZ4_compressBound(PIECE));
+    size_t pieces = (bytes + PIECE - 1) / PIECE, room = (size_t)LZ4_compressBound(PIECE);
+    uint8_t *copy = malloc(bytes), *unpacked = malloc(bytes), *packed = malloc(pieces * room);
+    int *sizes = calloc(pieces + 1, sizeof(*sizes));
     uint64_t packed_bytes = 0;
-    CHECK(copy && packed);
+    CHECK(copy && unpacked && packed && sizes);
     memset(copy, 1, bytes);
+    memset(unpacked, 1, bytes);
+    memset(packed, 1, pieces * room);
     for (uint32_t i = 0; i < REFERENCES; i++) {
         uint64_t cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID), start = bench_now();
         memcpy(copy, source, bytes);
         uint64_t copied = bench_now();
         packed_bytes = 0;
         for (size_t at = 0; at < bytes; at += PIECE) {
-            int piece = bytes - at < PIECE ? (int)(bytes - at) : PIECE;
-            int size = LZ4_compress_default((const char *)copy + at, (char *)packed, piece, LZ4_compressBound(PIECE));
-            CHECK(size > 0);
-            packed_bytes += (uint64_t)size;
+            int piece = bytes - at < PIECE ? (int)(bytes - at) : PIECE, *size = &sizes[at / PIECE];
+            *size = LZ4_compress_default((const char *)copy + at, (char *)packed + at / PIECE * room, piece, (int)room);
+            CHECK(*size > 0);
+            packed_bytes += (uint64_t)*size;
         }
         bench_sample_once(bench, "memcpy", copied - start);
         bench_sample_once(bench, "lz4", bench_now() - copied);
         bench_sample_once(bench, "reference_cpu", bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu);
+
+        /* What nobody who replays it can do without. */
+        cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+        for (size_t at = 0; at < bytes; at += PIECE) {
+            int piece = bytes - at < PIECE ? (int)(bytes - at) : PIECE;
+            CHECK(LZ4_decompress_safe((const char *)packed + at / PIECE * room, (char *)unpacked + at,
+                                      sizes[at / PIECE], piece) == piece);
+        }
+        memcpy(copy, unpacked, bytes);
+        bench_sample_once(bench, "unpack_cpu", bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu);
     }
     bench_add(bench, "lz4_bytes", packed_bytes);
-    free(copy);
+    free(sizes);
     free(packed);
+    free(unpacked);
+    free(copy);
 }
 
 static VkCommandBuffer record_copy(const struct app *app, const struct app_buffer *from, const struct app_buffer *to)

@@ -254,7 +254,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, backing, bench, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues,
+    from e2e import (address, backing, bench, bounded, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues,
                      sandbox, torture)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
@@ -273,6 +273,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)
+    result += [Case(f"bounded/{name}", run) for name, run in bounded.cases().items()]
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]
     result += [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
     return result
