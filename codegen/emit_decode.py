@@ -21,6 +21,7 @@ GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(d
 class _Body:
     def __init__(self, model: Model, text: Text, owner: str = ""):
         self.model, self.text = model, text
+        self.owner = owner
         self.images = owner != "" and owner not in model.overrides.other_formats
 
     def ref(self, name: str) -> str:
@@ -38,8 +39,16 @@ class _Body:
             get = "lap_get_address(dec)" if f.is_address else "lap_get_layout(dec)" if f.is_layout else GET[f.wire]
             return f"({f.type})lap_dec_{f.mask_kind}(dec, {get})" if f.mask_kind else f"({f.type}){get}"
         if f.element == "handle":
-            return f"gen_{f.type}({'lap_get_u64(dec)' if f.created else f'lap_get_handle(dec, GEN_HANDLE_{f.type})'})"
+            if f.created:
+                return f"gen_{f.type}(lap_get_u64(dec))"
+            # Of a command's own parameters those that are no arrays are looked at by what is called (emit_replay.py).
+            if f.needed_elements or f.shape == "value" and f.needed == "1" and self.owner:
+                return f'gen_{f.type}(lap_get_needed_handle(dec, GEN_HANDLE_{f.type}, "{self.label(f)}"))'
+            return f"gen_{f.type}(lap_get_handle(dec, GEN_HANDLE_{f.type}))"
         return None
+
+    def label(self, f: Field) -> str:
+        return f"{self.owner}.{f.name}" if self.owner else f.name
 
     def fill(self, f: Field, address: str) -> str:
         return struct_call(self.model, "dec", f, address, self.ref)
@@ -71,6 +80,9 @@ class _Body:
             self._array(f, value)
         elif f.shape == "string":
             text(f"{value} = lap_dec_string(dec);")
+            if f.needed and self.owner:
+                text(f"if (!{value})")
+                text(f'    lap_dec_absent(dec, "{self.label(f)}");')
         else:
             self._pointer(f, value)
 
@@ -102,7 +114,8 @@ class _Body:
         elif f.shape == "strings":
             text(f"const char **rows = lap_dec_array(dec, {count}, sizeof(char *), 1, sizeof(char *));")
             text(f"for (size_t i = 0; rows && i < (size_t)({count}) && dec->status == LAP_OK; i++)")
-            text("    rows[i] = lap_dec_string(dec);")
+            text(f'    if (!(rows[i] = lap_dec_string(dec)))')
+            text(f'        lap_dec_absent(dec, "{self.label(f)}");')
             text(f"{value} = rows;")
         elif f.shape == "pointers":
             text(f"{f.type} **rows = lap_dec_array(dec, {count}, sizeof(void *), 1, sizeof(void *));")
@@ -132,6 +145,17 @@ class _Body:
                 text(self.fill(f, "&items[i]"))
                 text("}")
             text(f"{value} = items;")
+        self._absent(f, count, followed)
+
+    def _absent(self, f: Field, count: str, followed: dict) -> None:
+        """A pointer is null: wrong where a driver follows it. Those of commands: emit_replay.py."""
+        text = self.text
+        if not f.needed or followed or not self.owner:
+            text("}")
+            return
+        conditions = [expand(c, self.ref) for c in (f.needed if f.needed != "1" else "", f"({f.count}) != 0" if count != "1" else "") if c]
+        text(f"}} else if ({' && '.join(conditions)}) {{" if conditions else "} else {")
+        text(f'lap_dec_absent(dec, "{self.label(f)}");')
         text("}")
 
 
@@ -173,7 +197,7 @@ def emit(model: Model) -> dict[str, str]:
     h("extern const uint16_t gen_args_bytes[GEN_COMMAND_COUNT];")
     h("#define GEN_ARGS_MAX_BYTES 256")
 
-    structs = Text(model, "emit_decode.py", ["gen_decode.h"])
+    structs = Text(model, "emit_decode.py", ["gen_decode.h", "codegen/support/conditions.h"])
     for s in structs.guarded(s for s in model.structs if s.struct.stype):
         structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
     _emit_chain(model, structs)
@@ -212,10 +236,13 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("{")
     c("VkBaseOutStructure *first = NULL, *last = NULL;")
     c("uint64_t number;")
+    c("uint32_t length = 0;")
     c("if (!lap_dec_enter(dec))")
     c("    return NULL;")
     c("while (dec->status == LAP_OK && (number = lap_get_u64(dec)) != 0) {")
     c("uint32_t size = lap_get_fixed32(dec);")
+    c("if (++length > LAP_WIRE_MAX_CHAIN)")
+    c('    lap_dec_fail(dec, "a pNext chain with more structures than one can have");')
     c("VkBaseOutStructure *s = NULL;")
     c("if (dec->status != LAP_OK)")
     c("    break;")

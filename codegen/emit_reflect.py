@@ -111,7 +111,8 @@ class _Members:
         selector = "GEN_MEMBER_NONE"
         if f.selector and f.element in ("union", "object"):
             selector = str(index[re.search(r"{(\w+)}", f.selector).group(1)])
-        flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed)) if on]
+        flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed),
+                                               ("NEEDED", f.needed == "1"), ("ELEMENTS", f.needed_elements)) if on]
         parts = [f'.name = "{f.name}"', f'.type_name = "{f.type}"', f".compute = {compute}",
                  f".offset = {'0' if f.member.bits is not None else f'offsetof({ctype}, {f.name})'}",
                  f".count = {count}", f".element_bytes = {size}", f".type = {number}", f".element = GEN_ELEMENT_{element}",
@@ -169,7 +170,7 @@ def emit(model: Model) -> dict[str, str]:
     for what in ("command", "struct", "handle"):
         h(f"uint32_t gen_{what}_by_alias(const char *name);")
 
-    c = Text(model, "emit_reflect.py", ["gen_reflect.h", "gen_decode.h", "<stddef.h>", "<string.h>"])
+    c = Text(model, "emit_reflect.py", ["gen_reflect.h", "gen_decode.h", "<stddef.h>", "<stdlib.h>", "<string.h>"])
     members = _Members(model, c, enums)
     for s in c.guarded(model.structs):
         members.table(s.name, s.name, _struct_fields(s))
@@ -249,22 +250,25 @@ def _extension_infos(model: Model, c: Text) -> None:
 
 def _aliases(model: Model, c: Text) -> None:
     registry = model.registry
+    c("struct alias {")
+    c("const char *name;")
+    c("uint32_t number;")
+    c("};")
+    c("static int compare_alias(const void *name, const void *alias)")
+    c("{")
+    c("return strcmp(name, ((const struct alias *)alias)->name);")
+    c("}")
     commands: dict[str, CommandPlan] = {p.name: p for p in model.commands}
     for what, prefix, known in (("command", "GEN_", set(commands)), ("struct", "GEN_STRUCT_", set(model.struct_of)),
                                 ("handle", "GEN_HANDLE_", set(model.handles))):
         pairs = sorted((alias, registry.resolve(alias)) for alias in registry.aliases if registry.resolve(alias) in known)
         c(f"uint32_t gen_{what}_by_alias(const char *name)")
         c("{")
-        c("static const struct {")
-        c("const char *name;")
-        c("uint32_t number;")
-        c("} aliases[] = {")
+        c("static const struct alias aliases[] = {")
+        c('{"", 0},')
         for alias, target in pairs:
             c(f'{{"{alias}", {prefix}{target}}},')
-        c('{"", 0},')
         c("};")
-        c("for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)")
-        c("    if (strcmp(aliases[i].name, name) == 0)")
-        c("        return aliases[i].number;")
-        c("return 0;")
+        c("const struct alias *found = bsearch(name, aliases, sizeof aliases / sizeof aliases[0], sizeof aliases[0], compare_alias);")
+        c("return found ? found->number : 0;")
         c("}")

@@ -269,11 +269,16 @@ def _emit_checks(c: Text, p: CommandPlan, declaration: str = "") -> None:
     if p.packet:
         return
     wrong = _required(p)
-    if wrong and declaration:
+    each = [f for f in p.fields if f.each]
+    if (wrong or each) and declaration:
         c(declaration)
     for f, condition in wrong:
         c(f"if ({condition})")
         c(f'    return replay_absent(r, "{f.name}");')
+    for f in each:
+        c(f"for (size_t i = 0; a->{f.name} && i < (size_t)({expand(f.count, lambda n: f'a->{n}')}); i++)")
+        c(f"    if (!({expand(f.each, lambda n: f'a->{n}')}))")
+        c(f'        return replay_absent(r, "{re.sub(r"[{}]", "", f.each)}");')
 
 
 def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> None:

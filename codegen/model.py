@@ -43,6 +43,9 @@ class Field:
     destroyed: bool = False
     selector: str = ""  # of unions by value: C with {member}
     words: str = ""  # of bytes that may hold device addresses: enum lap_words
+    needed: str = ""  # C with {member}: when a driver follows the pointer, or takes the handle, without asking; "1": always
+    needed_elements: bool = False  # none of the handles that it points to may be null
+    each: str = ""  # C with {member} and i: what each element of an array must have
 
     @property
     def name(self) -> str:
@@ -188,7 +191,26 @@ class _Classifier:
             raise OverrideError(f"{owner}.{member.name} is no run of bytes, so no addresses are looked for in it")
         f.output = is_param and member.pointer > 0 and not member.const and f.element != "opaque" and f.shape != "skip"
         f.created = f.output and f.element == "handle"
+        f.each = override.get("each", "")
+        self._needs(owner, f, override)
         return f
+
+    def _needs(self, owner: str, f: Field, override: dict) -> None:
+        """What must not be null; see "Valid Usage" in the registry's words: optional, noautovalidity."""
+        m = f.member
+        if owner.startswith("lapilli") or f.output or f.shape not in ("value", "pointer", "pointers", "bytes", "string", "strings") or f.element in ("opaque", "object"):
+            return
+        if f.shape == "value" and f.element != "handle":
+            return
+        if "needed" in override:
+            f.needed = override["needed"]
+        elif f.condition:
+            # The encoder's state is not known when a trace is decoded.
+            f.needed = "" if "enc" in f.condition or m.optional else f.condition
+        elif not m.optional and not m.unchecked:
+            f.needed = "1"
+        f.needed_elements = f.shape == "pointer" and f.element == "handle" and (
+            override.get("needed_elements", not (m.optional_elements or m.unchecked or f.condition)))
 
     def _shape(self, owner: str, m: Member, siblings: list[Member], override: dict, is_param: bool) -> Field:
         registry = self.registry

@@ -32,6 +32,8 @@ class Member:
     bits: int | None = None  # bit-field width
     lengths: list[str] = field(default_factory=list)  # len="..." split at commas, altlen preferred
     optional: bool = False
+    optional_elements: bool = False  # handles in an array may be null
+    unchecked: bool = False  # the registry leaves to words when it must be valid
     values: str | None = None  # sType value
     selector: str | None = None  # member that says which union member is valid
     selection: list[str] = field(default_factory=list)  # in a union: selector values
@@ -202,6 +204,8 @@ def _parse_member(element: ET.Element) -> Member:
         bits=int(bits.group(1)) if bits else None,
         lengths=_split_lengths(element),
         optional=element.get("optional", "false").startswith("true"),
+        optional_elements="true" in element.get("optional", "false").split(","),
+        unchecked=element.get("noautovalidity") == "true",
         values=element.get("values"),
         selector=element.get("selector"),
         selection=[s for s in (element.get("selection") or "").split(",") if s],

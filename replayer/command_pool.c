@@ -141,3 +141,17 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
     }
     return LAP_OK;
 }
+
+enum lap_status replay_BeginCommandBuffer(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_vkBeginCommandBuffer *args)
+{
+    bool secondary = false;
+    VkResult result;
+
+    if (!args->pBeginInfo->pInheritanceInfo)
+        (void)replay_command_buffer_pool(r, args->commandBuffer, &secondary);
+    if (secondary)
+        return replay_absent(r, "pInheritanceInfo");
+    result = dev->vk.BeginCommandBuffer(args->commandBuffer, args->pBeginInfo);
+    return replay_result(r, result);
+}

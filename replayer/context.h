@@ -185,7 +185,6 @@ struct replay {
     uint32_t call;                     /* enum gen_command of the program's last call that was replayed */
     uint64_t call_ticket;
     const char *block_command; /* name of the current command in a block, or NULL */
-    bool lenient;              /* unknown handles are decoded as null */
     uint32_t block_family;     /* the recorded family of the command buffer that is being played; UINT32_MAX: none */
     uint32_t mapped_family;    /* the recorded family that was mapped last */
     uint64_t next_order;       /* of the next object */

@@ -54,6 +54,73 @@ static bool gave_any(const VkPipeline *indices, uint32_t count)
     return false;
 }
 
+static bool is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState state)
+{
+    const VkPipelineDynamicStateCreateInfo *dynamic = info->pDynamicState;
+    for (uint32_t i = 0; dynamic && i < dynamic->dynamicStateCount; i++)
+        if (dynamic->pDynamicStates[i] == state)
+            return true;
+    return false;
+}
+
+/* The stages of a pipeline that is no part of a library and is made of none; 0 for others. */
+static VkShaderStageFlags whole_stages(const VkGraphicsPipelineCreateInfo *info)
+{
+    const VkPipelineLibraryCreateInfoKHR *linked =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    VkShaderStageFlags stages = 0;
+
+    if (replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT) ||
+        (linked && linked->libraryCount))
+        return 0;
+    for (uint32_t i = 0; info->pStages && i < info->stageCount; i++)
+        stages |= info->pStages[i].stage;
+    return stages;
+}
+
+/* VkGraphicsPipelineCreateInfo, "Valid Usage": which states drivers look at is said in words there. A program may leave
+ * a state out where all that is in it is dynamic: what that is grows with extensions, so where anything is dynamic that
+ * could be meant, null is let pass. What the subpass decides (depth, stencil, blending) is not known here. */
+static const char *absent_state(const VkGraphicsPipelineCreateInfo *info)
+{
+    const VkPipelineRenderingCreateInfo *rendering =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    const VkShaderStageFlags stages = whole_stages(info), tessellation = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT |
+                                                                         VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
+    const VkPipelineViewportStateCreateInfo *viewports = info->pViewportState;
+    const VkPipelineRasterizationStateCreateInfo *rasterization = info->pRasterizationState;
+
+    if (info->stageCount && !info->pStages)
+        return "pStages";
+    if (!stages)
+        return NULL;
+    if (stages & VK_SHADER_STAGE_VERTEX_BIT) {
+        if (!info->pVertexInputState && !is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT))
+            return "pVertexInputState";
+        if (!info->pInputAssemblyState && !info->pDynamicState)
+            return "pInputAssemblyState";
+    }
+    if ((stages & tessellation) == tessellation && !info->pTessellationState && !info->pDynamicState)
+        return "pTessellationState";
+    if (rasterization && rasterization->rasterizerDiscardEnable)
+        viewports = NULL;
+    if (viewports && viewports->viewportCount && !viewports->pViewports &&
+        !is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT) && !is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT))
+        return "pViewports";
+    if (viewports && viewports->scissorCount && !viewports->pScissors && !is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR) &&
+        !is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT))
+        return "pScissors";
+    if (!info->renderPass && rendering && rendering->colorAttachmentCount && !rendering->pColorAttachmentFormats)
+        return "pColorAttachmentFormats";
+    if (info->pDynamicState)
+        return NULL;
+    if (!rasterization)
+        return "pRasterizationState";
+    if (rasterization->rasterizerDiscardEnable)
+        return NULL;
+    return !info->pViewportState ? "pViewportState" : !info->pMultisampleState ? "pMultisampleState" : NULL;
+}
+
 enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_device *dev,
                                                struct gen_args_vkCreateGraphicsPipelines *args)
 {
@@ -66,6 +133,9 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
     if (!live)
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < args->createInfoCount; i++) {
+        const char *absent = absent_state(&infos[i]);
+        if (absent)
+            return replay_absent(r, absent);
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
         for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++)
             replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);

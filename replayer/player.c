@@ -48,7 +48,7 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
         *out = index; /* memory of the program is not replayed: what stands for it is found by its index */
         return LAP_OK;
     }
-    if (r->lenient)
+    if (r->source.lenient)
         return LAP_OK;
     return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
 }
@@ -198,9 +198,9 @@ enum lap_status replay_packet(struct replay *r)
             return status;
         dec.p = dec.base; /* it is a parameter, too */
     }
-    r->lenient = entry->flags & GEN_REPLAY_LENIENT;
+    r->source.lenient = entry->flags & GEN_REPLAY_LENIENT;
     gen_decode_table[r->command](&dec, args.bytes);
-    r->lenient = false;
+    r->source.lenient = false;
     r->skipped_structs += dec.unknown_structs;
     if (dec.status == LAP_OK && dec.p != dec.end)
         lap_dec_fail(&dec, "more bytes than the command has members for");

@@ -67,8 +67,8 @@ enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, stru
     char *text = out->text;
     for (unsigned l = 0; l < LAP_DICTIONARY_LISTS; l++) {
         uint64_t count = lap_get_u64(&dec);
-        if (count > (uint64_t)(dec.end - dec.p)) {
-            lap_dec_fail(&dec, "a list of names longer than the dictionary");
+        if (count > (uint64_t)(dec.end - dec.p) || count > LAP_DICTIONARY_MAX_NAMES) {
+            lap_dec_fail(&dec, "a list of more names than there can be");
             break;
         }
         out->lists[l].names = calloc((size_t)count + 1, sizeof(*out->lists[l].names));

@@ -7,15 +7,16 @@
 
 #include <stdint.h>
 
-#define LAP_FORMAT_MAGIC      "LAPILLI\n" /* 8 bytes at offset 0 */
-#define LAP_FORMAT_VERSION    2u
-#define LAP_CHUNK_MAGIC       0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
-#define LAP_CHUNK_MAX_RAW     (4u << 20)
-#define LAP_PACKET_MAX_INLINE (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
-#define LAP_NAME_MAX_BYTES    255u        /* of a name in the dictionary */
-#define LAP_INFO_MAX_BYTES    (1u << 20)  /* of one info object */
-#define LAP_INFO_MAX_TOTAL    (4u << 20)  /* of all of them together */
-#define LAP_INFO_MAX_KEYS     1024u       /* different ones, at the top level of all of them */
+#define LAP_FORMAT_MAGIC         "LAPILLI\n" /* 8 bytes at offset 0 */
+#define LAP_FORMAT_VERSION       2u
+#define LAP_CHUNK_MAGIC          0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
+#define LAP_CHUNK_MAX_RAW        (4u << 20)
+#define LAP_PACKET_MAX_INLINE    (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
+#define LAP_NAME_MAX_BYTES       255u        /* of a name in the dictionary */
+#define LAP_DICTIONARY_MAX_NAMES 65536u      /* in one of its lists */
+#define LAP_INFO_MAX_BYTES       (1u << 20)  /* of one info object */
+#define LAP_INFO_MAX_TOTAL       (4u << 20)  /* of all of them together */
+#define LAP_INFO_MAX_KEYS        1024u       /* different ones, at the top level of all of them */
 
 enum lap_chunk_kind {
     LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */

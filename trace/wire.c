@@ -355,6 +355,12 @@ const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *
     return words;
 }
 
+void lap_dec_absent(struct lap_dec *dec, const char *what)
+{
+    if (dec->status == LAP_OK && dec->source && dec->source->handle && !dec->source->lenient)
+        latch(dec, lap_fail(LAP_ERROR_REPLAY, "%s is null", what));
+}
+
 /* The text of a string that the body has, not terminated; NULL (*out_length 0) for a NULL pointer and on failure. */
 static const char *get_text(struct lap_dec *dec, size_t *out_length)
 {

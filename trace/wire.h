@@ -188,6 +188,7 @@ struct lap_dec_source {
     enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
     /* The live handle for a trace index; NULL keeps indices. index is not 0. On failure sets *out to 0. */
     enum lap_status (*handle)(void *user, uint32_t type, uint64_t index, uint64_t *out);
+    bool lenient; /* handles that `handle` makes null, and other nulls, are let pass wherever they stand */
     /* [type]: `handle` is asked only for what is not in these; NULL: for all. */
     struct lap_live_table *const *live;
     /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
@@ -219,6 +220,7 @@ struct lap_dec {
 };
 
 #define LAP_WIRE_MAX_DEPTH          32u
+#define LAP_WIRE_MAX_CHAIN          1024u  /* structures in one pNext chain */
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
 /* What decoding is made of is inlined into the decoders of commands and structures (LAP_WIRE_HOT: the Makefile), and
@@ -327,6 +329,19 @@ LAP_WIRE_INLINE uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type)
         }
     }
     return lap_get_handle_slow(dec, type, index);
+}
+
+/* What a driver would follow, or take, is null. An error, latched, where handles are mapped (what comes out goes to a
+ * driver); tools show what there is. `what` names it. */
+void lap_dec_absent(struct lap_dec *dec, const char *what);
+
+/* The same of a handle that must not be null. */
+LAP_WIRE_INLINE uint64_t lap_get_needed_handle(struct lap_dec *dec, uint32_t type, const char *what)
+{
+    uint64_t handle = lap_get_handle(dec, type);
+    if (__builtin_expect(handle == 0, 0))
+        lap_dec_absent(dec, what);
+    return handle;
 }
 
 /* A device address as the source translates it. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "codegen/support/block.h"
 #include "gen_ids.h"
@@ -36,7 +37,8 @@ static uint32_t find(const struct names *names, uint32_t number, const char *nam
     if (number > 0 && number < names->here_count && strcmp(names->here[number], name) == 0)
         return number;
     length = strlen(name);
-    if (length == 0 || length > LAP_NAME_MAX_BYTES)
+    /* A dictionary may have many names; few of what others call theirs is worth a search. */
+    if (length < 3 || length > LAP_NAME_MAX_BYTES || (strncasecmp(name, "vk", 2) != 0 && strncmp(name, "lap", 3) != 0))
         return 0;
     found = names->by_name(name);
     if (!found)

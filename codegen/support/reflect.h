@@ -45,9 +45,11 @@ enum gen_count {
 };
 
 enum gen_member_flags {
-    GEN_MEMBER_OUTPUT = 1,   /* written by the call */
-    GEN_MEMBER_CREATED = 2,  /* handles that the call made */
-    GEN_MEMBER_DESTROYED = 4 /* a handle that the call ends */
+    GEN_MEMBER_OUTPUT = 1,    /* written by the call */
+    GEN_MEMBER_CREATED = 2,   /* handles that the call made */
+    GEN_MEMBER_DESTROYED = 4, /* a handle that the call ends */
+    GEN_MEMBER_NEEDED = 8,    /* it must not be null, if its count is not 0: always, as far as the registry says */
+    GEN_MEMBER_ELEMENTS = 16  /* and none of the handles that it points to may be */
 };
 
 #define GEN_MEMBER_NONE UINT8_MAX

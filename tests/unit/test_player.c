@@ -455,6 +455,95 @@ PLAYER_TEST(a_null_where_the_driver_follows_is_refused)
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCreateFence has no pCreateInfo");
 }
 
+PLAYER_TEST(a_null_deep_in_a_call_is_refused)
+{
+    VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO, .subpassCount = 1};
+    VkRenderPass pass = gen_VkRenderPass(sample_handle(&p->s, GEN_HANDLE_VkRenderPass, 1));
+    struct result result;
+    put_instance(p);
+    put_device(p);
+    PUT(p, vkCreateRenderPass, p->device, &info, NULL, &pass, VK_SUCCESS);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkRenderPassCreateInfo.pSubpasses is null");
+}
+
+PLAYER_TEST(a_null_string_in_a_list_is_refused)
+{
+    static const char *const names[] = {NULL};
+    VkInstanceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names};
+    struct result result;
+    PUT(p, vkCreateInstance, &info, NULL, &p->instance, VK_SUCCESS);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkInstanceCreateInfo.ppEnabledExtensionNames is null");
+}
+
+PLAYER_TEST(a_null_handle_deep_in_a_call_is_refused)
+{
+    VkBufferViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO, .format = VK_FORMAT_R8_UINT, .range = 4};
+    VkBufferView view = gen_VkBufferView(sample_handle(&p->s, GEN_HANDLE_VkBufferView, 1));
+    struct result result;
+    put_start(p);
+    PUT(p, vkCreateBufferView, p->device, &info, NULL, &view, VK_SUCCESS);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkBufferViewCreateInfo.buffer is null");
+}
+
+PLAYER_TEST(a_null_handle_in_a_list_is_refused)
+{
+    VkCommandBuffer none = VK_NULL_HANDLE;
+    struct result result;
+    put_start(p);
+    block_begin(p);
+    COMMAND(p, vkCmdExecuteCommands, 1, &none);
+    block_end(p, 0);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "pCommandBuffers is null");
+}
+
+PLAYER_TEST(a_write_to_no_descriptor_set_is_refused)
+{
+    VkDescriptorBufferInfo buffer = {p->buffer, 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = &buffer};
+    struct result result;
+    put_start(p);
+    PUT(p, vkUpdateDescriptorSets, p->device, 1, &write, 0, NULL);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "pDescriptorWrites[i].dstSet");
+}
+
+PLAYER_TEST(a_write_of_no_descriptors_is_refused)
+{
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
+    struct result result;
+    put_start(p);
+    PUT(p, vkUpdateDescriptorSets, p->device, 1, &write, 0, NULL);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkWriteDescriptorSet.pBufferInfo is null");
+}
+
+PLAYER_TEST(a_secondary_command_buffer_inherits_something)
+{
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = p->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+                                            .commandBufferCount = 1};
+    struct result result;
+    put_start(p);
+    p->commands = gen_VkCommandBuffer(sample_handle(&p->s, GEN_HANDLE_VkCommandBuffer, 2));
+    PUT(p, vkAllocateCommandBuffers, p->device, &allocate, &p->commands, VK_SUCCESS);
+    block_begin(p);
+    block_end(p, 0);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkBeginCommandBuffer has no pInheritanceInfo");
+}
+
 /* An extension that no GPU has is a nuisance only when the trace uses it. */
 PLAYER_TEST(unused_extensions_are_dropped)
 {

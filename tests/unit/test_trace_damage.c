@@ -6,6 +6,7 @@
 #include "tests/unit/trace_file.h"
 #include "trace/bytes.h"
 #include "trace/chunk.h"
+#include "trace/dictionary.h"
 
 #define PACKETS 60u
 #define BLOBS   4u
@@ -193,6 +194,31 @@ UNIT_TEST(bytes_behind_the_end_do_not_matter)
     CHECK(out.right && out.complete && !out.indexed && out.packets == PACKETS && out.blobs == BLOBS);
     free(longer);
     free(file.data);
+}
+
+/* A list of `count` names "v", the first of which has none, and two empty lists. */
+static enum lap_status decode_names(uint32_t count)
+{
+    struct lap_dictionary dictionary;
+    uint8_t *payload = malloc(2 * (size_t)count + 16), *p = lap_at_u64(payload, count);
+    enum lap_status status;
+    *p++ = 0;
+    for (uint32_t i = 1; i < count; i++, p += 2)
+        memcpy(p, "\1v", 2);
+    *p++ = 0;
+    *p++ = 0;
+    status = lap_dictionary_decode(payload, (size_t)(p - payload), &dictionary);
+    if (status == LAP_OK)
+        lap_dictionary_finish(&dictionary);
+    free(payload);
+    return status;
+}
+
+/* Each name is looked up when a trace is opened: a packed dictionary of two million would take seconds. */
+UNIT_TEST(a_dictionary_has_a_limit)
+{
+    CHECK_EQ_INT(decode_names(LAP_DICTIONARY_MAX_NAMES), LAP_OK);
+    CHECK_EQ_INT(decode_names(LAP_DICTIONARY_MAX_NAMES + 1), LAP_ERROR_FORMAT);
 }
 
 /* Offsets of all chunks, and of the file's end. */
