@@ -241,7 +241,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
 	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
-	tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch])
+	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	scripts/lint.sh $(C_SOURCES)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driver: a Vulkan driver that does nothing but look at what it is given, as a real one would rely on it: every pointer
+ * that must be valid is followed, every handle must be one that was handed out, of the right type and alive, and of the
+ * device that is called. What is wrong ends the process. Stands for the loader as well. One thread.
+ *
+ * It does not check numbers against limits, features or usages: what a replay hands on as recorded.
+ */
+#ifndef LAP_TESTS_FUZZ_DRIVER_H
+#define LAP_TESTS_FUZZ_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <vulkan/vulkan.h>
+
+#include "gen_ids.h"
+
+struct driver_function {
+    const char *name;
+    PFN_vkVoidFunction function;
+};
+
+/* Generated (emit_driver.py): every command, under all of its names. */
+extern struct driver_function driver_functions[];
+extern const size_t driver_function_count;
+
+/* What each of them calls: args is its struct gen_args_X. Returns its result. */
+uint64_t driver_call(uint32_t command, void *args);
+
+PFN_vkVoidFunction VKAPI_CALL driver_get_instance_proc_addr(VkInstance instance, const char *name);
+
+/* All objects are gone, and their memory with them. */
+void driver_reset(void);
+
+/* ---- driver_check.c ---- */
+
+struct driver_object {
+    uint32_t type; /* enum gen_handle_type */
+    uint32_t alive;
+    uint64_t device; /* the VkDevice, or VkInstance, that it belongs to */
+    uint64_t pool;   /* that it ends with; 0: none */
+    uint64_t bytes;  /* of buffers, images and memory */
+    uint32_t width, height, depth, levels, layers;
+    uint32_t family, number; /* of queues */
+    void *data;              /* of memory: what it holds */
+};
+
+/* Says what is wrong and ends the process. */
+void driver_problem(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* A new object's handle. */
+uint64_t driver_object_new(uint32_t type, uint64_t device);
+/* It must be alive and of this type; NULL for VK_NULL_HANDLE. */
+struct driver_object *driver_object(uint32_t type, uint64_t handle);
+void driver_object_end(uint32_t type, uint64_t handle);
+/* The first object from *at on that is alive; *at is moved behind it. NULL: there is none. */
+struct driver_object *driver_object_next(size_t *at, uint64_t *out_handle);
+
+/* Looks at all parameters of a call. */
+void driver_check(uint32_t command, const void *args);
+
+/* The VkDevice or VkInstance behind the first parameter. */
+uint64_t driver_owner(uint32_t command, const void *args);
+
+#endif

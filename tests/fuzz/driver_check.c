@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_decode.h"
+#include "gen_reflect.h"
+#include "tests/fuzz/driver.h"
+#include "tests/fuzz/forge.h"
+
+#define MAX_DEPTH 64
+
+static struct driver_object *objects;
+static size_t object_count, object_capacity;
+static const char *call; /* the command that is looked at */
+static uint64_t call_owner;
+
+void driver_problem(const char *format, ...)
+{
+    va_list arguments;
+    char text[512];
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    forge_say("driver: %s: %s", call ? call : "?", text);
+    abort();
+}
+
+/* ---- objects: a handle is its type and its place in the list ---- */
+
+uint64_t driver_object_new(uint32_t type, uint64_t device)
+{
+    if (object_count == object_capacity) {
+        object_capacity = object_capacity ? 2 * object_capacity : 256;
+        objects = realloc(objects, object_capacity * sizeof *objects);
+        if (!objects)
+            abort();
+    }
+    objects[object_count] = (struct driver_object){.type = type, .alive = 1, .device = device};
+    return (uint64_t)type << 32 | ++object_count;
+}
+
+struct driver_object *driver_object(uint32_t type, uint64_t handle)
+{
+    struct driver_object *object;
+    uint64_t number = handle & UINT32_MAX;
+
+    if (handle == 0)
+        return NULL;
+    if (number == 0 || number > object_count || handle >> 32 != objects[number - 1].type)
+        driver_problem("%#llx is no handle", (unsigned long long)handle);
+    object = &objects[number - 1];
+    if (object->type != type)
+        driver_problem("a %s where a %s is wanted", gen_handle_names[object->type], gen_handle_names[type]);
+    if (!object->alive)
+        driver_problem("a %s that is gone", gen_handle_names[type]);
+    return object;
+}
+
+void driver_object_end(uint32_t type, uint64_t handle)
+{
+    struct driver_object *object = driver_object(type, handle);
+
+    if (!object)
+        return;
+    object->alive = 0;
+    free(object->data);
+    object->data = NULL;
+    for (size_t i = 0; i < object_count; i++)
+        if (objects[i].alive && objects[i].pool == handle)
+            driver_object_end(objects[i].type, (uint64_t)objects[i].type << 32 | (i + 1));
+}
+
+struct driver_object *driver_object_next(size_t *at, uint64_t *out_handle)
+{
+    while (*at < object_count) {
+        size_t i = (*at)++;
+        *out_handle = (uint64_t)objects[i].type << 32 | (i + 1);
+        if (objects[i].alive)
+            return &objects[i];
+    }
+    return NULL;
+}
+
+void driver_reset(void)
+{
+    for (size_t i = 0; i < object_count; i++)
+        free(objects[i].data);
+    object_count = 0;
+    call = NULL;
+}
+
+/* ---- what a driver would follow ---- */
+
+static volatile uint64_t sink;
+
+static uint64_t load(const void *at, uint32_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, at, bytes < 8 ? bytes : 8); /* little-endian, as everything here */
+    return value;
+}
+
+static void *load_pointer(const void *at)
+{
+    void *pointer;
+    memcpy(&pointer, at, sizeof pointer);
+    return pointer;
+}
+
+static void touch(const void *data, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        sink += ((const uint8_t *)data)[i];
+}
+
+static uint64_t count_of(const struct gen_member *members, const struct gen_member *member, const void *owner)
+{
+    const struct gen_member *counter = members + member->count_member;
+    const void *pointee;
+
+    switch ((enum gen_count)member->count_kind) {
+    case GEN_COUNT_CONSTANT:
+        return member->count;
+    case GEN_COUNT_MEMBER:
+        return load((const char *)owner + counter->offset, counter->element_bytes);
+    case GEN_COUNT_POINTEE:
+        pointee = load_pointer((const char *)owner + counter->offset);
+        return pointee ? load(pointee, counter->element_bytes) : 0;
+    case GEN_COUNT_COMPUTE:
+        return member->compute(owner, 0);
+    }
+    return 0;
+}
+
+static void check_struct(uint32_t number, const void *data, uint64_t selector, bool in_chain, int depth);
+
+static void check_handle(const struct gen_member *member, uint64_t handle, bool needed)
+{
+    struct driver_object *object;
+
+    if (handle == 0 && needed)
+        driver_problem("%s is null", member->name);
+    object = driver_object(member->type, handle);
+    if (!object || member->type == GEN_HANDLE_VkInstance || member->type == GEN_HANDLE_VkPhysicalDevice ||
+        member->type == GEN_HANDLE_VkDevice)
+        return;
+    if (object->device != call_owner)
+        driver_problem("%s belongs to another device", member->name);
+}
+
+static void check_element(const struct gen_member *member, const void *at, uint64_t selector, bool needed, int depth)
+{
+    if (member->element == GEN_ELEMENT_STRUCT)
+        check_struct(member->type, at, selector, false, depth);
+    else if (member->element == GEN_ELEMENT_HANDLE)
+        check_handle(member, load(at, 8), needed);
+}
+
+static void check_elements(const struct gen_member *member, const void *first, uint64_t count, bool needed, int depth)
+{
+    touch(first, count * member->element_bytes);
+    if (member->element != GEN_ELEMENT_STRUCT && member->element != GEN_ELEMENT_HANDLE)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        check_element(member, (const char *)first + i * member->element_bytes, 0, needed, depth);
+}
+
+static void check_chain(const VkBaseInStructure *chain, int depth)
+{
+    for (; chain; chain = chain->pNext) {
+        uint32_t number = gen_struct_of_type(chain->sType);
+        if (number == GEN_STRUCT_NONE)
+            driver_problem("a chain has a structure of no known type (%d)", (int)chain->sType);
+        check_struct(number, chain, 0, true, depth);
+    }
+}
+
+static void check_pointed(const struct gen_member *members, const struct gen_member *member, const void *owner,
+                          int depth)
+{
+    const void *pointee = load_pointer((const char *)owner + member->offset);
+    uint64_t count =
+        member->shape == GEN_SHAPE_STRING || member->shape == GEN_SHAPE_PNEXT ? 1 : count_of(members, member, owner);
+
+    if (!pointee) {
+        if (count && member->flags & (GEN_MEMBER_NEEDED | GEN_MEMBER_CREATED))
+            driver_problem("%s is null", member->name);
+        return;
+    }
+    switch ((enum gen_shape)member->shape) {
+    case GEN_SHAPE_STRING:
+        touch(pointee, strlen(pointee));
+        break;
+    case GEN_SHAPE_STRINGS:
+        for (uint64_t i = 0; i < count; i++) {
+            if (!((const char *const *)pointee)[i])
+                driver_problem("%s has a null", member->name);
+            touch(((const char *const *)pointee)[i], strlen(((const char *const *)pointee)[i]));
+        }
+        break;
+    case GEN_SHAPE_BYTES:
+        touch(pointee, count);
+        break;
+    case GEN_SHAPE_PNEXT:
+        check_chain(pointee, depth);
+        break;
+    case GEN_SHAPE_POINTERS:
+        for (uint64_t i = 0; i < count; i++)
+            if (((void *const *)pointee)[i])
+                check_elements(member, ((void *const *)pointee)[i], member->compute(owner, i), false, depth);
+            else if (member->compute(owner, i))
+                driver_problem("%s has a null", member->name);
+        break;
+    default:
+        if (member->flags & GEN_MEMBER_CREATED)
+            touch(pointee, count * member->element_bytes);
+        else
+            check_elements(member, pointee, count, member->flags & GEN_MEMBER_ELEMENTS, depth);
+        break;
+    }
+}
+
+static void check_member(const struct gen_member *members, const struct gen_member *member, const void *owner,
+                         bool in_chain, int depth)
+{
+    const char *at = (const char *)owner + member->offset;
+    uint64_t selector = 0;
+
+    if (member->selector != GEN_MEMBER_NONE)
+        selector =
+            load((const char *)owner + members[member->selector].offset, members[member->selector].element_bytes);
+    switch ((enum gen_shape)member->shape) {
+    case GEN_SHAPE_SKIP:
+    case GEN_SHAPE_STYPE:
+    case GEN_SHAPE_BITS:
+        break;
+    case GEN_SHAPE_VALUE:
+        check_element(member, at, selector, member->flags & GEN_MEMBER_NEEDED, depth);
+        break;
+    case GEN_SHAPE_ARRAY:
+        check_elements(member, at, member->count, false, depth);
+        break;
+    case GEN_SHAPE_PNEXT:
+        if (in_chain)
+            break; /* the chain goes on */
+        /* fall through */
+    default:
+        check_pointed(members, member, owner, depth);
+        break;
+    }
+}
+
+/* What the registry says in words. */
+static void check_words(uint32_t number, const void *data)
+{
+    const VkWriteDescriptorSet *write = data;
+    const VkFramebufferCreateInfo *framebuffer = data;
+
+    if (number == GEN_STRUCT_VkFramebufferCreateInfo)
+        for (uint32_t i = 0;
+             !(framebuffer->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) && i < framebuffer->attachmentCount; i++)
+            if (!framebuffer->pAttachments || !framebuffer->pAttachments[i])
+                driver_problem("pAttachments has no image view");
+    if (number != GEN_STRUCT_VkWriteDescriptorSet || write->descriptorCount == 0)
+        return;
+    switch (write->descriptorType) {
+    case VK_DESCRIPTOR_TYPE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+    case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+        if (!write->pImageInfo)
+            driver_problem("pImageInfo is null");
+        break;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+        if (!write->pTexelBufferView)
+            driver_problem("pTexelBufferView is null");
+        break;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        if (!write->pBufferInfo)
+            driver_problem("pBufferInfo is null");
+        break;
+    default:
+        break;
+    }
+}
+
+static void check_struct(uint32_t number, const void *data, uint64_t selector, bool in_chain, int depth)
+{
+    const struct gen_struct_info *info = &gen_struct_infos[number];
+
+    touch(data, info->bytes);
+    if (info->bytes == 0 || info->raw)
+        return;
+    if (depth > MAX_DEPTH)
+        driver_problem("structures are nested too deep");
+    if (info->is_union) {
+        for (uint32_t i = 0; i < info->selection_count; i++)
+            if (info->selections[i].value == (int64_t)selector)
+                check_member(info->members, &info->members[info->selections[i].member], data, false, depth + 1);
+        return;
+    }
+    for (uint32_t i = 0; i < info->member_count; i++)
+        check_member(info->members, &info->members[i], data, in_chain, depth + 1);
+    check_words(number, data);
+}
+
+uint64_t driver_owner(uint32_t command, const void *args)
+{
+    const struct gen_command_info *info = &gen_command_infos[command];
+    struct driver_object *object;
+    uint64_t handle;
+
+    if (info->member_count == 0 || info->members[0].element != GEN_ELEMENT_HANDLE ||
+        info->members[0].shape != GEN_SHAPE_VALUE)
+        return 0;
+    handle = load(args, 8);
+    object = driver_object(info->members[0].type, handle);
+    if (!object)
+        return 0;
+    return info->members[0].type == GEN_HANDLE_VkDevice || info->members[0].type == GEN_HANDLE_VkInstance
+               ? handle
+               : object->device;
+}
+
+void driver_check(uint32_t command, const void *args)
+{
+    const struct gen_command_info *info = &gen_command_infos[command];
+
+    call = gen_command_names[command];
+    call_owner = 0;
+    call_owner = driver_owner(command, args);
+    for (uint32_t i = 0; i < info->member_count; i++)
+        check_member(info->members, &info->members[i], args, false, 0);
+    if (command == GEN_vkUpdateDescriptorSets) {
+        const struct gen_args_vkUpdateDescriptorSets *update = args;
+        for (uint32_t i = 0; i < update->descriptorWriteCount; i++)
+            if (!update->pDescriptorWrites[i].dstSet)
+                driver_problem("dstSet is null");
+    }
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+# One libFuzzer target for each tests/fuzz/fuzz_*.c, built with clang and sanitizers into a folder of its own.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGET ?=
+FUZZ_SEED ?=
+FUZZ_CC ?= clang
+FUZZ_ARGUMENTS ?=
+# Zero added to a null pointer is no finding; what is really out of bounds, AddressSanitizer sees.
+FUZZ_CFLAGS := -fno-sanitize=pointer-overflow
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
+# Nothing here encodes, and compiling that takes its time.
+FUZZ_COMMON := $(filter-out %/gen_encode_structs.o %/gen_encode_commands.o,$(COMMON))
+FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c)
+FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o \
+	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c)
+
+.PHONY: fuzz fuzz-built
+fuzz: ## run each fuzz target FUZZ_SECONDS long (FUZZ_TARGET=NAME: one of them)
+	scripts/install-deps.sh build fuzz
+	+$(MAKE) BUILD=$(BUILD)/fuzz CC="$(FUZZ_CC)" SANITIZE=address,undefined,fuzzer-no-link \
+		CFLAGS="-O1 -gline-tables-only $(FUZZ_CFLAGS)" fuzz-built
+
+fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)) $(BUILD)/seeds/made
+	$(PYTHON) tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED)) \
+		$(FUZZ_ARGUMENTS) $(or $(FUZZ_TARGET),$(FUZZ_NAMES))
+
+# What each is about; --gc-sections does not take away the counters of code that is not used.
+$(addprefix $(BUILD)/targets/,decoder print): $(TOOL_COMMON)
+$(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/options.c)
+$(BUILD)/targets/print: $(call object,tests/fuzz/print_main.c tests/fuzz/info_main.c)
+$(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+
+# A whole replay has a driver of its own.
+FUZZ_DRIVER := $(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c) $(BUILD)/obj/gen/fuzz_driver.o
+$(BUILD)/targets/replay: $(filter-out %/replayer/player.o,$(REPLAYER)) $(FUZZ_DRIVER) $(BUILD)/obj/tests/fuzz/player.o
+$(BUILD)/obj/tests/fuzz/player.o: replayer/player.c | $(GEN_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ddlopen=driver_dlopen -Ddlsym=driver_dlsym $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GEN)/fuzz_driver.c: tests/fuzz/emit_driver.py $(GEN_INPUTS)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(PYTHON) $< --registry $(REGISTRY) --overrides codegen/overrides.toml --out $@
+
+# The programs' main functions under other names.
+$(BUILD)/obj/tests/fuzz/%_main.o: tools/%.c | $(GEN_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_shut_in=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(FUZZ_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+
+FUZZ_TRACES := $(wildcard tests/fuzz/corpus/trace/*.lapilli)
+$(BUILD)/seeds/made: $(BUILD)/targets/seeds $(FUZZ_TRACES)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(call say,GEN,$(@D))
+	$(Q)$< $(@D) $(FUZZ_TRACES)
+	@touch $@
+
+-include $(FUZZ_OBJECTS:.o=.d)
+
+.SECONDARY: $(FUZZ_OBJECTS)

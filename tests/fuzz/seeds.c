@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* seeds --reduce TRACE NEW FRAMES: the first frames of a recorded trace, as small as can be, for tests/fuzz/corpus.
+ * seeds OUT TRACE...: what fuzzing begins with: OUT/trace has the traces, OUT/decoder some bodies of each command in
+ * them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "codegen/support/block.h"
+#include "gen_ids.h"
+#include "tests/fuzz/forge.h"
+#include "tools/calls.h"
+
+#define BODIES 3u /* of a command */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity)
+{
+    return bytes; /* nothing is mutated here */
+}
+
+static struct forge_bytes load(const char *path)
+{
+    struct forge_bytes file = {NULL, 0};
+    FILE *in = fopen(path, "rb");
+    long bytes;
+
+    if (!in || fseek(in, 0, SEEK_END) != 0 || (bytes = ftell(in)) < 0)
+        goto fail;
+    rewind(in);
+    file.bytes = (size_t)bytes;
+    file.data = malloc(file.bytes + 1);
+    if (!file.data || fread(file.data, 1, file.bytes, in) != file.bytes)
+        goto fail;
+    fclose(in);
+    return file;
+fail:
+    perror(path);
+    exit(1);
+}
+
+static void store(const char *path, const void *data, size_t bytes)
+{
+    FILE *out = fopen(path, "wb");
+    if (!out || fwrite(data, 1, bytes, out) != bytes || fclose(out) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static bool used[GEN_STRUCT_COUNT];
+
+static uint32_t note_struct(void *user, uint64_t number)
+{
+    if (number < GEN_STRUCT_COUNT)
+        used[number] = true;
+    return lap_dictionary_struct(user, number);
+}
+
+/* Marks the structures that chains in the trace have. */
+static void find_structs(const char *path)
+{
+    struct lap_calls calls;
+    enum lap_status status = lap_calls_open(&calls, path);
+
+    calls.source.struct_id = note_struct;
+    while (status == LAP_OK && (status = lap_calls_next(&calls)) == LAP_OK)
+        if (calls.command == GEN_lapilliBlock && lap_calls_block_begin(&calls) == LAP_OK)
+            while (lap_calls_block_next(&calls) == LAP_OK)
+                continue;
+    if (status != LAP_END) {
+        fprintf(stderr, "%s: %s\n", path, lap_error_message());
+        exit(1);
+    }
+    lap_calls_close(&calls);
+}
+
+static int reduce(const char *from, const char *to, unsigned frames)
+{
+    struct forge_bytes file = load(from);
+    struct forge forge;
+    size_t capacity = 2 * file.bytes + (16u << 20), bytes;
+    uint8_t *out = malloc(capacity);
+
+    find_structs(from);
+    if (!out || !forge_load(&forge, file.data, file.bytes))
+        return 1;
+    forge_blank(&forge, used, GEN_STRUCT_COUNT);
+    forge_keep_frames(&forge, frames);
+    bytes = forge_store(&forge, out, capacity);
+    if (!bytes)
+        return 1;
+    store(to, out, bytes);
+    forge_finish(&forge);
+    free(out);
+    free(file.data);
+    return 0;
+}
+
+/* Compressed chunks would keep mutations out. */
+static void unpack(const char *from, const char *to)
+{
+    struct forge_bytes file = load(from);
+    struct forge forge;
+    size_t capacity = 8u << 20, bytes;
+    uint8_t *out = malloc(capacity);
+
+    if (!out || !forge_load(&forge, file.data, file.bytes) || !(bytes = forge_store(&forge, out, capacity)))
+        exit(1);
+    store(to, out, bytes);
+    forge_finish(&forge);
+    free(out);
+    free(file.data);
+}
+
+static unsigned bodies[GEN_COMMAND_COUNT];
+
+static void store_body(const char *folder, uint32_t command, const void *body, size_t bytes)
+{
+    char path[4096];
+    uint8_t *seed;
+
+    if (command == GEN_COMMAND_NONE || bodies[command] == BODIES || bytes > 8192)
+        return;
+    seed = malloc(bytes + 2);
+    if (!seed)
+        exit(1);
+    seed[0] = (uint8_t)(command >> 8);
+    seed[1] = (uint8_t)command;
+    memcpy(seed + 2, body, bytes);
+    snprintf(path, sizeof path, "%s/decoder/%s-%u", folder, gen_command_names[command], bodies[command]++);
+    store(path, seed, bytes + 2);
+    free(seed);
+}
+
+static void store_bodies(const char *folder, const char *path)
+{
+    struct lap_calls calls;
+    enum lap_status status = lap_calls_open(&calls, path);
+
+    while (status == LAP_OK && (status = lap_calls_next(&calls)) == LAP_OK) {
+        store_body(folder, calls.command, calls.packet.body, calls.packet.bytes);
+        if (calls.command != GEN_lapilliBlock || lap_calls_block_begin(&calls) != LAP_OK)
+            continue;
+        for (;;) {
+            struct lap_dec at = calls.block.dec;
+            (void)lap_get_u64(&at); /* the command */
+            if (lap_calls_block_next(&calls) != LAP_OK)
+                break;
+            store_body(folder, calls.block_command, at.p, (size_t)(calls.block.dec.p - at.p));
+        }
+    }
+    lap_calls_close(&calls);
+}
+
+int main(int argc, char **argv)
+{
+    char path[4096];
+
+    if (argc == 5 && strcmp(argv[1], "--reduce") == 0)
+        return reduce(argv[2], argv[3], (unsigned)atoi(argv[4]));
+    if (argc < 3) {
+        fprintf(stderr, "usage: seeds --reduce TRACE NEW FRAMES | seeds OUT TRACE...\n");
+        return 2;
+    }
+    mkdir(argv[1], 0777);
+    snprintf(path, sizeof path, "%s/trace", argv[1]);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/decoder", argv[1]);
+    mkdir(path, 0777);
+    for (int i = 2; i < argc; i++) {
+        const char *slash = strrchr(argv[i], '/');
+        snprintf(path, sizeof path, "%s/trace/%s", argv[1], slash ? slash + 1 : argv[i]);
+        unpack(argv[i], path);
+        store_bodies(argv[1], argv[i]);
+    }
+    return 0;
+}
