@@ -128,7 +128,8 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
 
     if (status < 0) {
         fprintf(stderr, "%s: %s: %s\n", program, path, sentence(status));
-        return status == LAP_ERROR_FORMAT || status == LAP_ERROR_INCOMPLETE ? LAP_TOOL_INCOMPLETE : LAP_TOOL_FAILED;
+        /* What the file has too much of, or this build does not know, is the file's. */
+        return status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
     }
     if (!summary->complete) {
         fprintf(stderr, "%s: %s: the trace is incomplete: %s\n", program, path,

@@ -4,6 +4,7 @@
 #include "tests/unit/sample_trace.h"
 #include "tools/calls.h"
 #include "tools/print.h"
+#include "tools/tool.h"
 
 /* All lines of a trace, with the commands of blocks. */
 static char *print_all(const char *path, bool json)
@@ -175,6 +176,27 @@ UNIT_TEST(a_damaged_block_is_an_error_with_a_place)
         lap_calls_close(&calls);
         sample_finish(&sample);
     }
+}
+
+/* 1 is for what is no fault of the file's. */
+UNIT_TEST(what_a_build_does_not_know_makes_a_trace_incomplete)
+{
+    struct sample sample;
+    struct lap_calls calls;
+
+    CHECK(sample_begin(&sample));
+    sample_record(&sample);
+    sample_end(&sample);
+    CHECK_EQ_INT(lap_calls_open(&calls, sample.path), LAP_OK);
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_UNSUPPORTED, "unknown")),
+                 LAP_TOOL_INCOMPLETE);
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_LIMIT, "too much")),
+                 LAP_TOOL_INCOMPLETE);
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_IO, "unreadable")),
+                 LAP_TOOL_FAILED);
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, LAP_END), LAP_TOOL_OK);
+    lap_calls_close(&calls);
+    sample_finish(&sample);
 }
 
 UNIT_MAIN();
