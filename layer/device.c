@@ -199,34 +199,6 @@ static VkResult create_device(const struct layer_physical_device *gpu, const VkD
     return create_backed(gpu, info, allocator, create, out, backing);
 }
 
-struct handles_of {
-    const struct layer_device *device;
-    enum gen_handle_type type;
-    uint64_t handles[64];
-    size_t count;
-};
-
-static void collect_of_device(void *user, uint64_t key, void *value)
-{
-    struct handles_of *found = user;
-    const struct layer_device *owner = found->type == GEN_HANDLE_VkQueue ? ((struct layer_queue *)value)->device
-                                                                         : ((struct layer_cmdbuf *)value)->device;
-    if (owner == found->device && found->count < sizeof found->handles / sizeof *found->handles)
-        found->handles[found->count++] = key;
-}
-
-/* Queues, and command buffers whose pool the program did not destroy. Allocates nothing: none may stay behind. */
-static void remove_dispatchable(struct layer_device *dev, enum gen_handle_type type)
-{
-    struct handles_of found = {.device = dev, .type = type};
-    do {
-        found.count = 0;
-        lap_map_each(&layer.maps[type], collect_of_device, &found);
-        for (size_t i = 0; i < found.count; i++)
-            layer_object_remove(NULL, type, found.handles[i]);
-    } while (found.count > 0);
-}
-
 /* False: out of memory. */
 static bool queue_found(struct layer_device *dev, VkQueue handle, uint32_t family, uint32_t number)
 {
@@ -273,10 +245,21 @@ static bool find_queues(struct layer_device *dev, const VkDeviceCreateInfo *info
     return true;
 }
 
+static bool is_queue_of(const void *record, const void *device)
+{
+    return ((const struct layer_queue *)record)->device == device;
+}
+
+static bool is_cmdbuf_of(const void *record, const void *device)
+{
+    return ((const struct layer_cmdbuf *)record)->device == device;
+}
+
+/* Queues, command buffers whose pool the program did not destroy, and all that is the device's own. */
 static void free_records(struct layer_device *dev)
 {
-    remove_dispatchable(dev, GEN_HANDLE_VkCommandBuffer);
-    remove_dispatchable(dev, GEN_HANDLE_VkQueue);
+    layer_object_remove_owned(GEN_HANDLE_VkCommandBuffer, is_cmdbuf_of, dev);
+    layer_object_remove_owned(GEN_HANDLE_VkQueue, is_queue_of, dev);
     layer_objects_finish(dev);
 }
 

@@ -83,9 +83,13 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
 
     layer_recording_start();
     void *table = *(void **)*pInstance;
-    if (!layer_object_adopt(&instance->object, GEN_HANDLE_VkInstance, gen_u64_VkInstance(*pInstance)) ||
-        lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
+    bool adopted = layer_object_adopt(&instance->object, GEN_HANDLE_VkInstance, gen_u64_VkInstance(*pInstance));
+    if (!adopted || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {
         PFN_vkDestroyInstance destroy = (PFN_vkDestroyInstance)next(*pInstance, "vkDestroyInstance");
+        if (adopted)
+            layer_object_remove(NULL, GEN_HANDLE_VkInstance, gen_u64_VkInstance(*pInstance));
+        else
+            free(instance);
         if (destroy)
             destroy(*pInstance, pAllocator);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -109,30 +113,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     return result;
 }
 
-struct physical_devices_of {
-    struct layer_instance *instance;
-    uint64_t handles[16];
-    size_t count;
-};
-
-static void collect_physical_device(void *user, uint64_t key, void *value)
+static bool is_physical_device_of(const void *record, const void *instance)
 {
-    struct physical_devices_of *found = user;
-    if (((struct layer_physical_device *)value)->instance == found->instance &&
-        found->count < sizeof found->handles / sizeof *found->handles)
-        found->handles[found->count++] = key;
-}
-
-/* Allocates nothing: none may stay behind. */
-static void remove_physical_devices(struct layer_instance *instance)
-{
-    struct physical_devices_of found = {.instance = instance};
-    do {
-        found.count = 0;
-        lap_map_each(&layer.maps[GEN_HANDLE_VkPhysicalDevice], collect_physical_device, &found);
-        for (size_t i = 0; i < found.count; i++)
-            layer_object_remove(NULL, GEN_HANDLE_VkPhysicalDevice, found.handles[i]);
-    } while (found.count > 0);
+    return ((const struct layer_physical_device *)record)->instance == instance;
 }
 
 VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, const VkAllocationCallbacks *pAllocator)
@@ -147,7 +130,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, c
         gen_encode_vkDestroyInstance(enc, instance_handle, pAllocator);
         layer_packet_end();
     }
-    remove_physical_devices(instance);
+    layer_object_remove_owned(GEN_HANDLE_VkPhysicalDevice, is_physical_device_of, instance);
     destroy = instance->vk.DestroyInstance;
     lap_map_remove(&layer.instances_by_table, (uint64_t)(uintptr_t)instance->dispatch_table);
     layer_object_remove(NULL, GEN_HANDLE_VkInstance, gen_u64_VkInstance(instance_handle));

@@ -374,6 +374,10 @@ bool layer_object_adopt(struct lap_object *object, enum gen_handle_type type, ui
 /* At the entry of a destroying call, after its packet was written: drops the newest alias or frees the record. */
 void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 
+/* Drops all records of a global type that are somebody's. Allocates nothing: none may stay behind. */
+void layer_object_remove_owned(enum gen_handle_type type, bool (*is)(const void *record, const void *owner),
+                               const void *owner);
+
 static inline void *layer_object_get(const struct lap_object_tables *tables, enum gen_handle_type type, uint64_t handle)
 {
     return handle ? lap_map_get(tables->maps[type], handle) : NULL;

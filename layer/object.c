@@ -114,6 +114,32 @@ void layer_object_remove(struct layer_device *device, enum gen_handle_type type,
         free_record(dead);
 }
 
+struct owned {
+    bool (*is)(const void *record, const void *owner);
+    const void *owner;
+    uint64_t handles[64];
+    size_t count;
+};
+
+static void collect_owned(void *user, uint64_t key, void *value)
+{
+    struct owned *owned = user;
+    if (owned->count < sizeof owned->handles / sizeof *owned->handles && owned->is(value, owned->owner))
+        owned->handles[owned->count++] = key;
+}
+
+void layer_object_remove_owned(enum gen_handle_type type, bool (*is)(const void *record, const void *owner),
+                               const void *owner)
+{
+    struct owned owned = {.is = is, .owner = owner};
+    do {
+        owned.count = 0;
+        lap_map_each(&layer.maps[type], collect_owned, &owned);
+        for (size_t i = 0; i < owned.count; i++)
+            layer_object_remove(NULL, type, owned.handles[i]);
+    } while (owned.count > 0);
+}
+
 static void free_visited(void *user, uint64_t key, void *value)
 {
     free_record(value);

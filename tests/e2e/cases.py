@@ -40,6 +40,14 @@ class Case:
     run: Callable[["Context"], None]
 
 
+class Cases(dict[str, Callable[["Context"], None]]):
+    """The cases of a file, named after their functions."""
+
+    def add(self, run: Callable[["Context"], None]) -> Callable[["Context"], None]:
+        self[run.__name__.replace("_", "-")] = run
+        return run
+
+
 @dataclass
 class Done:
     status: int
@@ -64,6 +72,9 @@ class Context:
 
     def program(self, name: str) -> str:
         return str(self.build / "bin" / name)
+
+    def app(self, name: str) -> str:
+        return str(self.build / "tests/apps" / name)
 
     def run(self, command: list[str], env: dict[str, str] | None = None, expect: int | None = 0, timeout: float = TIMEOUT) -> Done:
         """Runs a command in the case's folder; another exit status than expected is a failure (None: any)."""
@@ -166,7 +177,7 @@ def programs(context: Context) -> list[Program]:
         name, needs_display, *arguments = line.split("\t")
         words = arguments[0].split() if arguments else []
         label = "-".join([name] + [w.lstrip("-") for w in words])
-        result.append(Program(label, [str(context.build / "tests/apps" / name), *words], needs_display == "1"))
+        result.append(Program(label, [context.app(name), *words], needs_display == "1"))
     vkcube = context.installed("vkcube") if shutil.which("vkcube") else ["vkcube"]
     result.append(Program("vkcube", [*vkcube, "--c", "100"], True))
     return result

@@ -17,22 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Skip, check, check_verified, display, validation_layer
+from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Skip, check, check_verified, display, validation_layer
 
-CASES: dict[str, Callable[[Context], None]] = {}
-
-
-def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
-    CASES[run.__name__.replace("_", "-")] = run
-    return run
+CASES = Cases()
+case = CASES.add
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
-
-
-def app(context: Context, name: str) -> str:
-    return str(context.build / "tests/apps" / name)
 
 
 def one_sentence(err: str) -> None:
@@ -60,10 +52,10 @@ def program_that_does_not_exist(context: Context) -> None:
 
 @case
 def unwritable_output(context: Context) -> None:
-    done = context.run([context.program("lapilli"), "capture", "-o", "/no/such/folder/a.lapilli", "--", app(context, "headless")], expect=2)
+    done = context.run([context.program("lapilli"), "capture", "-o", "/no/such/folder/a.lapilli", "--", context.app("headless")], expect=2)
     one_sentence(done.err)
     # Without the command-line tool: one message, and the program runs on.
-    done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="/no/such/folder/a.lapilli"))
+    done = context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="/no/such/folder/a.lapilli"))
     check("ok headless" in done.out, done.text)
     check("nothing is recorded" in done.err, f"nothing says that nothing is recorded: {done.err}")
 
@@ -122,7 +114,7 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
 def compressed_traces_are_the_same(context: Context) -> None:
     """Recorded in every way, rewritten with every codec; what a cut file has is kept, and said to be cut."""
     for way in ("lz4", "lz4hc", "none"):
-        context.capture([app(context, "triangle"), "--offscreen"], f"{way}.lapilli", env={"LAPILLI_COMPRESSION": way})
+        context.capture([context.app("triangle"), "--offscreen"], f"{way}.lapilli", env={"LAPILLI_COMPRESSION": way})
         check_verified(context.replay(f"{way}.lapilli"))
     compress = [context.program("lapilli"), "compress"]
     for codec in ("zstd", "lz4hc", "lz4", "none"):
@@ -167,7 +159,7 @@ def killed_program_loses_no_frame(context: Context) -> None:
     recovered = 0
     for number in range(5):
         file = f"killed{number}.lapilli"
-        process = subprocess.Popen([app(context, "triangle"), "--present", "--frames", "100000", "--tell"], cwd=context.folder, env={**environment, "LAPILLI_FILE": file},
+        process = subprocess.Popen([context.app("triangle"), "--present", "--frames", "100000", "--tell"], cwd=context.folder, env={**environment, "LAPILLI_FILE": file},
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         told = b""
         while told.count(b"frame\n") < 20 + 7 * number:
@@ -188,7 +180,7 @@ def killed_program_loses_no_frame(context: Context) -> None:
 
 @case
 def explicit_layer_by_environment(context: Context) -> None:
-    context.run([app(context, "headless")], context.layer_env(LAPILLI_VERIFY="1"))
+    context.run([context.app("headless")], context.layer_env(LAPILLI_VERIFY="1"))
     check_verified(context.replay())
 
 
@@ -205,11 +197,11 @@ def implicit_layer_needs_its_switch(context: Context) -> None:
         text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
         manifest.write_text(json.dumps(text))
     places["XDG_DATA_HOME"] = str(home)
-    context.run([app(context, "headless")], places)
+    context.run([context.app("headless")], places)
     check(not list(context.folder.glob("*.lapilli")), "a trace was written without LAPILLI_CAPTURE=1")
-    context.run([app(context, "headless")], {**places, "LAPILLI_CAPTURE": "1", "DISABLE_LAPILLI_CAPTURE": "1"})
+    context.run([context.app("headless")], {**places, "LAPILLI_CAPTURE": "1", "DISABLE_LAPILLI_CAPTURE": "1"})
     check(not list(context.folder.glob("*.lapilli")), "a trace was written although the layer was disabled")
-    context.run([app(context, "headless")], {**places, "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1"})
+    context.run([context.app("headless")], {**places, "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1"})
     check_verified(context.replay())
 
 
@@ -219,7 +211,7 @@ def unarmed_layer_does_nothing(context: Context) -> None:
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
     trace = ["strace", "-f", "-e", "trace=openat,clone,clone3,memfd_create,userfaultfd,rt_sigaction",
-             app(context, "headless")]
+             context.app("headless")]
     context.run(trace)  # the driver makes its caches
     bare = context.run(trace)
     for watch in ("auto", "mprotect"):
@@ -236,14 +228,14 @@ def settings_file(context: Context) -> None:
     (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\nlapilli_capture.verify = true\n")
     environment = context.layer_env()
     del environment["LAPILLI_FILE"]
-    context.run([app(context, "headless")], environment)
+    context.run([context.app("headless")], environment)
     check_verified(context.replay("settings.lapilli"))
 
 
 @case
 def nothing_is_overwritten(context: Context) -> None:
     for _ in range(3):
-        context.run([app(context, "headless")], context.layer_env())
+        context.run([context.app("headless")], context.layer_env())
     names = sorted(p.name for p in context.folder.glob("*.lapilli"))
     check(names == ["out-2.lapilli", "out-3.lapilli", "out.lapilli"], f"{names}")
     for name in names:
@@ -261,7 +253,7 @@ def no_link_is_followed(context: Context) -> None:
     (context.folder / "out-4.lapilli.tail").symlink_to("victim")
     (context.folder / "frame_1.png").symlink_to("victim")
     os.link(context.folder / "victim", context.folder / "frame_2.png")
-    done = context.run([app(context, "triangle"), "--present"], context.layer_env(LAPILLI_SCREENSHOT="1-2"))
+    done = context.run([context.app("triangle"), "--present"], context.layer_env(LAPILLI_SCREENSHOT="1-2"))
     check("ok triangle" in done.out, done.text)
     check("frame_1.png: it is a symbolic link" in done.err, done.err)
     check((context.folder / "victim").read_text() == "precious" and not (context.folder / "nowhere").exists(), "a link was followed")
@@ -272,17 +264,17 @@ def no_link_is_followed(context: Context) -> None:
 
 @case
 def names_of_traces(context: Context) -> None:
-    context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="%e-%n-100%%-%p-%t.lapilli"))
+    context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="%e-%n-100%%-%p-%t.lapilli"))
     names = [p.name for p in context.folder.glob("*.lapilli")]
     check(len(names) == 1 and re.fullmatch(r"headless-1-100%-\d+-\d{8}T\d{6}\.lapilli", names[0]) is not None, f"{names}")
     for pattern in ("a%x.lapilli", "%", "%P%"):
         (context.folder / names[0]).unlink()
-        done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE=pattern))
+        done = context.run([context.app("headless")], context.layer_env(LAPILLI_FILE=pattern))
         one_sentence(done.err)
         check(f"LAPILLI_FILE={pattern}: this is not a path" in done.err and "the default is used" in done.err, done.err)
         names = [p.name for p in context.folder.glob("*lapilli*")]
         check(names == ["headless.lapilli"], f"{names}")
-        done = context.run([context.program("lapilli"), "capture", "-o", pattern, "--", app(context, "headless")], expect=2)
+        done = context.run([context.program("lapilli"), "capture", "-o", pattern, "--", context.app("headless")], expect=2)
         one_sentence(done.err)
         check(f"--output can't be '{pattern}'" in done.err and not done.out, done.text)
 
@@ -317,7 +309,7 @@ def hardening_is_looked_at(context: Context) -> None:
 def names_run_out(context: Context) -> None:
     for number in range(1, 10000):
         (context.folder / (f"out-{number}.lapilli" if number > 1 else "out.lapilli")).touch()
-    done = context.run([app(context, "headless")], context.layer_env(LAPILLI_FILE="out.lapilli"))
+    done = context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="out.lapilli"))
     check("ok headless" in done.out, done.text)
     check("nothing is recorded" in done.err, f"nothing says that nothing is recorded: {done.err}")
     check(not any(p.stat().st_size for p in context.folder.glob("*.lapilli")), "a file was written to")
@@ -326,7 +318,7 @@ def names_run_out(context: Context) -> None:
 @case
 def launcher_of_two_programs(context: Context) -> None:
     done = context.run([context.program("lapilli"), "capture", "-o", "two.lapilli", "--", "sh", "-c",
-                        f"{app(context, 'headless')} & {app(context, 'compute')} & wait"])
+                        f"{context.app('headless')} & {context.app('compute')} & wait"])
     names = sorted(p.name for p in context.folder.glob("*.lapilli"))
     check(len(names) == 2, f"{names}")
     for name in names:
@@ -345,7 +337,7 @@ def only_one_symbol_set_is_exported(context: Context) -> None:
 @case
 def functions_are_those_that_the_driver_gives(context: Context) -> None:
     """Under the layer a program finds no function more and none less; what it is given it can call."""
-    answers = [[line for line in context.run([app(context, "asks")], environment).out.splitlines() if ": instance " in line]
+    answers = [[line for line in context.run([context.app("asks")], environment).out.splitlines() if ": instance " in line]
                for environment in ({}, context.layer_env())]
     check(len(answers[0]) > 10, f"asks says too little: {answers[0]}")
     check(answers[0] == answers[1], "\n".join(sorted(set(answers[0]) ^ set(answers[1]))))
@@ -353,7 +345,7 @@ def functions_are_those_that_the_driver_gives(context: Context) -> None:
 
 @case
 def loader_has_no_complaint(context: Context) -> None:
-    done = context.run([app(context, "headless")], context.layer_env(VK_LOADER_DEBUG="error,warn"))
+    done = context.run([context.app("headless")], context.layer_env(VK_LOADER_DEBUG="error,warn"))
     # That VK_INSTANCE_LAYERS names layers is itself a warning of the loader.
     complaints = [line for line in done.err.splitlines() if "lapilli" in line.lower() and ("ERROR" in line or "WARN" in line)
                   and "env var" not in line]
@@ -365,7 +357,7 @@ def layers_are_in_the_order_asked_for(context: Context) -> None:
     """What the other cases mean by "on top" and "below" is what the loader makes of it."""
     validation_layer(context)
     for order in itertools.permutations((LAYER, VALIDATION, INCOHERENT)):
-        done = context.run([app(context, "headless")], context.layer_env(*order, VK_LOADER_DEBUG="layer"))
+        done = context.run([context.app("headless")], context.layer_env(*order, VK_LOADER_DEBUG="layer"))
         stack = done.err[done.err.rindex("vkCreateDevice layer callstack"):]
         found = sorted(order, key=lambda name: stack.find(name) if name in stack else len(stack))
         check(all(name in stack for name in order) and found == list(order), f"{order}:\n{stack}")
@@ -388,7 +380,7 @@ def screenshots(context: Context) -> None:
 
 @case
 def screenshots_of_frames_that_do_not_come(context: Context) -> None:
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     done = context.replay("out.lapilli", "--screenshot", "1-3,7")
     for frame in (3, 7):
         check(f"there is no picture of frame {frame}: 0 frames were presented" in done.err, done.text)
@@ -397,14 +389,14 @@ def screenshots_of_frames_that_do_not_come(context: Context) -> None:
 
 @case
 def screenshots_without_a_place(context: Context) -> None:
-    context.capture([app(context, "triangle"), "--offscreen"])
+    context.capture([context.app("triangle"), "--offscreen"])
     (context.folder / "file").write_text("no folder")
     for arguments in (["--screenshot", "1", "--screenshot-dir", "file/under"], ["--mismatch-dir", "file"], ["--dump-checks", "file"]):
         done = context.replay("out.lapilli", *arguments, expect=2)
         check("the folder file can't be made: " in done.err, done.text)
         check("verify:" not in done.out, "it was played all the same")
     done = context.run([context.program("lapilli"), "capture", "--screenshot", "1", "--screenshot-dir", "file/under", "-o",
-                        "other.lapilli", "--", app(context, "triangle"), "--offscreen"], expect=2)
+                        "other.lapilli", "--", context.app("triangle"), "--offscreen"], expect=2)
     check("the folder file can't be made: " in done.err, done.text)
 
 
@@ -412,7 +404,7 @@ def screenshots_without_a_place(context: Context) -> None:
 def images_of_a_swapchain_have_one_number(context: Context) -> None:
     """Also where several threads ask for them at once, as tests/apps/wsi does 100 times. (A race: a layer that loses it is not found every time.)"""
     display()
-    context.capture([app(context, "wsi"), "--ask-together"])
+    context.capture([context.app("wsi"), "--ask-together"])
     asked = [line["args"] for line in context.print_lines() if line["name"] == "vkGetSwapchainImagesKHR"]
     images: dict[str, set[tuple[str, ...]]] = {}
     for args in asked:
@@ -425,7 +417,7 @@ def images_of_a_swapchain_have_one_number(context: Context) -> None:
 
 @case
 def print_is_complete(context: Context) -> None:
-    context.capture([app(context, "compute")])
+    context.capture([context.app("compute")])
     lines = context.print_lines()
     for key in ("index", "thread", "ticket", "frame", "name", "args"):
         check(all(key in line for line in lines), f"a line has no {key}")
@@ -440,7 +432,7 @@ def print_is_complete(context: Context) -> None:
 @case
 def output_that_nobody_can_write(context: Context) -> None:
     """A result that did not get out is no good result."""
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-info", "out.lapilli"],
                     ["lapilli-print", "out.lapilli"]):
         done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", context.program(command[0]), *command[1:]], expect=1)
@@ -450,7 +442,7 @@ def output_that_nobody_can_write(context: Context) -> None:
 
 def breaks(context: Context, program: str, says: str) -> None:
     """--verify must fail when the replay shows something else: the bytes of an update are changed in the file."""
-    context.run([app(context, program)], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
+    context.run([context.app(program)], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
     tool = context.build / "tests/bin/break-check"
     if not tool.exists():
         raise Skip("break-check is not built")
@@ -491,7 +483,7 @@ def dumped(context: Context, folder: str) -> list[tuple[dict, bytes]]:
 
 @case
 def dump_checks_writes_what_is_compared(context: Context) -> None:
-    context.run([app(context, "texels")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
+    context.run([context.app("texels")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_COMPRESSION="none"))
     count = check_verified(context.replay("out.lapilli", "--dump-checks", "deep/good"))
     good = dumped(context, "deep/good")
     check(len(good) == count and {entry["kind"] for entry, _ in good} == {"buffer", "image"}, f"{count} checks: {good[:3]}")
@@ -520,7 +512,7 @@ def dump_checks_writes_what_is_compared(context: Context) -> None:
 
 @case
 def info_has_the_documented_keys(context: Context) -> None:
-    context.capture([app(context, "compute")])
+    context.capture([context.app("compute")])
     info = context.info()
     kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int, "blocks": dict,
              "updates": dict, "blobs": dict, "bytes": dict, "recovered": dict, "program": str, "recorded_on": dict, "write_watch": str, "backing": str, "uses": dict}
@@ -550,7 +542,7 @@ def all_ways_of_presenting_agree(context: Context) -> None:
 def device_that_lacks_what_is_needed(context: Context) -> None:
     if not OTHER_DRIVERS["swiftshader"].exists():
         raise Skip("there is no second driver")
-    context.capture([app(context, "modern"), "--khr"])
+    context.capture([context.app("modern"), "--khr"])
     check_verified(context.replay())
     other = replace(context, driver=OTHER_DRIVERS["swiftshader"])
     done = other.replay("out.lapilli", "--quiet", expect=5)
@@ -572,8 +564,8 @@ def device_that_lacks_what_is_needed(context: Context) -> None:
 @case
 def check_and_replay_agree_on_another_machine(context: Context) -> None:
     """A driver without a format, and one that wants other offsets: the report says what the replay then does."""
-    context.capture([app(context, "descriptors")], "descriptors.lapilli")
-    context.capture([app(context, "headless")])
+    context.capture([context.app("descriptors")], "descriptors.lapilli")
+    context.capture([context.app("headless")])
     formats = {line["args"]["pCreateInfo"]["format"] for line in context.print_lines() if line["name"] == "vkCreateImage"}
     check("VK_FORMAT_R8G8B8A8_UNORM" in formats, f"{formats}")
     environment = context.layer_env(SHAPE, LAPILLI_SHAPE="formats=37")  # another order of components stands for it
@@ -597,7 +589,7 @@ def check_and_replay_agree_on_another_machine(context: Context) -> None:
 def check_tells_what_a_replay_does(context: Context) -> None:
     """Traces of this machine can be played here, and nothing is said to be lacking."""
     for program in ("compute", "descriptors", "texels", "modern", "triangle"):
-        context.capture([app(context, program)], f"{program}.lapilli")
+        context.capture([context.app(program)], f"{program}.lapilli")
         report = json.loads(context.run([context.program("lapilli"), "check", "--json", f"{program}.lapilli"]).out)
         check(report["can_replay"] is True and report["refusal"] is None and report["complete"] is True, f"{program}: {report}")
         check(report["gpu"] == context.info(f"{program}.lapilli")["recorded_on"]["device"], f"{program}: {report['gpu']}")
@@ -637,7 +629,7 @@ def install_and_uninstall(context: Context) -> None:
     tool = str(prefix / "bin/lapilli")
     # XDG_DATA_HOME stands for a prefix that the loader searches.
     places = {"XDG_DATA_HOME": str(prefix / "share")}
-    program = app(context, "headless")
+    program = context.app("headless")
     context.run([program], {**places, "LAPILLI_FILE": "nothing.lapilli"})
     for name, more in {"implicit": {"LAPILLI_CAPTURE": "1"}, "explicit": {"VK_INSTANCE_LAYERS": LAYER},
                        "both": {"LAPILLI_CAPTURE": "1", "VK_INSTANCE_LAYERS": LAYER}}.items():
@@ -662,7 +654,7 @@ def setuid_programs_are_left_alone(context: Context) -> None:
     if context.folder.resolve().is_relative_to("/root"):
         raise Skip("others can't reach the folder")
     program = context.folder / "headless"
-    shutil.copy(app(context, "headless"), program)
+    shutil.copy(context.app("headless"), program)
     program.chmod(0o4755)
     context.folder.chmod(0o777)
     home = context.folder / "usr"

@@ -17,7 +17,7 @@ RUNS = [("incoherent", [], False), ("incoherent", [], True), ("suballoc", [], Tr
 
 
 def command(context: Context, name: str, arguments: list[str]) -> list[str]:
-    return [str(context.build / "tests/apps" / name), *arguments]
+    return [context.app(name), *arguments]
 
 
 def probe(context: Context) -> None:

@@ -18,7 +18,7 @@ LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", []), ("re
 
 
 def command(context: Context, name: str, arguments: list[str]) -> list[str]:
-    return [str(context.build / "tests/apps" / name), *arguments]
+    return [context.app(name), *arguments]
 
 
 def capture(context: Context, watch: str, name: str, arguments: list[str]) -> Done:

@@ -109,7 +109,7 @@ SMALL = {
 def limits_are_named(context: Context) -> None:
     """Each limit that is too small is named, and nothing else; the replay tries all the same."""
     for command, limits in SMALL.items():
-        context.capture([str(context.build / "tests/apps" / command[0]), *command[1:]], "out.lapilli")
+        context.capture([context.app(command[0]), *command[1:]], "out.lapilli")
         environment = context.layer_env(SHAPE, LAPILLI_SHAPE="limits=" + "+".join(f"{n}:{v}" for n, v in limits.items()))
         found = report(context, environment)
         named = {finding["name"] for finding in found["findings"] if finding["area"] == "limit" and finding["outcome"] == "ignored"}

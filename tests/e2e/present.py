@@ -17,19 +17,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
     validation_layer
 
-CASES: dict[str, Callable[[Context], None]] = {}
+CASES = Cases()
+case = CASES.add
 
 KINDS = ("xcb", "xlib", "wayland", "headless")  # of programs
 TARGETS = {"xcb": ["--window-system", "xcb"], "wayland": ["--window-system", "wayland"],
            "headless-surface": ["--window-system", "headless-surface"], "headless": ["--present", "headless"], "off": ["--present", "off"]}
-
-
-def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
-    CASES[run.__name__.replace("_", "-")] = run
-    return run
 
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen, sentence: str) -> None:
@@ -61,10 +57,6 @@ def weston(context: Context, shell: str = "desktop-shell.so") -> Iterator[tuple[
         process.send_signal(signal.SIGCONT)
         process.kill()
         process.wait()
-
-
-def app(context: Context, name: str) -> str:
-    return str(context.build / "tests/apps" / name)
 
 
 def extensions(context: Context, trace: str) -> set[str]:
@@ -106,7 +98,7 @@ def across(name: str, driver: str | None) -> Callable[[Context], None]:
         recorded, skips = [], []
         with weston(context) as (environment, _):
             for kind in KINDS:
-                command, trace = [app(context, name), "--window", kind], f"{kind}.lapilli"
+                command, trace = [context.app(name), "--window", kind], f"{kind}.lapilli"
                 done = context.run(command, environment, expect=None)
                 if done.status == 77:
                     skips.append(done.text.strip())
@@ -142,7 +134,7 @@ def vkcube_on_all(context: Context) -> None:
 def what_answers_is_taken(context: Context) -> None:
     """A Wayland compositor before an X display, and nothing where neither is; a display that is named must answer."""
     display()
-    context.capture([app(context, "triangle")])
+    context.capture([context.app("triangle")])
     command = [context.program("lapilli-replay"), "--verify", "out.lapilli"]
     check_command = [context.program("lapilli"), "check", "--json", "out.lapilli"]
 
@@ -205,7 +197,7 @@ SYSTEMS = {"wayland": weston, "xcb": xvfb}
 
 def replay_under_way(context: Context, system: str, environment: dict[str, str]) -> subprocess.Popen:
     """A long replay in a window that has shown its first frames."""
-    context.capture([app(context, "triangle"), "--frames", "600"])
+    context.capture([context.app("triangle"), "--frames", "600"])
     known = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
     driver = str(context.driver or os.environ.get("VK_DRIVER_FILES", ""))
     if driver:
@@ -251,7 +243,7 @@ def present_modes_and_extensions_of_another_driver(context: Context) -> None:
     if not OTHER_DRIVERS["swiftshader"].exists():
         raise Skip("there is no second driver")
     other = replace(context, driver=OTHER_DRIVERS["swiftshader"])
-    context.capture([app(context, "wsi")], "wsi.lapilli")
+    context.capture([context.app("wsi")], "wsi.lapilli")
     recorded = {line["args"]["pCreateInfo"]["presentMode"] for line in context.print_lines("wsi.lapilli") if line["name"] == "vkCreateSwapchainKHR"}
     check(len(recorded) > 1, f"{recorded}")
     done = other.run([other.program("lapilli-replay"), "--verify", "--window-system", "xcb", "wsi.lapilli"])
@@ -270,7 +262,7 @@ def present_modes_and_extensions_of_another_driver(context: Context) -> None:
 def images_and_indices_are_the_recorded_ones(context: Context) -> None:
     """Recorded where surfaces give five images, replayed where they give others."""
     display()
-    context.run([app(context, "wsi")], context.layer_env(LAYER, SHAPE, LAPILLI_SHAPE="images=5", LAPILLI_VERIFY="1", LAPILLI_CAPTURE="1"))
+    context.run([context.app("wsi")], context.layer_env(LAYER, SHAPE, LAPILLI_SHAPE="images=5", LAPILLI_VERIFY="1", LAPILLI_CAPTURE="1"))
     counts = {line["args"]["pSwapchainImageCount"] for line in context.print_lines() if line["name"] == "vkGetSwapchainImagesKHR"}
     check(min(counts) >= 5, f"{counts} images")
     check(len(set(images(context, "out.lapilli"))) > 1, f"{images(context, 'out.lapilli')}")
@@ -287,7 +279,7 @@ def images_and_indices_are_the_recorded_ones(context: Context) -> None:
 def a_compositor_that_chooses_the_size(context: Context) -> None:
     """Weston's kiosk makes each window as large as the screen: images are scaled to that, and are what they were."""
     display()
-    context.capture([app(context, "triangle")])
+    context.capture([context.app("triangle")])
     with weston(context, "kiosk-shell.so") as (environment, _):
         done = context.run([context.program("lapilli-replay"), "--verify", "--window-system", "wayland", "out.lapilli"],
                            {**environment, "WAYLAND_DEBUG": "1"})
@@ -302,7 +294,7 @@ def a_device_without_swapchains(context: Context) -> None:
     display()
     shaped = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_swapchain")
     for program in ("triangle", "wsi"):
-        context.capture([app(context, program)], f"{program}.lapilli")
+        context.capture([context.app(program)], f"{program}.lapilli")
         done = context.run([context.program("lapilli-replay"), "--verify", f"{program}.lapilli"], shaped)
         check(check_verified(done) == check_verified(context.replay(f"{program}.lapilli")), done.text)
         done = context.run([context.program("lapilli-replay"), "--present", "window", f"{program}.lapilli"], shaped, expect=5)
@@ -326,7 +318,7 @@ def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
                 raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
             context = replace(context, driver=OTHER_DRIVERS[driver])
         with weston(context) as (environment, _):
-            context.capture([app(context, "wsi"), "--window", "wayland"], env=environment)
+            context.capture([context.app("wsi"), "--window", "wayland"], env=environment)
             for target in targets(context, "out.lapilli", environment):
                 done = context.run([context.program("lapilli-replay"), *TARGETS[target], "out.lapilli"],
                                    {**environment, **context.layer_env(VALIDATION)})

@@ -6,22 +6,14 @@ from __future__ import annotations
 import json
 from typing import Callable
 
-from e2e.cases import Context, Skip, check, check_verified
+from e2e.cases import Cases, Context, Skip, check, check_verified
 
-CASES: dict[str, Callable[[Context], None]] = {}
-
-
-def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
-    CASES[run.__name__.replace("_", "-")] = run
-    return run
+CASES = Cases()
+case = CASES.add
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
-
-
-def app(context: Context, name: str) -> str:
-    return str(context.build / "tests/apps" / name)
 
 
 def children(context: Context) -> list[str]:
@@ -30,10 +22,10 @@ def children(context: Context) -> list[str]:
 
 @case
 def forks_while_threads_record(context: Context) -> None:
-    alone = context.run([app(context, "forks")], expect=None if context.driver_dir else 0)
+    alone = context.run([context.app("forks")], expect=None if context.driver_dir else 0)
     if alone.status != 0:  # Mesa 25 shares what it allocates with children, and the program does not expect that
         raise Skip(f"without Lapilli too: {alone.err.strip()}")
-    done = context.capture([app(context, "forks")])
+    done = context.capture([context.app("forks")])
     check("ok forks" in done.out, done.text)
     check(context.info()["complete"] is True, "the parent's trace is not complete")
     check(check_verified(context.replay()) == context.info()["frames"], "not every frame was checked")
@@ -50,7 +42,7 @@ def forks_while_threads_record(context: Context) -> None:
 
 @case
 def forks_of_a_launcher(context: Context) -> None:
-    done = context.capture([app(context, "forks"), "--bare", "--frames", "16"])
+    done = context.capture([context.app("forks"), "--bare", "--frames", "16"])
     check("ok forks" in done.out, done.text)
     traces = children(context)
     check(len(traces) == 2, f"{len(traces)} traces of children, not 2")
@@ -68,7 +60,7 @@ def exit_in_a_signal_handler(context: Context) -> None:
     whole = 0
     for number in range(12):
         trace = f"quits{number}.lapilli"
-        context.run([context.program("lapilli"), "capture", "--verify", "-o", trace, "--", app(context, "quits"),
+        context.run([context.program("lapilli"), "capture", "--verify", "-o", trace, "--", context.app("quits"),
                      "--frames", str(60 + 7 * number)])
         whole += context.info(trace)["complete"] is True
         check_verified(context.replay(trace, expect=None))
@@ -84,7 +76,7 @@ def files_cut_by_somebody_else(context: Context) -> None:
         if not cuts_tail and not cuts_trace:
             continue
         env = context.layer_env(LAPILLI_FILE=trace, LAPILLI_VERIFY="1")
-        done = context.run([app(context, "cuts"), "--frames", str(frames), "--what", str(what)], env=env, expect=-9 if killed else 0)
+        done = context.run([context.app("cuts"), "--frames", str(frames), "--what", str(what)], env=env, expect=-9 if killed else 0)
         check(killed or done.out.endswith("ok cuts\n"), done.text)
         check(killed or not (context.folder / f"{trace}.tail").exists(), f"--what {what}: the tail file is left")
         if cuts_trace and deletes:

@@ -14,27 +14,19 @@ import signal
 from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import INTRUDER, OTHER_DRIVERS, Context, Done, Skip, check, check_verified, display
+from e2e.cases import INTRUDER, OTHER_DRIVERS, Cases, Context, Done, Skip, check, check_verified, display
 from e2e.present import weston
 
-CASES: dict[str, Callable[[Context], None]] = {}
+CASES = Cases()
+case = CASES.add
 
 # What the file has and whoever is nobody in particular may do anywhere: it must be done without a sandbox, or the test tells nothing.
 ANYBODY = {"execve", "execveat", "fork", "socket", "internet-socket", "message-sockets", "create", "write", "chmod", "truncate", "open-truncate", "mkdir",
            "symlink", "ptrace", "kill", "fcntl-owner", "msgget", "rename", "unlink"}
 
 
-def case(run: Callable[[Context], None]) -> Callable[[Context], None]:
-    CASES[run.__name__.replace("_", "-")] = run
-    return run
-
-
 def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
-
-
-def app(context: Context, name: str) -> str:
-    return str(context.build / "tests/apps" / name)
 
 
 def state(context: Context) -> dict:
@@ -64,7 +56,7 @@ def attempts(done: Done) -> dict[str, str]:
 
 @case
 def what_is_taken_over_is_shut_in(context: Context) -> None:
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     needs_sandbox(context)
     free = intrude(context, "--sandbox=off", "--screenshot", "1", "--screenshot-dir", "shots")
     done = {name for name, came in attempts(free).items() if came == "done"}
@@ -89,7 +81,7 @@ def what_is_taken_over_is_shut_in(context: Context) -> None:
 
 @case
 def who_types_on_the_terminal_is_ended(context: Context) -> None:
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     needs_sandbox(context)
     free = intrude(context, "--sandbox=off", LAPILLI_INTRUDER_TYPES="1")
     check("type" in attempts(free) and check_verified(free) > 0, free.text)
@@ -99,7 +91,7 @@ def who_types_on_the_terminal_is_ended(context: Context) -> None:
 
 @case
 def a_check_is_shut_in_too(context: Context) -> None:
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     needs_sandbox(context)
     folder = context.folder / "outside"
     folder.mkdir()
@@ -112,7 +104,7 @@ def a_check_is_shut_in_too(context: Context) -> None:
 @case
 def files_that_are_named_are_written(context: Context) -> None:
     """Pictures, checks, figures, also anew; and caches of drivers that nobody else reads."""
-    context.capture([app(context, "triangle"), "--offscreen"])
+    context.capture([context.app("triangle"), "--offscreen"])
     needs_sandbox(context)
     caches = context.folder / "caches"
     caches.mkdir()
@@ -138,7 +130,7 @@ def nothing_is_read_before(context: Context) -> None:
     """Whoever reads a trace has given up its rights before it opens the file."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     needs_sandbox(context)
     for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"]):
         done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli"])
@@ -155,7 +147,7 @@ def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context],
             context = replace(context, driver=OTHER_DRIVERS[driver])
         display()
         with weston(context) as (environment, _):
-            context.capture([app(context, name), *arguments])
+            context.capture([context.app(name), *arguments])
             needs_sandbox(context)
             for window in ("xcb", "wayland"):
                 if driver and window == "wayland":
@@ -174,7 +166,7 @@ CASES["windows-swiftshader"] = plays("swiftshader", "triangle", "--present")
 @case
 def a_kernel_without_says_so(context: Context) -> None:
     """Where the sandbox can't be had (here: seccomp forbids to ask for it), --sandbox=on refuses, and all else plays and says so."""
-    context.capture([app(context, "headless")])
+    context.capture([context.app("headless")])
     tool = context.build / "tests/bin/old-kernel"
     if not tool.exists():
         raise Skip("old-kernel is not built")

@@ -68,7 +68,7 @@ class Torture:
 
 def command(context: Context, program: Program) -> list[str]:
     name, *arguments = program.command
-    return [str(context.build / "tests/apps" / name), *arguments]
+    return [context.app(name), *arguments]
 
 
 def faults(context: Context, files: str, what: str, **more: str) -> dict[str, str]:
