@@ -198,7 +198,9 @@ static bool is_chain_command(const char *name)
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetInstanceProcAddr(VkInstance handle, const char *pName)
 {
-    static const char *const global[] = {"vkCreateInstance", "vkEnumerateInstanceExtensionProperties",
+    /* Layers above ask for vkCreateDevice without an instance, too: Mesa's overlay, and what was made after its model.
+     */
+    static const char *const global[] = {"vkCreateDevice", "vkCreateInstance", "vkEnumerateInstanceExtensionProperties",
                                          "vkEnumerateInstanceLayerProperties", "vkGetInstanceProcAddr"};
     const struct gen_entry *entry = find_entry(pName);
     struct layer_instance *instance;

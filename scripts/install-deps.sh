@@ -11,8 +11,8 @@ packages() {
         "libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools" ;;
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston python3-numpy \
         python3-pil" ;;
-    # A second Vulkan driver, SwiftShader, lies in Chromium's package.
-    drivers) echo "chromium" ;;
+    # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
+    drivers) echo "chromium gfxreconstruct" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format" ;;
     analyze) echo "cppcheck gcc" ;;

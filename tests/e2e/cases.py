@@ -108,13 +108,12 @@ class Context:
     def layer_env(self, *names: str, **more: str) -> dict[str, str]:
         """Explicit layers without the command-line tools, the nearest to the program first; by default ours alone."""
         names = names or (LAYER,)
-        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", VALIDATION: str(self.validation_folder),
-                   INCOHERENT: f"{self.build}/tests/layers", SHAPE: f"{self.build}/tests/layers",
-                   QUEUES: f"{self.build}/tests/layers", ADDRESSES: f"{self.build}/tests/layers",
-                   INTRUDER: f"{self.build}/tests/layers"}
+        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", INCOHERENT: f"{self.build}/tests/layers",
+                   SHAPE: f"{self.build}/tests/layers", QUEUES: f"{self.build}/tests/layers",
+                   ADDRESSES: f"{self.build}/tests/layers", INTRUDER: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
-        return {"VK_LAYER_PATH": ":".join(folders[name] for name in names), "VK_INSTANCE_LAYERS": ":".join(names),
-                "LAPILLI_FILE": "out.lapilli", **more}
+        path = dict.fromkeys(folders.get(name, str(self.validation_folder)) for name in names)
+        return {"VK_LAYER_PATH": ":".join(path), "VK_INSTANCE_LAYERS": ":".join(names), "LAPILLI_FILE": "out.lapilli", **more}
 
     def capture(self, command: list[str], file: str = "out.lapilli", **options) -> Done:
         return self.run([self.program("lapilli"), "capture", "--verify", "-o", file, "--", *command], **options)
@@ -265,8 +264,8 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, backing, bench, bounded, contract, imports, incoherent, matrix, memory, needs, planner, present, process, queues,
-                     sandbox, torture)
+    from e2e import (address, backing, bench, bounded, contract, imports, incoherent, matrix, memory, needs, order, planner, present, process,
+                     queues, sandbox, torture)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -282,6 +281,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)
     result += [Case(f"bounded/{name}", run) for name, run in bounded.cases().items()]
