@@ -17,6 +17,7 @@ struct lap_ahead {
     const size_t *blob_chunks;
     struct lap_buffers *buffers;
     uint64_t limit_bytes;
+    bool trusts_blobs;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t room, progress;
@@ -81,7 +82,7 @@ static void load_one(struct lap_ahead *ahead, size_t chunk, const struct lap_par
         free(loaded);
         loaded = NULL;
     }
-    if (loaded && parts)
+    if (loaded && parts && !ahead->trusts_blobs)
         loaded->checked = has_hash(loaded);
     pthread_mutex_lock(&ahead->mutex);
     if (loaded) {
@@ -137,8 +138,8 @@ static void free_ahead(struct lap_ahead *ahead)
     free(ahead);
 }
 
-struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t *blob_chunks, uint64_t limit_bytes,
-                                   struct lap_buffers *buffers)
+struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t *blob_chunks,
+                                   const struct lap_reader_options *options, struct lap_buffers *buffers)
 {
     struct lap_ahead *ahead = calloc(1, sizeof(*ahead));
     if (!ahead)
@@ -147,7 +148,8 @@ struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t
     ahead->source.stored = NULL;
     ahead->source.stored_capacity = 0;
     ahead->blob_chunks = blob_chunks;
-    ahead->limit_bytes = limit_bytes;
+    ahead->limit_bytes = options->ahead_bytes;
+    ahead->trusts_blobs = options->trusts_blobs;
     ahead->buffers = buffers;
     ahead->states = calloc(source->chunk_count + 1, sizeof(*ahead->states));
     ahead->loaded = calloc(source->chunk_count + 1, sizeof(*ahead->loaded));

@@ -16,13 +16,15 @@
 #include "base/status.h"
 #include "trace/buffers.h"
 #include "trace/load.h"
+#include "trace/reader.h"
 
 struct lap_ahead;
 
-/* Begins with the first chunk; at most limit_bytes, or one chunk or blob, are loaded and not yet taken. Source, list
- * and buffers outlive it. NULL when there is no memory or no thread: then everything is loaded when it is needed. */
-struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t *blob_chunks, uint64_t limit_bytes,
-                                   struct lap_buffers *buffers);
+/* Begins with the first chunk; at most options->ahead_bytes, or one chunk or blob, are loaded and not yet taken.
+ * Source, list and buffers outlive it. NULL when there is no memory or no thread: then everything is loaded when it is
+ * needed. */
+struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t *blob_chunks,
+                                   const struct lap_reader_options *options, struct lap_buffers *buffers);
 void lap_ahead_destroy(struct lap_ahead **ahead);
 
 /* What was loaded of a chunk, once; waits for it if it is being loaded. False, and never loaded any more, if it was

@@ -65,7 +65,7 @@ const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_
                               size_t raw_bytes, uint8_t *scratch);
 
 /* Checks the hash of header->stored_bytes bytes at `stored` and puts header->raw_bytes bytes at `raw` (unpack.c).
- * LAP_ERROR_FORMAT when they are damaged. */
+ * They may be the same where nothing is packed. LAP_ERROR_FORMAT when they are damaged. */
 enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const uint8_t *stored,
                                  uint8_t *raw) LAP_MUST_CHECK;
 enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uint8_t *stored) LAP_MUST_CHECK;

@@ -192,8 +192,9 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         return status;
     }
     reader->summary.info = reader->info;
+    reader->trusts_blobs = options && options->trusts_blobs;
     if (options && options->ahead_bytes)
-        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options->ahead_bytes, &reader->buffers);
+        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options, &reader->buffers);
     return LAP_OK;
 }
 

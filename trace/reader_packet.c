@@ -101,6 +101,7 @@ enum lap_status lap_reader_rewind(struct lap_reader *reader)
 {
     lap_cache_advance(&reader->cache);
     reader->finished = NULL;
+    reader->run = (struct lap_run){.at = NULL};
     for (size_t i = 0; i < reader->cursor_count; i++) {
         enter_chunk(reader, &reader->cursors[i], reader->cursors[i].first_chunk);
         reader->heap[i] = i;
@@ -238,6 +239,105 @@ static enum lap_status step(struct lap_reader *reader, struct lap_cursor *cursor
     return LAP_OK;
 }
 
+/* The same for the first of the heap, which finds its new place. */
+static enum lap_status step_first(struct lap_reader *reader, struct lap_cursor *cursor)
+{
+    enum lap_status status = step(reader, cursor, cursor->ref);
+    if (cursor->chunk == cursor->chunk_end)
+        reader->heap[0] = reader->heap[--reader->heap_count];
+    if (reader->heap_count > 1)
+        sift_down(reader, 0);
+    return status;
+}
+
+/* ---- runs ---- */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Behind the packet of the first of the heap, which was given out: false where no run begins. */
+static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_packet *packet)
+{
+    struct lap_run *run = &reader->run;
+    uint64_t last = smaller(reader->frame_end, reader->last_ticket);
+    if (cursor->left < 3)
+        return false;
+    for (size_t child = 1; child <= 2 && child < reader->heap_count; child++)
+        last = smaller(last, reader->cursors[reader->heap[child]].ticket - 1);
+    const struct lap_chunk_ref *chunk = cursor->ref;
+    last = smaller(last, chunk->header.last);
+    if (last < reader->next_ticket)
+        return false;
+    uint32_t left = (uint32_t)smaller(cursor->left - 2, last - reader->next_ticket + 1);
+    size_t offset = cursor->body_offset + cursor->body_bytes;
+    *run = (struct lap_run){.at = chunk->cached->data + offset,
+                            .end = chunk->cached->data + chunk->cached->bytes,
+                            .cached = chunk->cached,
+                            .left = left,
+                            .all = left,
+                            .barrier = packet->flags & LAP_PACKET_BARRIER ? 1 : 0,
+                            .commands = reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count,
+                            .stream = packet->stream,
+                            .thread_id = packet->thread_id,
+                            .file_offset = packet->file_offset};
+    return true;
+}
+
+/* False: the run has ended, or the next packet is not one of those that it is for. */
+static inline bool next_of_run(struct lap_reader *reader, struct lap_packet *out)
+{
+    struct lap_run *run = &reader->run;
+    const uint8_t *p = run->at;
+    /* Whoever asked for a blob since made that the newest. */
+    if (run->left == 0 || run->end - p < (ptrdiff_t)SHORT_HEAD_BYTES || run->cached != reader->cache.trial.newest)
+        return false;
+    uint32_t bytes = lap_load_u32(p), command = p[4];
+    p += 5;
+    if (command & 0x80) {
+        if (*p == 0 || *p & 0x80)
+            return false;
+        command = (command & 0x7f) | (uint32_t)*p++ << 7;
+    }
+    uint32_t flags = p[2];
+    /* The next ticket, and the epoch that it must have. Command 0 may have no name. */
+    if ((p[0] ^ 1u) | (p[1] ^ run->barrier) | (flags & ~((uint32_t)LAP_PACKET_ALL_FLAGS & ~LAP_PACKET_BLOB_BODY)) ||
+        command == 0 || command >= run->commands || bytes > (size_t)(run->end - p) - 3)
+        return false;
+    p += 3;
+    run->at = p + bytes;
+    run->left--;
+    run->barrier = flags & LAP_PACKET_BARRIER;
+    run->cached->used_at = reader->cache.time;
+    out->command = command;
+    out->stream = run->stream;
+    out->flags = flags;
+    out->ticket = reader->next_ticket++;
+    out->epoch = reader->barriers;
+    out->frame = reader->frame;
+    out->thread_id = run->thread_id;
+    out->file_offset = run->file_offset;
+    out->body = p;
+    out->bytes = bytes;
+    reader->barriers += run->barrier;
+    return true;
+}
+
+/* Its cursor goes to the packet behind those that were given out. */
+static enum lap_status end_run(struct lap_reader *reader)
+{
+    struct lap_run run = reader->run;
+    struct lap_cursor *cursor = &reader->cursors[reader->heap[0]];
+    reader->run = (struct lap_run){.at = NULL};
+    cursor->left -= run.all - run.left;
+    cursor->ticket = reader->next_ticket - 1;
+    cursor->epoch = reader->barriers - run.barrier;
+    cursor->body_offset = (size_t)(run.at - run.cached->data);
+    cursor->body_bytes = 0;
+    return step_first(reader, cursor);
+}
+
 static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
 {
     struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
@@ -288,25 +388,22 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
 
     reader->next_ticket++;
     reader->barriers += (out->flags & LAP_PACKET_BARRIER) != 0;
-    status = step(reader, cursor, chunk);
-    if (cursor->chunk == cursor->chunk_end)
-        reader->heap[0] = reader->heap[--reader->heap_count];
-    if (reader->heap_count > 1)
-        sift_down(reader, 0);
-    return status;
+    return begin_run(reader, cursor, out) ? LAP_OK : step_first(reader, cursor);
 }
 
-enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet)
+/* Not inlined: what it saves and restores the quick way does without. */
+static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *reader, struct lap_packet *out_packet)
 {
     if (reader->failed != LAP_OK)
         return lap_fail(reader->failed, "%s", reader->failure);
-    lap_cache_advance(&reader->cache);
     if (reader->finished) {
         if (reader->finished->cached)
             lap_cache_drop(&reader->cache, reader->finished->cached); /* nobody goes back but to the beginning */
         reader->finished = NULL;
     }
-    enum lap_status status = next_packet(reader, out_packet);
+    enum lap_status status = reader->run.at ? end_run(reader) : LAP_OK;
+    if (status == LAP_OK)
+        status = next_packet(reader, out_packet);
     if (status < 0) {
         reader->failed = status;
         memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
@@ -314,4 +411,10 @@ enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *ou
         return lap_fail_context(status, "packet %" PRIu64, reader->next_ticket);
     }
     return status;
+}
+
+enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet)
+{
+    lap_cache_advance(&reader->cache);
+    return __builtin_expect(next_of_run(reader, out_packet), 1) ? LAP_OK : next_slow(reader, out_packet);
 }

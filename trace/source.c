@@ -48,19 +48,22 @@ enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset
     return LAP_OK;
 }
 
-enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, struct lap_chunk_header *out_header,
-                                 const uint8_t **out_stored)
+/* The header of the chunk at `offset`, whose payload lies in the file. */
+static enum lap_status fetch_header(const struct lap_source *source, uint64_t offset,
+                                    uint8_t head[LAP_CHUNK_HEADER_BYTES], struct lap_chunk_header *out_header)
 {
-    uint8_t head[LAP_CHUNK_HEADER_BYTES];
-    enum lap_status status = lap_source_read(source, offset, head, sizeof(head));
+    enum lap_status status = lap_source_read(source, offset, head, LAP_CHUNK_HEADER_BYTES);
     if (status == LAP_OK)
         status = lap_chunk_header_load(head, out_header);
-    if (status != LAP_OK)
-        return status;
-    size_t bytes = out_header->stored_bytes;
     /* Before anything is allocated for it. */
-    if (bytes > bytes_from(source, offset) - sizeof(head))
-        return lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
+    if (status == LAP_OK && out_header->stored_bytes > bytes_from(source, offset) - LAP_CHUNK_HEADER_BYTES)
+        status = lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
+    return status;
+}
+
+/* Reads the payload behind the header at `offset` into source->stored. */
+static enum lap_status fetch_stored(struct lap_source *source, uint64_t offset, size_t bytes)
+{
     if (bytes > source->stored_capacity || !source->stored) {
         uint8_t *stored = realloc(source->stored, bytes + 1);
         if (!stored)
@@ -68,27 +71,44 @@ enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, str
         source->stored = stored;
         source->stored_capacity = bytes;
     }
-    *out_stored = source->stored;
-    return lap_source_read(source, offset + sizeof(head), source->stored, bytes);
+    return lap_source_read(source, offset + LAP_CHUNK_HEADER_BYTES, source->stored, bytes);
 }
 
-static bool same_header(const struct lap_chunk_header *a, const struct lap_chunk_header *b)
+enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, struct lap_chunk_header *out_header,
+                                 const uint8_t **out_stored)
 {
-    uint8_t a_bytes[LAP_CHUNK_HEADER_BYTES], b_bytes[LAP_CHUNK_HEADER_BYTES];
-    lap_chunk_header_store(a, a_bytes);
-    lap_chunk_header_store(b, b_bytes);
-    return memcmp(a_bytes, b_bytes, sizeof(a_bytes)) == 0;
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    enum lap_status status = fetch_header(source, offset, head, out_header);
+    if (status == LAP_OK)
+        status = fetch_stored(source, offset, out_header->stored_bytes);
+    *out_stored = source->stored;
+    return status;
+}
+
+static bool is_header(const struct lap_chunk_header *header, const uint8_t head[LAP_CHUNK_HEADER_BYTES])
+{
+    uint8_t bytes[LAP_CHUNK_HEADER_BYTES];
+    lap_chunk_header_store(header, bytes);
+    return memcmp(bytes, head, sizeof(bytes)) == 0;
 }
 
 enum lap_status lap_source_load(struct lap_source *source, const struct lap_chunk_ref *chunk, uint8_t *raw)
 {
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header;
-    const uint8_t *stored;
-    enum lap_status status = lap_source_fetch(source, chunk->offset, &header, &stored);
-    if (status == LAP_OK && !same_header(&header, &chunk->header))
+    enum lap_status status = fetch_header(source, chunk->offset, head, &header);
+    if (status == LAP_OK && !is_header(&chunk->header, head))
         status = lap_fail(LAP_ERROR_FORMAT, "the chunk is not the one that the index describes");
-    if (status == LAP_OK)
-        status = lap_chunk_unpack(&header, stored, raw);
+    if (status == LAP_OK && header.codec == LAP_CODEC_NONE) {
+        /* What is not packed is read to its place. */
+        status = lap_source_read(source, chunk->offset + sizeof(head), raw, header.stored_bytes);
+        if (status == LAP_OK)
+            status = lap_chunk_unpack(&header, raw, raw);
+    } else if (status == LAP_OK) {
+        status = fetch_stored(source, chunk->offset, header.stored_bytes);
+        if (status == LAP_OK)
+            status = lap_chunk_unpack(&header, source->stored, raw);
+    }
     if (status != LAP_OK)
         return lap_fail_context(status, "chunk at offset %" PRIu64, chunk->offset);
     return LAP_OK;

@@ -13,7 +13,7 @@ enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const ui
         return status;
     switch (header->codec) {
     case LAP_CODEC_NONE:
-        if (header->raw_bytes)
+        if (header->raw_bytes && raw != stored)
             memcpy(raw, stored, header->raw_bytes);
         good = true;
         break;
