@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "gen_replay.h"
 #include "replayer/address.h"
@@ -80,22 +79,27 @@ static bool create_at_address(struct replay *r, struct replay_device *dev, uint6
 enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateBuffer *args)
 {
     VkBufferCreateInfo info = *args->pCreateInfo;
-    struct replay_buffer record = {.bytes = info.size};
+    struct replay_buffer *record;
     uint64_t index = gen_u64_VkBuffer(*args->pBuffer);
     enum lap_status status = LAP_OK;
+    bool at_address;
     VkBuffer buffer;
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    record.at_address = wants_its_address(r, dev, index, &info) && create_at_address(r, dev, index, &info, &buffer);
-    if (!record.at_address)
+    at_address = wants_its_address(r, dev, index, &info) && create_at_address(r, dev, index, &info, &buffer);
+    if (!at_address)
         status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
     if (status != LAP_OK)
         return status;
-    status = replay_record_add(r, dev, GEN_HANDLE_VkBuffer, index, gen_u64_VkBuffer(buffer), &record, sizeof record);
-    if (status != LAP_OK)
+    status = replay_buffer_add(r, dev, index, buffer, &record);
+    if (status != LAP_OK) {
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
-    return status;
+        return status;
+    }
+    record->bytes = args->pCreateInfo->size;
+    record->at_address = at_address;
+    return LAP_OK;
 }
 
 enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyBuffer *args)
@@ -113,8 +117,8 @@ enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev
         replay_place_free(dev, &record->place);
         replay_sparse_destroy(dev, &record->sparse);
     }
-    free(record);
     replay_object_remove(r, GEN_HANDLE_VkBuffer, index);
+    replay_buffer_free(r, record);
     return LAP_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/frames.h"
 #include "base/log.h"
+#include "base/slab.h"
 #include "base/status.h"
 #include "base/tree.h"
 #include "gen_decode.h"
@@ -36,6 +37,7 @@ struct replay_window_system; /* window_system.h */
 struct replay_facts;         /* facts.h: what the host does with objects */
 struct replay_lifetimes;     /* lifetime.h: when objects end */
 struct replay_measure;       /* measure.h: figures of a replay */
+struct replay_command;       /* player.c: what is done with a command's packets */
 struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
 struct replay_parallel;      /* parallel.h: blocks that are played by several threads */
@@ -190,7 +192,9 @@ struct replay {
     uint64_t next_order;       /* of the next object */
     struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
+    struct replay_command *commands; /* player.c: by number in the file */
     struct replay_table tables[GEN_HANDLE_COUNT];
+    struct lap_slab buffers, images;               /* their records: resource.h */
     struct lap_live_table *live[GEN_HANDLE_COUNT]; /* the tables' */
     void *loader;                                  /* dlopen("libvulkan.so.1") */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;

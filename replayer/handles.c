@@ -47,6 +47,28 @@ static bool slots_grow(struct replay_table *table)
     return true;
 }
 
+/* Most tables are never asked by live handle, but for the one that a packet has just named, so a table has no slots
+ * until somebody asks. False without memory: then there are none. */
+static bool slots_fill(struct replay_table *table)
+{
+    for (uint64_t index = 1; index < table->live.count; index++) {
+        if (!table->live.pages[index / REPLAY_PAGE_OBJECTS]) {
+            index |= REPLAY_PAGE_OBJECTS - 1; /* on to the next page */
+            continue;
+        }
+        if (!replay_table_get(table, index))
+            continue;
+        if (!slots_grow(table)) {
+            free(table->slots);
+            table->slots = NULL;
+            table->slot_count = table->slot_used = 0;
+            return false;
+        }
+        slot_put(table, index);
+    }
+    return true;
+}
+
 static void slot_remove(struct replay_table *table, uint64_t index)
 {
     uint64_t mask = table->slot_count - 1, hole = slot_of(table, replay_table_get(table, index)->live);
@@ -133,6 +155,7 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     struct replay_object_page *page;
     struct replay_object *object;
     uint64_t last = table->live.count ? (table->live.count - 1) / REPLAY_PAGE_OBJECTS : 0;
+    bool has_slots = table->slots || r->parallel; /* where several threads look at a table nobody may fill it later */
 
     if (out_object)
         *out_object = NULL;
@@ -143,7 +166,7 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
                            gen_handle_names[type], index, table->live.count ? table->live.count - 1 : 0);
     if (replay_table_get(table, index))
         return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
-    page = slots_grow(table) ? need_page(table, index) : NULL;
+    page = !has_slots || slots_grow(table) ? need_page(table, index) : NULL;
     if (!page) {
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
         return replay_place(r, LAP_ERROR_MEMORY);
@@ -154,7 +177,8 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     *object = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
     page->alive++;
-    slot_put(table, index);
+    if (has_slots)
+        slot_put(table, index);
     if (index / REPLAY_PAGE_OBJECTS != last)
         drop_page(table, last);
     if (out_object)
@@ -167,15 +191,29 @@ struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type t
     return replay_table_get(&r->tables[type], index);
 }
 
+static uint64_t find_without_slots(const struct replay_table *table, uint64_t live)
+{
+    for (uint64_t index = 1; index < table->live.count; index++) {
+        const struct replay_object *object = replay_table_get(table, index);
+        if (object && object->live == live)
+            return index;
+    }
+    return 0;
+}
+
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live)
 {
     struct replay_table *table = &r->tables[type];
     const struct replay_object *last = replay_object_get(r, type, table->live.last);
 
-    if (live == 0 || table->slot_count == 0)
+    if (live == 0)
         return 0;
     if (last && last->live == live)
         return table->live.last;
+    if (!table->slots && !slots_fill(table))
+        return find_without_slots(table, live); /* there is no memory */
+    if (!table->slots)
+        return 0; /* nothing is alive */
     for (uint64_t at = slot_of(table, live); table->slots[at] != 0; at = (at + 1) & (table->slot_count - 1))
         if (replay_table_get(table, table->slots[at])->live == live)
             return table->slots[at];
@@ -190,7 +228,8 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
 
     if (!object)
         return;
-    slot_remove(table, index);
+    if (table->slots)
+        slot_remove(table, index);
     *object = (struct replay_object){0};
     page = page_of(table, index / REPLAY_PAGE_OBJECTS);
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "codegen/support/layout.h"
 #include "gen_replay.h"
@@ -50,7 +49,8 @@ enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCr
 enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateImage *args)
 {
     VkImageCreateInfo info = *args->pCreateInfo;
-    struct replay_image record = {.recorded_format = info.format};
+    const VkFormat recorded_format = info.format;
+    struct replay_image *record;
     enum lap_status status;
     VkImage image;
 
@@ -60,14 +60,16 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
     if (status != LAP_OK)
         return status;
     replay_image_warn(r, dev, gen_u64_VkImage(*args->pImage), &info);
-    record.info = info;
-    record.info.pNext = NULL;
-    record.info.pQueueFamilyIndices = NULL;
-    status = replay_record_add(r, dev, GEN_HANDLE_VkImage, gen_u64_VkImage(*args->pImage), gen_u64_VkImage(image),
-                               &record, sizeof record);
-    if (status != LAP_OK)
+    status = replay_image_add(r, dev, gen_u64_VkImage(*args->pImage), image, &record);
+    if (status != LAP_OK) {
         dev->vk.DestroyImage(dev->live, image, NULL);
-    return status;
+        return status;
+    }
+    record->info = info;
+    record->info.pNext = NULL;
+    record->info.pQueueFamilyIndices = NULL;
+    record->recorded_format = recorded_format;
+    return LAP_OK;
 }
 
 static void free_places(struct replay *r, struct replay_device *dev, struct replay_image *record)
@@ -91,8 +93,8 @@ enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev,
         free_places(r, dev, record);
         replay_sparse_destroy(dev, &record->sparse);
     }
-    free(record);
     replay_object_remove(r, GEN_HANDLE_VkImage, index);
+    replay_image_free(r, record);
     return LAP_OK;
 }
 
@@ -152,7 +154,7 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
     dev->vk.DestroyImage(dev->live, image, NULL);
     status = replay_object_add(r, GEN_HANDLE_VkImage, index, gen_u64_VkImage(real), dev, &object);
     if (status != LAP_OK) {
-        free(record);
+        replay_image_free(r, record);
         return status;
     }
     object->record = record;

@@ -59,6 +59,44 @@ static uint32_t source_struct_id(void *user, uint64_t number)
     return lap_dictionary_struct(r->dictionary, number);
 }
 
+/* ---- what is done with each command ---- */
+
+struct replay_command {
+    uint16_t command; /* enum gen_command */
+    uint16_t owner_type;
+    bool played; /* else `decode` and `call` are not called */
+    bool lenient;
+    bool called;          /* by programs, not a packet of the layer's own */
+    bool settles_updates; /* staging.h */
+    gen_decode_fn decode;
+    enum lap_status (*call)(struct replay *r, void *owner, void *args);
+};
+
+/* By number in the file, so that a packet needs one look. */
+static enum lap_status find_commands(struct replay *r)
+{
+    const struct lap_dictionary *dictionary = r->dictionary;
+
+    r->commands = calloc((size_t)dictionary->command_count + 1, sizeof *r->commands);
+    if (!r->commands)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");
+    for (uint32_t i = 0; i < dictionary->command_count; i++) {
+        uint32_t command = dictionary->commands[i];
+        const struct gen_replay_entry *entry = &gen_replay_table[command];
+        r->commands[i] = (struct replay_command){
+            .command = (uint16_t)command,
+            .owner_type = entry->owner_type,
+            .played = entry->call && gen_decode_table[command] && !dictionary->block_commands[i],
+            .lenient = entry->flags & GEN_REPLAY_LENIENT,
+            .called = gen_command_providers[command],
+            .settles_updates = replay_staging_is_settled_by(command),
+            .decode = gen_decode_table[command],
+            .call = entry->call,
+        };
+    }
+    return LAP_OK;
+}
+
 /* ---- opening ---- */
 
 static enum lap_status open_loader(struct replay *r)
@@ -74,7 +112,8 @@ static enum lap_status open_loader(struct replay *r)
 
 enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
 {
-    const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes};
+    const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
+                                                      .trusts_blobs = !options->verify};
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -92,6 +131,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     if (!r->dictionary)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");
     status = lap_dictionary_init(r->dictionary, r->reader);
+    if (status == LAP_OK)
+        status = find_commands(r);
     if (status != LAP_OK)
         return status;
     status = replay_find_aliases(r->reader, options->last_frame, &r->aliases);
@@ -123,6 +164,9 @@ bool replay_close(struct replay *r)
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);
     free(r->dictionary);
+    free(r->commands);
+    lap_slab_finish(&r->buffers);
+    lap_slab_finish(&r->images);
     lap_reader_close(&r->reader);
     /* The loader stays: drivers leave thread-local data behind that outlives their instances. */
     memset(r, 0, sizeof *r);
@@ -159,65 +203,69 @@ enum lap_status replay_unknown_command(struct replay *r)
     return replay_place(r, status);
 }
 
-enum lap_status replay_packet(struct replay *r)
+/* A packet that is not played. */
+static __attribute__((noinline)) enum lap_status pass_packet(struct replay *r)
 {
-    const struct gen_replay_entry *entry;
-    const struct replay_object *object;
-    struct lap_args args;
-    struct lap_dec dec;
-    enum lap_status status;
-    void *owner = NULL;
-
-    r->block_command = NULL;
-    r->command = lap_dictionary_command(r->dictionary, r->packet.command);
     if (r->packet.flags & LAP_PACKET_FAILED)
         return LAP_OK;
-    entry = &gen_replay_table[r->command];
     if (r->packet.flags & LAP_PACKET_INFO ||
-        (r->command && !entry->call && gen_command_flags[r->command] & LAP_PACKET_INFO)) {
+        (r->command && !gen_replay_table[r->command].call && gen_command_flags[r->command] & LAP_PACKET_INFO)) {
         replay_observe(r);
         return LAP_OK;
     }
-    if (!entry->call || !gen_decode_table[r->command] || r->dictionary->block_commands[r->packet.command])
-        return replay_unknown_command(r);
+    return replay_unknown_command(r);
+}
+
+enum lap_status replay_packet(struct replay *r)
+{
+    const struct replay_command *command = &r->commands[r->packet.command];
+    const struct replay_object *object;
+    enum lap_status status = LAP_OK;
+    struct lap_args args;
+    struct lap_dec dec;
+    void *owner = NULL;
+
+    r->block_command = NULL;
+    r->command = command->command;
+    if (!command->played || r->packet.flags & (LAP_PACKET_FAILED | LAP_PACKET_INFO))
+        return pass_packet(r);
     if (r->abandoned && !replay_is_destruction(lap_reader_command_name(r->reader, r->packet.command)))
         return replay_place(r, lap_fail(LAP_ERROR_FORMAT, "the file has changed since it was looked through"));
 
     lap_arena_reset(&r->arena);
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
-    if (entry->owner_type != GEN_HANDLE_NONE) {
+    if (command->owner_type != GEN_HANDLE_NONE) {
         uint64_t index = lap_get_u64(&dec);
         if (dec.status != LAP_OK)
             return replay_place(r, dec.status);
         if (index == 0)
             return LAP_OK; /* vkDestroyDevice(NULL) and the like */
-        object = replay_table_get(&r->tables[entry->owner_type], index);
+        object = replay_table_get(&r->tables[command->owner_type], index);
         owner = object ? object->owner : NULL;
-        status = owner ? LAP_OK : replay_owner(r, entry->owner_type, index, &owner);
+        if (!owner)
+            status = replay_owner(r, command->owner_type, index, &owner);
         if (status != LAP_OK)
             return status;
         dec.p = dec.base; /* it is a parameter, too */
     }
-    r->source.lenient = entry->flags & GEN_REPLAY_LENIENT;
-    gen_decode_table[r->command](&dec, args.bytes);
+    r->source.lenient = command->lenient;
+    command->decode(&dec, args.bytes);
     r->source.lenient = false;
     r->skipped_structs += dec.unknown_structs;
     if (dec.status == LAP_OK && dec.p != dec.end)
         lap_dec_fail(&dec, "more bytes than the command has members for");
     if (dec.status != LAP_OK)
         return replay_place(r, dec.status);
-    if (gen_command_providers[r->command]) {
+    if (command->called) {
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    status = r->parallel ? replay_parallel_before(r, r->command, args.bytes) : LAP_OK;
-    if (status != LAP_OK)
-        return status;
-    if (gen_command_flags[r->command] & LAP_PACKET_BARRIER &&
-        (entry->owner_type == GEN_HANDLE_VkQueue || entry->owner_type == GEN_HANDLE_VkDevice))
+    if (r->parallel)
+        status = replay_parallel_before(r, r->command, args.bytes);
+    if (status == LAP_OK && command->settles_updates)
         status = replay_staging_before(r, owner, r->command, args.bytes);
     if (status == LAP_OK)
-        status = entry->call(r, owner, args.bytes);
+        status = command->call(r, owner, args.bytes);
     return status < 0 ? replay_place(r, status) : status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/resource.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "replayer/player.h"
@@ -26,22 +26,58 @@ struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *
     return record_of(r, GEN_HANDLE_VkImage, gen_u64_VkImage(image), out_index);
 }
 
-enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
-                                  uint64_t index, uint64_t live, const void *record, size_t record_bytes)
+/* `zeroed` bytes of the record are. */
+static enum lap_status add(struct replay *r, struct replay_device *dev, enum gen_handle_type type, uint64_t index,
+                           uint64_t live, struct lap_slab *slab, size_t bytes, size_t zeroed, void **out_record)
 {
-    void *copy = malloc(record_bytes);
     struct replay_object *object;
     enum lap_status status;
 
-    if (!copy)
+    if (!slab->piece_bytes)
+        lap_slab_init(slab, (bytes + 15) & ~(size_t)15);
+    *out_record = lap_slab_take(slab);
+    if (!*out_record)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    memcpy(copy, record, record_bytes);
     status = replay_object_add(r, type, index, live, dev, &object);
-    if (status == LAP_OK)
-        object->record = copy;
-    else
-        free(copy);
+    if (status != LAP_OK) {
+        lap_slab_give(slab, *out_record);
+        return status;
+    }
+    memset(*out_record, 0, zeroed);
+    object->record = *out_record;
+    return LAP_OK;
+}
+
+enum lap_status replay_buffer_add(struct replay *r, struct replay_device *dev, uint64_t index, VkBuffer buffer,
+                                  struct replay_buffer **out_record)
+{
+    void *record = NULL;
+    enum lap_status status = add(r, dev, GEN_HANDLE_VkBuffer, index, gen_u64_VkBuffer(buffer), &r->buffers,
+                                 sizeof **out_record, offsetof(struct replay_buffer, rounded), &record);
+
+    *out_record = record;
     return status;
+}
+
+enum lap_status replay_image_add(struct replay *r, struct replay_device *dev, uint64_t index, VkImage image,
+                                 struct replay_image **out_record)
+{
+    void *record = NULL;
+    enum lap_status status = add(r, dev, GEN_HANDLE_VkImage, index, gen_u64_VkImage(image), &r->images,
+                                 sizeof **out_record, sizeof **out_record, &record);
+
+    *out_record = record;
+    return status;
+}
+
+void replay_buffer_free(struct replay *r, struct replay_buffer *record)
+{
+    lap_slab_give(&r->buffers, record);
+}
+
+void replay_image_free(struct replay *r, struct replay_image *record)
+{
+    lap_slab_give(&r->images, record);
 }
 
 void replay_buffer_rounded(struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes)

@@ -21,10 +21,10 @@ struct replay_buffer {
     struct replay_sparse *sparse;              /* NULL unless vkQueueBindSparse gives it memory */
     struct replay_buffer_addresses *addresses; /* its address, and those in it; NULL: neither is known */
     /* Where depths were copied to that were computed with another precision (follow.h). */
+    uint32_t rounded_count;
     struct {
         VkDeviceSize begin, end;
     } rounded[REPLAY_MAX_ROUNDED];
-    uint32_t rounded_count;
 };
 
 #define REPLAY_MAX_PLANES 3
@@ -48,10 +48,15 @@ struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *
 void replay_buffer_rounded(struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes);
 bool replay_buffer_is_rounded(const struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes);
 
-/* Makes the object known with a copy of its record. On failure nothing is; the driver's object is the caller's. */
-enum lap_status replay_record_add(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
-                                  uint64_t index, uint64_t live, const void *record,
-                                  size_t record_bytes) LAP_MUST_CHECK;
+/* Makes the object known with a record that is zeroed (of a buffer: but for what rounded_count says is not there). On
+ * failure nothing is; the driver's object is the caller's. */
+enum lap_status replay_buffer_add(struct replay *r, struct replay_device *dev, uint64_t index, VkBuffer buffer,
+                                  struct replay_buffer **out_record) LAP_MUST_CHECK;
+enum lap_status replay_image_add(struct replay *r, struct replay_device *dev, uint64_t index, VkImage image,
+                                 struct replay_image **out_record) LAP_MUST_CHECK;
+/* The record of an object that is removed from its table, or NULL. */
+void replay_buffer_free(struct replay *r, struct replay_buffer *record);
+void replay_image_free(struct replay *r, struct replay_image *record);
 
 /* The driver's object for a decoded create info, which becomes what this host is given: without what only the recorded
  * machine had, with the usage that the replay's own copies need. */

@@ -531,6 +531,12 @@ static enum lap_status finish(struct replay *r, struct replay_device *dev)
     return status;
 }
 
+bool replay_staging_is_settled_by(uint32_t command)
+{
+    return command == GEN_vkQueueSubmit || command == GEN_vkQueueSubmit2 || command == GEN_vkSetEvent ||
+           command == GEN_vkSignalSemaphore;
+}
+
 enum lap_status replay_staging_before(struct replay *r, struct replay_device *dev, uint32_t command, const void *args)
 {
     bool staged = dev->planner && dev->planner->staging;

@@ -34,6 +34,8 @@ enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev
  * the host lets go on by it finds the bytes in place. */
 enum lap_status replay_staging_before(struct replay *r, struct replay_device *dev, uint32_t command,
                                       const void *args) LAP_MUST_CHECK;
+/* Whether that does anything before the command (enum gen_command). */
+bool replay_staging_is_settled_by(uint32_t command);
 
 /* Before the buffer is destroyed or its memory is freed: what was gathered for it is dropped, what is under way is
  * waited for. */

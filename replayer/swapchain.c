@@ -198,9 +198,9 @@ enum lap_status replay_DestroySwapchainKHR(struct replay *r, struct replay_devic
     dev->vk.DeviceWaitIdle(dev->live);
     for (size_t i = 0; i < swapchain->image_object_count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, swapchain->image_objects[i]);
-        if (object)
-            free(object->record);
+        struct replay_image *record = object ? object->record : NULL;
         replay_object_remove(r, GEN_HANDLE_VkImage, swapchain->image_objects[i]);
+        replay_image_free(r, record);
     }
     replay_object_remove(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index);
     destroy_swapchain(swapchain);
@@ -273,20 +273,15 @@ static enum lap_status add_image_object(struct replay *r, struct replay_swapchai
         swapchain->image_objects = more;
         swapchain->image_object_capacity = capacity;
     }
-    record = calloc(1, sizeof *record);
-    if (!record)
-        return no_memory(r);
+    status = replay_image_add(r, swapchain->dev, index, swapchain->images[image_index].live, &record);
+    if (status != LAP_OK)
+        return status;
     record->info = swapchain->info;
     record->recorded_format = swapchain->recorded_format;
     record->info.pNext = NULL;
     record->info.pQueueFamilyIndices = NULL;
     record->bound = record->of_swapchain = true;
-    status = replay_object_add(r, GEN_HANDLE_VkImage, index, live, swapchain->dev, &object);
-    if (status != LAP_OK) {
-        free(record);
-        return status;
-    }
-    object->record = record;
+    object = replay_object_get(r, GEN_HANDLE_VkImage, index);
     object->parent = swapchain->index;
     swapchain->image_objects[swapchain->image_object_count++] = index;
     return LAP_OK;

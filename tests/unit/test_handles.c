@@ -41,6 +41,29 @@ UNIT_TEST(objects_are_found_by_index_and_by_live_handle)
     CHECK(replay_object_get(&r, TYPE, 3) == NULL);
 }
 
+/* The table by live handle is made when it is first asked; from then on it follows. */
+UNIT_TEST(who_asks_late_finds_everything)
+{
+    struct replay r = {0};
+    int owner;
+
+    for (uint64_t index = 1; index <= 3000; index++)
+        CHECK_EQ_INT(replay_object_add(&r, TYPE, index, index * 16, &owner, NULL), LAP_OK);
+    for (uint64_t index = 1; index <= 3000; index++)
+        if (index % 3 == 0 || (index > 1000 && index < 2100))
+            replay_object_remove(&r, TYPE, index);
+    CHECK(!r.tables[TYPE].slots);
+    for (uint64_t index = 1; index <= 3000; index++) {
+        bool gone = index % 3 == 0 || (index > 1000 && index < 2100);
+        CHECK_EQ_U64(replay_object_index(&r, TYPE, index * 16), gone ? 0 : index);
+    }
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 3001, 48, &owner, NULL), LAP_OK);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 48), 3001);
+    replay_forget(&r, TYPE, 16);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 16), 0);
+    replay_tables_finish(&r);
+}
+
 UNIT_TEST(what_a_file_can_say_wrongly_is_refused)
 {
     struct replay r = {0};
