@@ -73,8 +73,10 @@ class _Checker:
         return entry["reason"]
 
     def absent(self, entry: dict, needle: str, what: str) -> bool:
-        """True when the registry is too old for the entry; raises when it names nothing."""
+        """True when the registry is too old for the entry, or has withdrawn what it names; raises when it names nothing."""
         if "since" in entry and _version(self.registry.header_version) < _version(entry["since"]):
+            return True
+        if needle in self.registry.withdrawn:
             return True
         self.fail(needle, what)
         return True
