@@ -20,6 +20,13 @@ SANITIZE ?=
 # What scripts/fetch-driver.sh made: programs are linked for the C library and the other libraries in there, and so run on the
 # driver that it holds, and on older ones.
 DRIVER_DIR ?=
+# What scripts/fetch-m32.sh made: everything is built for 32-bit x86 with what is in there, and runs on the driver in there.
+# Numbers are then rounded as in 64 bits, which the x87 does not do.
+M32_DIR ?=
+ifneq ($(M32_DIR),)
+override CC += -m32 -msse2 -mfpmath=sse --sysroot=$(abspath $(M32_DIR))/root -B$(abspath $(M32_DIR))/gcc/
+override DRIVER_DIR := $(M32_DIR)
+endif
 ifneq ($(DRIVER_DIR),)
 override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--disable-new-dtags -Wl,-rpath,$(abspath $(DRIVER_DIR))/lib
 endif
@@ -52,8 +59,10 @@ HARDENING := $(if $(call compiles,$(HARDENING)),$(HARDENING),$(foreach f,$(HARDE
 OPTIMIZES := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(or $(if $(call compiles,-O1 -D_FORTIFY_SOURCE=3 -include stdio.h),3),2)
 FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
+# Traces may be larger than 2 GiB where words are small, too.
+LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) - 7];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
 ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
-	-I. -I$(GEN) $(if $(VULKAN_SDK),-isystem $(VULKAN_SDK)/include) $(PLATFORMS) -D_GNU_SOURCE $(HARDENING) $(FORTIFY)
+	-I. -I$(GEN) $(if $(VULKAN_SDK),-isystem $(VULKAN_SDK)/include) $(PLATFORMS) -D_GNU_SOURCE $(LARGE_FILES) $(HARDENING) $(FORTIFY)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
 SANITIZER_KEEP_FLAGS := $(if $(SANITIZE),-Wl$(comma)--export-dynamic-symbol=dlclose)
@@ -235,6 +244,17 @@ check-platforms-compile: $(GEN_STAMP)
 check-platforms: check-platforms-compile ## compile and link what is generated for every platform, with stand-ins for their headers
 	+$(Q)$(MAKE) BUILD=$(BUILD)/platforms WERROR=1 CFLAGS=-O0 \
 		PLATFORMS="$$($(PLATFORM_CHECK) --list)" all
+
+# The other build beside it, for both play each other's traces. Where its packages can't be had, a sentence says so.
+M32_ARGUMENTS ?= --suite unit --suite e2e --match '^(unit|words|validate/(triangle-offscreen|compute|descriptors|memory|suballoc)$$)'
+.PHONY: check-m32 check-m32-built
+check-m32: ## record and replay with 32-bit programs, and across: 32-bit traces in 64 bits and the reverse
+	scripts/install-deps.sh build check
+	@if scripts/fetch-m32.sh $(BUILD)/m32-root; then $(MAKE) check-m32-built; else echo 'check-m32: skipped'; fi
+
+check-m32-built: e2e-programs
+	+$(MAKE) BUILD=$(BUILD)/m32 M32_DIR=$(BUILD)/m32-root test-programs
+	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/m32 --driver-dir $(BUILD)/m32-root --other $(BUILD) $(M32_ARGUMENTS)
 
 demo: ## record vkcube, replay it, compare every image
 	scripts/install-deps.sh build demo

@@ -138,7 +138,7 @@ static const struct option table[] = {
     {"LAPILLI_FILE", "file", "%e.lapilli", "a path for the trace (" LAP_PATTERN_HELP ")", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "store hashes of presented images and of what the device wrote", set_verify},
     {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4, lz4hc or none", set_compression},
-    {"LAPILLI_QUEUE", "queue", "256", "0 or 16 to 65536 MiB", set_queue},
+    {"LAPILLI_QUEUE", "queue", SIZE_MAX > UINT32_MAX ? "256" : "64", "0 or 16 to 65536 MiB", set_queue},
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
     {"LAPILLI_BACKING", "backing", "auto", "auto, host or off", set_backing},

@@ -88,6 +88,7 @@ def main() -> int:
     parser.add_argument("--driver-dir", type=Path, default=os.environ.get("LAPILLI_DRIVER_DIR"),
                         help="run on the driver that scripts/fetch-driver.sh put there, instead of the system's; the build must be "
                              "linked for it. By default the environment's LAPILLI_DRIVER_DIR")
+    parser.add_argument("--other", type=Path, help="another build folder, for words of another size: both play each other's traces")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--suite", choices=["unit", "codegen", "e2e"], action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")
@@ -110,7 +111,7 @@ def main() -> int:
         for script in sorted((ROOT / "tests/codegen").glob("test_*.py")):
             work.append((f"codegen/{script.stem}", lambda name, s=script: run_counted(name, [sys.executable, str(s)], dict(os.environ))))
     if "e2e" in suites:
-        context = cases.Context(ROOT, build, driver_dir=driver_dir)
+        context = cases.Context(ROOT, build, driver_dir=driver_dir, other=options.other and options.other.resolve())
         for case in cases.all_cases(context):
             work.append((case.name, lambda name, c=case: run_case(c, context)))
     work = [(name, skipping(lack) if lack else run) for name, run in work if re.search(options.match, name)]

@@ -10,7 +10,7 @@
 #include "trace/info.h"
 #include "trace/reader_internal.h"
 
-#define DEFAULT_MEMORY_LIMIT (UINT64_C(512) << 20)
+#define DEFAULT_MEMORY_LIMIT ((uint64_t)(SIZE_MAX > UINT32_MAX ? 512 : 128) << 20)
 
 /* Unpacks a chunk that is needed once; the caller frees *out_raw, which ends with a NUL. */
 static enum lap_status load_once(struct lap_reader *reader, const struct lap_chunk_ref *chunk, uint8_t **out_raw)

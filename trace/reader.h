@@ -25,7 +25,8 @@
 struct lap_reader;
 
 struct lap_reader_options {
-    uint64_t memory_limit_bytes; /* for caches of chunks and blobs; 0: 512 MiB. One blob may always be held. */
+    uint64_t memory_limit_bytes; /* for caches of chunks and blobs; 0: 512 MiB, in 32-bit programs 128. One blob may
+                                    always be held. */
     uint64_t ahead_bytes; /* a thread unpacks so many, or one blob, before they are asked for; 0: there is none */
     /* Blobs need not have their own hash, which says that they are what the writer took them for. Damage is found
      * without: each chunk has a hash of what is stored, and parts of a blob must fit together. */

@@ -10,8 +10,9 @@
 
 /* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count.
  */
-#define EPOCH_LAG           (INT64_C(1) << 20)
-#define DEFAULT_QUEUE_BYTES ((size_t)256 << 20)
+#define EPOCH_LAG (INT64_C(1) << 20)
+/* A program of 32 bits has 4 GiB of addresses for everything. */
+#define DEFAULT_QUEUE_BYTES ((size_t)(SIZE_MAX > UINT32_MAX ? 256 : 64) << 20)
 
 static struct lap_totals current_totals(struct lap_writer *writer)
 {

@@ -38,8 +38,8 @@ struct lap_name_list {
 struct lap_writer_options {
     struct lap_name_list commands, structs, handle_types;
     const struct lap_packer *packer; /* NULL: nothing is compressed */
-    size_t queue_bytes;              /* for what waits to be packed and written; 0: 256 MiB; LAP_WRITER_NO_QUEUE */
-    const struct lap_log *log;       /* outlives the writer; may be NULL */
+    size_t queue_bytes; /* for what waits to be packed and written; 0: 256 MiB (32 bits: 64); or LAP_WRITER_NO_QUEUE */
+    const struct lap_log *log; /* outlives the writer; may be NULL */
 };
 
 /* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), beside it, for as long as it is recorded, PATH.tail,

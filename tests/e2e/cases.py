@@ -66,6 +66,7 @@ class Context:
     folder: Path = Path(".")
     driver: Path | None = None  # an ICD manifest; None: what the loader finds
     driver_dir: Path | None = None  # scripts/fetch-driver.sh made it, and everything in build is linked for it
+    other: Path | None = None  # another build, for words of another size (e2e/words)
 
     def in_folder(self, folder: Path) -> "Context":
         return replace(self, folder=folder)
@@ -265,7 +266,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, backing, bench, bounded, contract, imports, incoherent, matrix, memory, needs, order, planner, present, process,
-                     queues, sandbox, torture)
+                     queues, sandbox, torture, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -281,6 +282,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    result += [Case(f"words/{name}", run) for name, run in words.cases(context).items()]
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)

@@ -29,7 +29,7 @@
 #include <vulkan/vulkan_core.h>
 
 #define MAX_EXTENSIONS 256u
-#define FIRST_PAGE     0x200000000000u
+#define FIRST_PAGE     (UINTPTR_MAX > UINT32_MAX ? (uintptr_t)0x200000000000u : 0x60000000u)
 #define FIRST_NUMBER   0x1000u /* of buffers */
 #define MORE_BYTES     65536u
 
