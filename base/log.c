@@ -20,9 +20,8 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
     int saved_errno = errno;
     char line[LINE_BYTES];
     const char *name = level == LAP_LOG_INFO ? "" : level_names[level];
-    int head = snprintf(line, sizeof(line) - 1, "%s%s%s", log->prefix ? log->prefix : "", name, name[0] ? ": " : "");
-    if (head < 0)
-        head = 0;
+    if (snprintf(line, sizeof(line) - 1, "%s%s%s", log->prefix ? log->prefix : "", name, name[0] ? ": " : "") < 0)
+        line[0] = '\0';
     size_t used = strnlen(line, sizeof(line) - 1);
 
     va_list arguments;

@@ -187,8 +187,14 @@ static int create_file(const char *path)
 
     if (fd >= 0 || errno != EEXIST || lstat(path, &info) != 0)
         return fd;
-    if (!S_ISREG(info.st_mode))
-        return open(path, flags | O_NONBLOCK | O_NOCTTY);
+    if (!S_ISREG(info.st_mode)) {
+        fd = open(path, flags | O_NONBLOCK | O_NOCTTY); /* nobody waits for a reader of a pipe, but for a slow one */
+        if (fd >= 0 && fcntl(fd, F_SETFL, 0) != 0) {
+            close(fd);
+            fd = -1;
+        }
+        return fd;
+    }
     return unlink(path) == 0 ? open(path, flags | O_CREAT | O_EXCL, 0600) : -1;
 }
 
@@ -210,14 +216,16 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
         return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
                         (int)layout);
     fd = create_file(path);
+    is_regular = fd >= 0 && fstat(fd, &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
     file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!file) {
         status = lap_fail(LAP_ERROR_IO, "%s: %s", path, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
         if (fd >= 0)
             close(fd);
+        if (is_regular)
+            unlink(path);
         return status;
     }
-    is_regular = fstat(fileno(file), &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
     png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
     info = png ? png_create_info_struct(png) : NULL;
     row = malloc((size_t)width * 3);

@@ -66,7 +66,10 @@ static bool add_records(struct layer_device *dev, const VkCommandBufferAllocateI
 {
     for (uint32_t i = 0; i < info->commandBufferCount; i++) {
         uint64_t handle = gen_u64_VkCommandBuffer(handles[i]);
-        struct layer_cmdbuf *cb = (struct layer_cmdbuf *)layer_object_add(NULL, GEN_HANDLE_VkCommandBuffer, handle);
+        struct layer_cmdbuf *cb;
+        if (!handle)
+            continue;
+        cb = (struct layer_cmdbuf *)layer_object_add(NULL, GEN_HANDLE_VkCommandBuffer, handle);
         if (!cb) {
             while (i-- > 0)
                 layer_object_remove(NULL, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(handles[i]));

@@ -12,17 +12,24 @@
 
 #define RESERVE_BYTES ((size_t)1 << 20) /* many times what both take */
 
-void *_Znwm(size_t bytes);
-void *_Znam(size_t bytes);
+/* The letter is the ABI's for size_t. */
+#ifdef __LP64__
+#define OF_SIZE(name) name##m
+#else
+#define OF_SIZE(name) name##j
+#endif
+
+void *OF_SIZE(_Znw)(size_t bytes);
+void *OF_SIZE(_Zna)(size_t bytes);
 void _ZdlPv(void *memory);
 void _ZdaPv(void *memory);
-void _ZdlPvm(void *memory, size_t bytes);
-void _ZdaPvm(void *memory, size_t bytes);
+void OF_SIZE(_ZdlPv)(void *memory, size_t bytes);
+void OF_SIZE(_ZdaPv)(void *memory, size_t bytes);
 
 static _Alignas(max_align_t) unsigned char reserve[RESERVE_BYTES];
 static atomic_size_t used;
 
-void *_Znwm(size_t bytes)
+void *OF_SIZE(_Znw)(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);
     size_t whole = (bytes + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1), at;
@@ -34,9 +41,9 @@ void *_Znwm(size_t bytes)
     return reserve + at;
 }
 
-void *_Znam(size_t bytes)
+void *OF_SIZE(_Zna)(size_t bytes)
 {
-    return _Znwm(bytes);
+    return OF_SIZE(_Znw)(bytes);
 }
 
 void _ZdlPv(void *memory)
@@ -51,12 +58,12 @@ void _ZdaPv(void *memory)
     _ZdlPv(memory);
 }
 
-void _ZdlPvm(void *memory, size_t bytes)
+void OF_SIZE(_ZdlPv)(void *memory, size_t bytes)
 {
     _ZdlPv(memory);
 }
 
-void _ZdaPvm(void *memory, size_t bytes)
+void OF_SIZE(_ZdaPv)(void *memory, size_t bytes)
 {
     _ZdlPv(memory);
 }

@@ -301,7 +301,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         return result;
 
     dev = LAYER_ADD(NULL, VkDevice, *pDevice);
-    if (!dev || !device_init(dev, *pDevice, gpu, next_device, pCreateInfo) || !find_queues(dev, pCreateInfo)) {
+    if (!dev || !device_init(dev, *pDevice, gpu, next_device, pCreateInfo) ||
+        (!layer.pass_through && !find_queues(dev, pCreateInfo))) {
         PFN_vkDestroyDevice destroy = (PFN_vkDestroyDevice)next_device(*pDevice, "vkDestroyDevice");
         if (dev) {
             free_records(dev);

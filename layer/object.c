@@ -114,17 +114,19 @@ void layer_object_remove(struct layer_device *device, enum gen_handle_type type,
         free_record(dead);
 }
 
+#define OWNED_AT_ONCE 64u
+
 struct owned {
     bool (*is)(const void *record, const void *owner);
     const void *owner;
-    uint64_t handles[64];
+    uint64_t handles[OWNED_AT_ONCE];
     size_t count;
 };
 
 static void collect_owned(void *user, uint64_t key, void *value)
 {
     struct owned *owned = user;
-    if (owned->count < sizeof owned->handles / sizeof *owned->handles && owned->is(value, owned->owner))
+    if (owned->count < OWNED_AT_ONCE && owned->is(value, owned->owner))
         owned->handles[owned->count++] = key;
 }
 
@@ -137,7 +139,7 @@ void layer_object_remove_owned(enum gen_handle_type type, bool (*is)(const void 
         lap_map_each(&layer.maps[type], collect_owned, &owned);
         for (size_t i = 0; i < owned.count; i++)
             layer_object_remove(NULL, type, owned.handles[i]);
-    } while (owned.count > 0);
+    } while (owned.count == OWNED_AT_ONCE);
 }
 
 static void free_visited(void *user, uint64_t key, void *value)

@@ -233,7 +233,6 @@ static uint32_t period_of(const struct replay_device *dev, const struct replay_n
     return period;
 }
 
-/* When few allocations are left, periods have classes in common, twice as many with each sixteenth of them. */
 static void add_bytes(const struct replay_period *period, uint64_t *bytes, uint64_t sort_bytes[REPLAY_SORTS])
 {
     *bytes += period->bytes;
@@ -241,6 +240,7 @@ static void add_bytes(const struct replay_period *period, uint64_t *bytes, uint6
         sort_bytes[i] += period->sort_bytes[i];
 }
 
+/* When few allocations are left, periods have classes in common, twice as many with each sixteenth of them. */
 static uint32_t merge_periods(const struct replay_device *dev, uint32_t period, uint64_t *out_bytes,
                               uint64_t out_sort_bytes[REPLAY_SORTS])
 {

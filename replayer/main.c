@@ -99,7 +99,7 @@ static int end_output(const struct lap_log *log, int code)
     return code == EXIT_GOOD ? EXIT_FAILED : code;
 }
 
-/* All that is wanted of the system once the trace is open. The trace's own bytes are read behind that. */
+/* All that is wanted of the system before the trace is opened. */
 struct ready {
     struct replay_displays displays;
     struct lap_sandbox sandbox;
@@ -125,7 +125,15 @@ static enum lap_status make_folders(const struct replay_options *options)
     return status;
 }
 
-/* Figures of an earlier replay stay until there are new ones. */
+/* Why nothing is played, also in the file for figures. */
+static int say_in_file(const struct lap_log *log, const struct replay_options *options, int code)
+{
+    say(log, code);
+    if (options->measure_fd >= 0 && replay_measure_none(options, lap_error_message()) != LAP_OK)
+        say(log, code);
+    return code;
+}
+
 static enum lap_status open_measure_file(struct replay_options *options)
 {
     if (!options->measure_file)
@@ -207,7 +215,7 @@ int main(int argc, char **argv)
     if (open_measure_file(&options) != LAP_OK)
         return say(&log, EXIT_FAILED);
     if (make_ready(&ready, &options) != LAP_OK)
-        return say(&log, EXIT_UNSUPPORTED);
+        return say_in_file(&log, &options, EXIT_UNSUPPORTED);
     status = replay_open(&replay, &options, &log);
     if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])
         lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
@@ -215,9 +223,10 @@ int main(int argc, char **argv)
     if (status == LAP_OK)
         code = play(&replay, &log);
     else
-        code = say(&log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
-                         : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
-                                                         : EXIT_NO_TRACE);
+        code = say_in_file(&log, &options,
+                           status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
+                           : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
+                                                           : EXIT_NO_TRACE);
     code = end_output(&log, code);
     if (!replay_close(&replay))
         _exit(code); /* what the driver still does must not be torn down under it */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -404,22 +405,32 @@ static char *json_text(const struct replay *r)
     return text;
 }
 
-static enum lap_status write_json(struct replay *r)
+/* Takes the text. A device or a pipe has nothing that could be cut off. */
+static enum lap_status write_file(const struct replay_options *options, char *text)
 {
-    const char *path = r->options.measure_file;
-    char *text = json_text(r);
-    FILE *file;
+    int fd = options->measure_fd;
+    struct stat info;
+    FILE *file = NULL;
     bool written;
 
     if (!text)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
-    (void)!ftruncate(r->options.measure_fd, 0); /* a device or a pipe has nothing to be cut off */
-    file = fdopen(r->options.measure_fd, "w");
+    if (fstat(fd, &info) == 0 && (!S_ISREG(info.st_mode) || ftruncate(fd, 0) == 0))
+        file = fdopen(fd, "w");
     written = file && fprintf(file, "%s\n", text) > 0;
     if (file && fclose(file) != 0)
         written = false;
     cJSON_free(text);
-    return written ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", path, strerror(errno));
+    return written ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", options->measure_file, strerror(errno));
+}
+
+enum lap_status replay_measure_none(const struct replay_options *options, const char *why)
+{
+    cJSON *object = cJSON_CreateObject();
+    char *text = cJSON_AddStringToObject(object, "failed", why) ? cJSON_Print(object) : NULL;
+
+    cJSON_Delete(object);
+    return write_file(options, text);
 }
 
 /* ---- text ---- */
@@ -483,7 +494,7 @@ enum lap_status replay_measure_write(struct replay *r)
     if (measure->failed)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the figures");
     if (r->options.measure_file)
-        return write_json(r);
+        return write_file(&r->options, json_text(r));
     printf("frames: %zu\n", measure->count);
     for (unsigned i = 0; i < FIGURES; i++)
         if (has_figure(measure, i) && find_times(measure, i, &times))

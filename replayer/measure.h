@@ -23,5 +23,8 @@ void replay_measure_device(struct replay *r, const struct replay_device *dev);
 /* Once, at the end, while devices may be alive still: to options.measure_file, or as text to stdout. LAP_ERROR_IO names
  * the file. */
 enum lap_status replay_measure_write(struct replay *r) LAP_MUST_CHECK;
+/* Instead, to the file alone, when there was no replay: {"failed": why}. Scripts don't take old figures for new ones.
+ */
+enum lap_status replay_measure_none(const struct replay_options *options, const char *why) LAP_MUST_CHECK;
 
 #endif

@@ -19,10 +19,10 @@ _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 static int get_size_limit(struct rlimit *limit)
 {
 #if defined(__x86_64__) && defined(__LP64__) && defined(SYS_getrlimit)
-    return (int)syscall(SYS_getrlimit, RLIMIT_FSIZE, limit);
-#else
-    return getrlimit(RLIMIT_FSIZE, limit);
+    if (syscall(SYS_getrlimit, RLIMIT_FSIZE, limit) == 0)
+        return 0; /* or a filter of the program's knows no call but the other */
 #endif
+    return getrlimit(RLIMIT_FSIZE, limit);
 }
 
 static bool past_size_limit(uint64_t end)

@@ -119,6 +119,9 @@ def figures_as_text(context: Context) -> None:
     context.run([context.program("lapilli-replay"), "--blackhole", "--verify", "out.lapilli"], expect=2)
     done = context.replay("out.lapilli", "--measure=no/such/folder/figures.json", expect=1)
     check("can't be written" in done.err, done.err)
+    done = context.replay("no-such.lapilli", "--measure=figures.json", expect=3)
+    failed = json.loads((context.folder / "figures.json").read_text())
+    check(list(failed) == ["failed"] and done.err.strip().endswith(": " + failed["failed"]), f"{failed}\n{done.err}")
 
 
 def nothing_submitted(context: Context) -> None:

@@ -5,7 +5,7 @@
  *
  *   FAULTS_FILES     whose calls count: parts of file names, with colons between them; `main` is the program itself
  *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
- *                    `files`: open for writing, write, pwritev, fallocate, ftruncate
+ *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate
  *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
  *   FAULTS_ON        `once`, or `ever`: this call and every later one
  *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
@@ -35,8 +35,8 @@
 
 enum what { NOTHING, MEMORY, FILES };
 
+static _Atomic enum what what; /* nothing again when the program ends */
 /* Written before main and never after it. */
-static enum what what;
 static const char *files;
 static unsigned long at;
 static bool ever, is_short, is_slow;

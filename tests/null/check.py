@@ -33,15 +33,18 @@ class Checker:
 
     def run(self, what: str, command: list[str], more: dict[str, str], may_fail: bool = False) -> int:
         """How many calls there were that can fail."""
-        done = subprocess.run(command, env=self.environment | more, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        text = done.stdout + done.stderr
+        try:
+            done = subprocess.run(command, env=self.environment | more, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            text, status = done.stdout + done.stderr, done.returncode
+        except subprocess.TimeoutExpired:
+            text, status = f"no end after {TIMEOUT} s", -1
         report = REPORT.search(text)
-        good = not SANITIZER.search(text) and (report is not None and report.group(3) == "0" or may_fail)
-        good = good and (0 <= done.returncode < 66 if may_fail else done.returncode == 0)
+        good = not SANITIZER.search(text) and report is not None and report.group(3) == "0"
+        good = good and (0 <= status < 66 if may_fail else status == 0)
         if not good:
             self.failed += 1
         if not may_fail or not good:
-            print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f": status {done.returncode}\n{text}"), flush=True)
+            print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f": status {status}\n{text}"), flush=True)
         return int(report.group(1)) if report else 0
 
     def recorded(self, file: Path) -> dict[str, str]:

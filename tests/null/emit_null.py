@@ -3,7 +3,7 @@
 """Writes the commands of the null driver: emit_null.py --registry vk.xml --overrides overrides.toml --out DIR
 
 Every command of the registry gets a function that counts the call, may fail it, looks at all handles that it names, also in
-structures and chains, and then does what it says here, or what null.c has by hand: makes handles, ends them, fills outputs
+structures and chains, and then does what it says here, or what is written by hand: makes handles, ends them, fills outputs
 with zeroes. Which pointers a driver does not read, overrides.toml says; those are not followed."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import registry as registry_module  # noqa: E402
 from model import CommandPlan, Field, Model, StructPlan  # noqa: E402
 from text import Text, arguments, expand, finish_header, header, is_instance_level, parameters  # noqa: E402
 
-# By hand in null.c, as hand_X.
+# By hand in driver.c, machine.c and sync.c, as hand_X.
 HAND = """
 EnumerateInstanceVersion EnumerateInstanceExtensionProperties CreateInstance DestroyInstance GetInstanceProcAddr GetDeviceProcAddr
 EnumeratePhysicalDevices EnumeratePhysicalDeviceGroups GetPhysicalDeviceFeatures GetPhysicalDeviceFeatures2

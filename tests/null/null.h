@@ -7,7 +7,7 @@
  * GPU could.
  *
  * Nothing of the layer or the replayer is in it, so it can be built with any sanitizer, and stays as it is while they
- * change. Any thread may call; the driver itself has no lock but that of a pool's list, and counts with atomics, so a
+ * change. Any thread may call; the driver itself has no lock, and counts with atomics, so a
  * race that ThreadSanitizer finds is its caller's.
  *
  * Environment:
