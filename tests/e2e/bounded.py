@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a replay needs of memory does not follow from how long the trace is: the same program is recorded twice, once for many more
-frames, and each is played in a process of its own, whose largest resident size is looked at."""
+frames, and each is played in a process of its own, whose largest resident size is looked at. And a recording whose disk is slow waits
+for it once its queue is full, and says so."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from e2e.cases import Context, Skip, check
+from e2e.torture import LAYER_FILES, faults
 
 MIB = 1 << 20
 # What the allocator and the driver make of one more frame's timing; the long trace has several times as much to unpack.
@@ -66,5 +68,23 @@ def bounded(kind: Kind) -> Callable[[Context], None]:
     return run
 
 
+def waiting(context: Context) -> None:
+    program = [str(context.build / "tests/bench/stream"), "--size-mib", "16", "--frames", "6"]
+    waited: list[int] = []
+    for queue, disk in (("16", faults(context, LAYER_FILES, "files", how="slow", on="ever", at="1")), ("256", {})):
+        done = context.run(program, context.layer_env(LAPILLI_QUEUE=queue, LAPILLI_COMPRESSION="none", **disk), expect=None)
+        if done.status == 77:
+            raise Skip(done.text.strip().splitlines()[-1])
+        check(done.status == 0, done.text[-2000:])
+        info = context.info()
+        check(info["bytes"]["raw"] > 80 * MIB, f"there is little to wait for: {info['bytes']}")
+        waited.append(info["waited_us"])
+        told = "waited" in context.run([context.program("lapilli"), "info", "out.lapilli"]).out
+        check(told == (waited[-1] > 0), "lapilli info says in text what it says as JSON")
+        (context.folder / "out.lapilli").unlink()
+    check(waited[0] > 0, "a full queue, and nobody waited")
+    check(waited[1] == 0, f"a queue that has room for all of it, and {waited[1]} us were waited")
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {name: bounded(kind) for name, kind in KINDS.items()}
+    return {**{name: bounded(kind) for name, kind in KINDS.items()}, "waits-for-a-slow-disk": waiting}

@@ -8,6 +8,7 @@ the cases below a few of each.
 
 from __future__ import annotations
 
+import collections
 import errno
 import os
 import random
@@ -18,7 +19,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
-from e2e.cases import TIMEOUT, Context, Failure, Skip, check, check_verified, display
+from e2e.cases import TIMEOUT, Context, Failure, Skip, check, check_verified
 
 FRAMES = 100
 STARTING = 0.2  # of a program that tells its frames: this share of the points lies before the first one
@@ -71,6 +72,11 @@ def command(context: Context, program: Program) -> list[str]:
     return [context.app(name), *arguments]
 
 
+def able() -> list[Program]:
+    """The programs that can run here."""
+    return [program for program in PROGRAMS if not program.presents or os.environ.get("DISPLAY")]
+
+
 def faults(context: Context, files: str, what: str, **more: str) -> dict[str, str]:
     return {"LD_PRELOAD": str(context.build / "tests/faults/libfaults.so"), "FAULTS_FILES": files, "FAULTS_WHAT": what,
             **{f"FAULTS_{name.upper()}": value for name, value in more.items()}}
@@ -121,10 +127,10 @@ ENDS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "abort": signal.SIGABRT,
 
 
 def kill_points(context: Context, most: int, seed: int) -> list[Point]:
-    chance = random.Random(seed)
+    chance, programs = random.Random(seed), able()
     points = []
     for i in range(most):
-        program, way = PROGRAMS[i % len(PROGRAMS)], list(ENDS)[i // len(PROGRAMS) % len(ENDS)]
+        program, way = programs[i % len(programs)], list(ENDS)[i // len(programs) % len(ENDS)]
         moment = (i + chance.random()) / most
         points.append(Point(program, f"{way} {program.name} at {moment:.4f}", way=way, moment=moment))
     chance.shuffle(points)
@@ -195,7 +201,7 @@ def kill(context: Context, point: Point) -> str:
 
 def file_points(context: Context, most: int, seed: int) -> list[Point]:
     points: list[Point] = []
-    programs = [p for p in PROGRAMS if not p.presents or os.environ.get("DISPLAY")][:2]
+    programs = able()[:2]
     for program in programs:
         def run(env: dict[str, str]) -> None:
             context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
@@ -229,8 +235,7 @@ def fail_files(context: Context, point: Point) -> str:
 
 
 def slow_points(context: Context, most: int, seed: int) -> list[Point]:
-    return [Point(program, f"slow, {program.name}", (("how", "slow"), ("on", "ever"), ("at", "1"))) for program in PROGRAMS
-            if not program.presents or os.environ.get("DISPLAY")]
+    return [Point(program, f"slow, {program.name}", (("how", "slow"), ("on", "ever"), ("at", "1"))) for program in able()]
 
 
 def slow_files(context: Context, point: Point) -> str:
@@ -246,7 +251,7 @@ def slow_files(context: Context, point: Point) -> str:
 
 def memory_points(context: Context, most: int, seed: int) -> list[Point]:
     points: list[Point] = []
-    programs = [p for p in PROGRAMS if not p.presents or os.environ.get("DISPLAY")]
+    programs = able()
     for program in programs:
         def run(env: dict[str, str]) -> None:
             context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
@@ -310,13 +315,27 @@ TORTURES = (
 
 # ---- samples
 
+ALL = 1000  # as tests/torture.py has them
+
+
+def draw(points: list[Point], most: int, seed: int) -> list[Point]:
+    """Some of all the points, from everywhere, with as many as can be of the ways and programs that there are."""
+    chance, seen, drawn = random.Random(seed), collections.Counter(), []
+    points = chance.sample(points, len(points))
+    while points and len(drawn) < most:
+        kinds = [(point.way, dict(point.settings).get("on", ""), point.program.name) for point in points]
+        best = min(range(len(points)), key=lambda i: (seen[kinds[i][:1]], seen[kinds[i][:2]], seen[kinds[i][2]]))
+        for kind in (kinds[best][:1], kinds[best][:2], kinds[best][2]):
+            seen[kind] += 1
+        drawn.append(points.pop(best))
+    return drawn
+
 
 def sample(torture: Torture, most: int) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if not (context.build / "tests/faults/libfaults.so").exists():
             raise Skip("there is no tests/faults/libfaults.so")
-        display()
-        for number, point in enumerate(torture.points(context, most, 1)[:most]):
+        for number, point in enumerate(draw(torture.points(context, ALL, 1), most, 1)):
             folder = context.folder / str(number)
             folder.mkdir()
             try:
@@ -327,4 +346,4 @@ def sample(torture: Torture, most: int) -> Callable[[Context], None]:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {torture.name: sample(torture, 8) for torture in TORTURES}
+    return {torture.name: sample(torture, 12) for torture in TORTURES}
