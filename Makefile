@@ -194,11 +194,12 @@ e2e-programs: all apps $(E2E_TOOLS) $(TEST_LAYERS)
 test-programs: e2e-programs unit
 
 check-hardening: all ## whether what was built has the protections that it was built with
-	$(PYTHON) scripts/check-hardening.py $(if $(FORTIFY),,--without fortify) $(foreach f,canary clash cet,$(if $(findstring \
-		-f$(hardening_$(f)),$(HARDENING)),,--without $(f))) $(PROGRAMS) $(LIBRARY)
-hardening_canary := stack-protector
-hardening_clash := stack-clash
-hardening_cet := cf-protection
+	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $(PROGRAMS) $(LIBRARY)
+# CFLAGS have the last word.
+has_fortify = $(if $(filter -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0,$(CFLAGS)),,$(FORTIFY))
+has_canary = $(if $(filter -fno-stack-protector,$(CFLAGS)),,$(findstring -fstack-protector,$(HARDENING)))
+has_clash = $(if $(filter -fno-stack-clash-protection,$(CFLAGS)),,$(findstring -fstack-clash,$(HARDENING)))
+has_cet = $(if $(filter -fcf-protection=none,$(CFLAGS)),,$(findstring -fcf-protection,$(HARDENING)))
 
 # CHECKED=e2e-programs, where TEST_ARGUMENTS ask for no others.
 CHECKED ?= test-programs
@@ -266,7 +267,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
 	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
-	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch])
+	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	scripts/lint.sh $(C_SOURCES)
@@ -275,11 +276,13 @@ lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt has the exceptions, with reasons.
 ANALYZED ?= base trace memtrack layer tools replayer codegen/support
 .PHONY: analyze
-analyze: $(GEN_STAMP) ## static analysis: cppcheck; gcc's analyzer for what reads and writes files (minutes)
+analyze: $(GEN_STAMP) ## static analysis: cppcheck; clang-tidy; gcc's analyzer for what reads and writes files (many minutes)
 	scripts/install-deps.sh analyze
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --suppressions-list=scripts/cppcheck.txt \
 		--suppress=missingIncludeSystem --suppress=unmatchedSuppression --std=c11 --max-configs=1 -I. -I$(GEN) -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 \
 		-DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_WAYLAND_KHR $(ANALYZED)
+	$(Q)$(PYTHON) scripts/tidy.py -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) -pthread -include scripts/tidy.h -- \
+		$(wildcard $(ANALYZED:%=%/*.c))
 	$(Q)for file in base/*.c trace/*.c; do gcc -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) -O1 -fanalyzer -Werror -c -o /dev/null $$file || exit 1; done
 
 format: ## format all C sources

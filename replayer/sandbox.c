@@ -54,7 +54,7 @@ static bool has_x_display(const struct replay_displays *displays)
 
 enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_sandbox *sandbox)
 {
-    const char *folders[4];
+    const char *folders[5];
     struct lap_sandbox_options wanted = {
         .folders = folders, .gpus = true, .shared_memory = has_x_display(options->displays)};
     char caches[PATH_MAX];
@@ -71,6 +71,9 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
         folders[wanted.folder_count++] = options->dump_dir;
     if (move_caches(caches))
         folders[wanted.folder_count++] = caches;
+#ifdef LAP_COVERAGE_FOLDER /* a build that counts which lines tests run, and writes that down at its end */
+    folders[wanted.folder_count++] = LAP_COVERAGE_FOLDER;
+#endif
     lap_sandbox_enter(&wanted, sandbox);
     if (options->sandbox == REPLAY_SANDBOX_ON && sandbox->state != LAP_SANDBOX_ON)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "--sandbox=on can't be had: %s", sandbox->lack);

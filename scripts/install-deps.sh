@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz]: installs the Debian packages that a group needs and that are missing.
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage]: installs the Debian packages that a group needs and that are missing.
 # Does nothing, and asks nobody, when all are there.
 set -u
 
@@ -15,10 +15,11 @@ packages() {
     drivers) echo "chromium gfxreconstruct" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format" ;;
-    analyze) echo "cppcheck gcc" ;;
+    analyze) echo "cppcheck gcc clang-tidy" ;;
     fuzz) echo "clang libclang-rt-14-dev" ;;
+    coverage) echo "gcovr" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage" >&2
         exit 2
         ;;
     esac
