@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
-from text import Text, dispatch_handle, expand, finish_header, header, struct_call
+from text import Text, dispatch_handle, expand, finish_header, header, pointer_cast, struct_call
 
 GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(dec)", "size": "lap_get_u64(dec)",
        "i32": "(int32_t)lap_get_i64(dec)", "i64": "lap_get_i64(dec)", "f32": "lap_get_float(dec)", "f64": "lap_get_double(dec)"}
@@ -344,5 +344,5 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
         if p.command.returns == "VkResult":
             c("s->result = (VkResult)lap_get_i64(dec);")
         else:
-            c(f"s->result = ({p.command.returns})(uintptr_t)lap_get_u64(dec);")
+            c(f"s->result = ({p.command.returns}){pointer_cast(p.command.returns)}lap_get_u64(dec);")
     c("}")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
-from text import Text, expand, finish_header, header, parameters, struct_call
+from text import Text, expand, finish_header, header, parameters, pointer_cast, struct_call
 
 PUT = {"u8": "*p++ = (uint8_t){}", "u32": "p = lap_at_u64(p, (uint32_t){})", "u64": "p = lap_at_u64(p, (uint64_t){})",
        "size": "p = lap_at_u64(p, (uint64_t){})", "i32": "p = lap_at_i64(p, (int64_t){})", "i64": "p = lap_at_i64(p, {})",
@@ -339,6 +339,6 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
         if p.command.returns == "VkResult":
             body.put(5, "p = lap_at_i64(p, result);")
         else:
-            body.put(10, "p = lap_at_u64(p, (uint64_t)(uintptr_t)result);")
+            body.put(10, f"p = lap_at_u64(p, (uint64_t){pointer_cast(p.command.returns)}result);")
     body.flush()
     c("}")

@@ -106,6 +106,11 @@ def arguments(plan: CommandPlan) -> str:
     return ", ".join(f.name for f in plan.fields)
 
 
+def pointer_cast(returns: str) -> str:
+    """Pointers become numbers by way of this; numbers must not, for addresses on the device have 64 bits where pointers have 32."""
+    return "(uintptr_t)" if returns.startswith("PFN_") or "*" in returns else ""
+
+
 def struct_call(model: Model, coder: str, f: Field, address: str, reference: Callable[[str], str]) -> str:
     """The call that encodes or decodes (coder: "enc" or "dec") one structure or union."""
     selector = f", (uint64_t){expand(f.selector, reference)}" if model.struct_of[f.type].selected else ""
