@@ -257,6 +257,15 @@ check-m32-built: e2e-programs
 	+$(MAKE) BUILD=$(BUILD)/m32 M32_DIR=$(BUILD)/m32-root test-programs
 	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/m32 --driver-dir $(BUILD)/m32-root --other $(BUILD) $(M32_ARGUMENTS)
 
+# A build against a registry with things to come (tests/future), on a driver that offers them, beside this one.
+FUTURE := $(BUILD)/future
+.PHONY: check-future
+check-future: all ## what is done with extensions, commands and structures that this build does not know
+	$(PYTHON) tests/future/derive.py --registry $(REGISTRY) --include $(VULKAN_ROOT)/include --out $(FUTURE)/sdk
+	+$(MAKE) BUILD=$(FUTURE)/build VULKAN_SDK=$(FUTURE)/sdk CFLAGS=-O0 all null
+	$(CC) -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) -isystem $(FUTURE)/sdk/include $(LDFLAGS) -o $(FUTURE)/program tests/future/program.c -lvulkan
+	$(PYTHON) tests/future/check.py --build $(BUILD) --future $(FUTURE)/build --program $(FUTURE)/program
+
 demo: ## record vkcube, replay it, compare every image
 	scripts/install-deps.sh build demo
 	+$(MAKE) all
@@ -267,7 +276,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
 	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
-	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
+	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	scripts/lint.sh $(C_SOURCES)
@@ -304,7 +313,7 @@ uninstall: ## remove what install put there
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 .PHONY: clean
 clean: ## remove what was built

@@ -61,6 +61,12 @@ def enlarge_header(text: str, addition: ET.Element) -> str:
     return text[:end] + (HERE / "addition.h").read_text(encoding="utf-8") + "\n" + text[end:]
 
 
+def write(path: Path, text: str) -> None:
+    """Only what changed, so that nothing is built again for no reason."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
 def main(given: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Derives a Vulkan registry and headers of a time to come.")
     for name in ("--registry", "--include", "--out"):
@@ -69,15 +75,14 @@ def main(given: list[str]) -> int:
     addition = ET.parse(HERE / "addition.xml").getroot()
     tree = ET.parse(options.registry)
     include, registry = options.out / "include", options.out / "share/vulkan/registry"
-    shutil.rmtree(include, ignore_errors=True)
     registry.mkdir(parents=True, exist_ok=True)
     for name in ("vulkan", "vk_video"):
         if (options.include / name).is_dir():
-            shutil.copytree(options.include / name, include / name)
-    core = include / "vulkan/vulkan_core.h"
-    core.write_text(enlarge_header(core.read_text(encoding="utf-8"), addition), encoding="utf-8")
+            shutil.copytree(options.include / name, include / name, ignore=shutil.ignore_patterns("vulkan_core.h"), dirs_exist_ok=True)
+    core = "vulkan/vulkan_core.h"
+    write(include / core, enlarge_header((options.include / core).read_text(encoding="utf-8"), addition))
     enlarge(tree.getroot(), addition)
-    tree.write(registry / "vk.xml", encoding="UTF-8", xml_declaration=True)
+    write(registry / "vk.xml", ET.tostring(tree.getroot(), encoding="unicode"))
     return 0
 
 
