@@ -91,11 +91,16 @@ READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c t
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
-REPLAYER := $(call object,$(filter-out replayer/main.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
+REPLAYER := $(call object,$(filter-out replayer/main.c replayer/spirv_tools.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
 TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
+# For lapilli-replay --validate-shaders; the build does without where they are not.
+SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
+SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
+	$(CC) $(CFLAGS) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
+$(BUILD)/obj/replayer/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
 UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
@@ -156,10 +161,10 @@ $(LIBRARY): $(filter-out $(READER),$(COMMON)) $(MEMTRACK) $(LAYER) layer/exports
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit \
 		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(LAYER_LIBS)
 
-$(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)
+$(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/spirv_tools.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
 $(foreach t,$(TOOL_NAMES),$(eval $(BUILD)/bin/$(t): $(call object,tools/$(t:lapilli-%=%).c)))
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
@@ -319,4 +324,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
--include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c)))
+-include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/spirv_tools.c)))

@@ -12,6 +12,7 @@
 #include "replayer/events.h"
 #include "replayer/follow.h"
 #include "replayer/format.h"
+#include "replayer/named.h"
 #include "replayer/parallel.h"
 #include "replayer/player.h"
 
@@ -103,7 +104,10 @@ static enum lap_status play_part(struct replay *r, struct playing *p, struct lap
                 r->block_command = NULL;
             return status;
         }
-        status = play_one(r, p, &before, &args);
+        if (replay_named_matters(r->command))
+            status = replay_named_look(r, r->command, args.bytes);
+        if (status == LAP_OK)
+            status = play_one(r, p, &before, &args);
         if (status == LAP_OK && dev->events && number >= p->first)
             status = replay_events_note(r, dev, p->recorded->commands, args.bytes);
         if (status != LAP_OK)
@@ -119,6 +123,7 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
     struct lap_block block;
     enum lap_status status;
 
+    r->caller = dev;
     r->block_family = replay_command_buffer_family(r, recorded->commands);
     if (dev->events)
         replay_command_buffer_pool(r, recorded->commands, &p.secondary);
@@ -155,5 +160,7 @@ enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev,
         .dev = dev, .commands = args->commandBuffer, .number = args->block, .command_count = args->commandCount};
     enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, args->block, &block.data, &block.bytes);
 
-    return status == LAP_OK ? replay_parallel_block(r, &block) : status;
+    if (status == LAP_OK)
+        status = replay_parallel_block(r, &block);
+    return status == LAP_OK ? replay_named_record(r, args->commandBuffer, args->block) : status;
 }

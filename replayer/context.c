@@ -9,20 +9,28 @@
 #include "gen_reflect.h"
 #include "replayer/player.h"
 
-#define PLACE_BYTES 256
+#define PLACE_BYTES 640
 
-/* "frame 3, packet 4711 (vkCreateImage): ", or "" when nothing is being replayed. */
+/* "frame 3, packet 4711 (vkCreateImage), chunk at offset 5432, byte 118: ", or "" when nothing is being replayed. */
 static void write_place(const struct replay *r, char out[PLACE_BYTES])
 {
     const char *name = r->reader && r->packet.ticket ? lap_reader_command_name(r->reader, r->packet.command) : NULL;
 
     out[0] = 0;
-    if (name && r->block_command)
-        snprintf(out, PLACE_BYTES, "frame %" PRIu64 ", packet %" PRIu64 " (%s, %s)", r->packet.frame + 1,
-                 r->packet.ticket, name, r->block_command);
-    else if (name)
-        snprintf(out, PLACE_BYTES, "frame %" PRIu64 ", packet %" PRIu64 " (%s)", r->packet.frame + 1, r->packet.ticket,
-                 name);
+    if (name)
+        snprintf(out, PLACE_BYTES,
+                 "frame %" PRIu64 ", packet %" PRIu64 " (%s%s%s), chunk at offset %" PRIu64 ", byte %" PRIu32,
+                 r->packet.frame + 1, r->packet.ticket, name, r->block_command ? ", " : "",
+                 r->block_command ? r->block_command : "", r->packet.file_offset, r->packet.chunk_byte);
+}
+
+/* What failed may have come with an earlier packet, whose place it has. */
+static bool has_place(const char *message)
+{
+    uint64_t frame, packet;
+    int end = 0;
+
+    return sscanf(message, "frame %" SCNu64 ", packet %" SCNu64 " (%n", &frame, &packet, &end) == 2 && end > 0;
 }
 
 enum lap_status replay_place(struct replay *r, enum lap_status status)
@@ -30,7 +38,7 @@ enum lap_status replay_place(struct replay *r, enum lap_status status)
     char place[PLACE_BYTES];
 
     write_place(r, place);
-    if (place[0] && strncmp(lap_error_message(), place, strlen(place)) != 0)
+    if (place[0] && !has_place(lap_error_message()))
         return lap_fail_context(status, "%s", place);
     return status;
 }

@@ -23,6 +23,7 @@
 #include "gen_decode.h"
 #include "gen_dispatch.h"
 #include "replayer/families.h"
+#include "replayer/spirv.h"
 #include "trace/reader.h"
 
 struct replay_planner; /* memory.h: where objects lie */
@@ -41,6 +42,7 @@ struct replay_command;       /* player.c: what is done with a command's packets 
 struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
 struct replay_parallel;      /* parallel.h: blocks that are played by several threads */
+struct replay_named;         /* named.h: what an object names */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -65,6 +67,7 @@ enum replay_sandbox_wish { REPLAY_SANDBOX_AUTO, REPLAY_SANDBOX_ON, REPLAY_SANDBO
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
+    bool validate_shaders;    /* main.c finds who can */
     bool json;                /* the report of --check is a JSON object */
     bool translate_addresses; /* also on the recorded driver */
     enum replay_present present;
@@ -80,6 +83,7 @@ struct replay_options {
     uint64_t ahead_bytes;             /* read so far ahead of what is played; 0: not at all */
     bool blackhole;                   /* no commands are submitted, only waits and signals */
     bool preload;                     /* read everything before the first frame */
+    replay_spirv_judge judge;         /* of the code of shaders; NULL: nobody looks at it */
     bool measure;
     const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
     enum replay_sandbox_wish sandbox;
@@ -132,6 +136,7 @@ struct replay_device {
     bool has_address_memory;              /* and it wants memory that is allocated for them */
     bool translates_addresses;            /* some buffer's address was not the recorded one */
     struct replay_kept kept;              /* address_memory.h: addresses that are asked for again */
+    struct replay_spirv_target spirv;     /* what its shaders may be */
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     bool nested_command_buffers;          /* secondary command buffers may execute others */
     const struct replay_formats *formats; /* the replay's */
@@ -148,6 +153,7 @@ struct replay_object {
     void *record;    /* topic's own data (struct replay_buffer *, ...); freed by the topic's destroy function */
     uint64_t order;  /* when it was added: what is left at the end dies newest first */
     bool secondary;  /* of a command buffer: its level */
+    struct replay_named *named; /* named.h; NULL: it names nothing */
 };
 
 /* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
@@ -190,6 +196,8 @@ struct replay {
     uint32_t block_family;     /* the recorded family of the command buffer that is being played; UINT32_MAX: none */
     uint32_t mapped_family;    /* the recorded family that was mapped last */
     uint64_t next_order;       /* of the next object */
+    uint64_t ends;             /* objects that command buffers may name and that ended: named.h */
+    uint64_t holes;            /* numbers below the largest ones that no object has had, of all types together */
     struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
     struct replay_command *commands; /* player.c: by number in the file */
@@ -200,6 +208,8 @@ struct replay {
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     struct replay_instance *instances;
     struct replay_device *devices;
+    const void *caller; /* the instance or device whose command is decoded */
+    bool several;       /* there are several, so each object that a command names has to be asked whose it is */
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_formats *formats; /* NULL: every format stands for itself */
     bool formats_chosen;
@@ -217,7 +227,8 @@ struct replay {
     uint64_t skipped_structs;         /* pNext structures that this build does not know */
 };
 
-/* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage): TEXT". Returns LAP_ERROR_REPLAY. */
+/* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage), chunk at offset 5432, byte 118: TEXT".
+ * Returns LAP_ERROR_REPLAY. */
 enum lap_status replay_fail(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
 /* The same where it is this device that can't do what the trace needs. Returns LAP_ERROR_UNSUPPORTED. */
 enum lap_status replay_refuse(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
@@ -230,10 +241,12 @@ const char *replay_result_name(VkResult result);
 const char *replay_enum_name(const char *type, int64_t value);
 
 /* ---- handles.c ---- */
-/* The context's decoders look into its own tables: once, and for each copy of it. */
+/* The context's decoders look into its own tables: once, for each copy of it, and whenever there is another instance or
+ * device, or one less. */
 void replay_tables_show(struct replay *r);
-/* index comes from the file: any value. Fails when the index is not the next plausible one (more than a million beyond
- * the table's end), or is alive already. */
+/* index comes from the file: any value. Fails when it is alive already, and when there would be more than a million
+ * numbers below the largest ones of all types that no object has had: numbers are dense, so tables are as large as what
+ * the trace makes. */
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
                                   void *owner, struct replay_object **out_object) LAP_MUST_CHECK;
 /* NULL when there is no such live object. Pointers are valid until it is removed. */

@@ -123,6 +123,11 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
         lap_log(r->log, LAP_LOG_INFO, "playing on %s", instance->properties.deviceName);
     dev->next = r->devices;
     r->devices = dev;
+    replay_tables_show(r);
+    replay_spirv_target_init(&dev->spirv,
+                             instance->api_version < instance->properties.apiVersion ? instance->api_version
+                                                                                     : instance->properties.apiVersion,
+                             args->pCreateInfo);
     status = create(r, dev, args->pCreateInfo);
     if (status == LAP_OK)
         status = replay_object_add(r, GEN_HANDLE_VkDevice, dev->index, gen_u64_VkDevice(dev->live), dev, NULL);
@@ -184,6 +189,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     while (*at != dev)
         at = &(*at)->next;
     *at = dev->next;
+    replay_tables_show(r);
     free(dev->queues);
     free(dev);
 }

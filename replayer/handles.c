@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/named.h"
 #include "replayer/player.h"
 
-/* How far beyond a table's end an index may be: other threads of the program may have taken numbers before it. */
-#define MAX_GAP 1000000u
+/* Numbers that no object has had yet: other threads of the program may have taken them. */
+#define MAX_HOLES 1000000u
 
 /* ---- live handle -> index: open addressing with linear probing ---- */
 
@@ -96,7 +98,8 @@ void replay_tables_show(struct replay *r)
 {
     for (unsigned type = 0; type < GEN_HANDLE_COUNT; type++)
         r->live[type] = &r->tables[type].live;
-    r->source.live = r->live;
+    r->several = (r->devices && r->devices->next) || (r->instances && r->instances->next);
+    r->source.live = r->several ? NULL : r->live;
 }
 
 static struct replay_object_page *page_of(const struct replay_table *table, uint64_t number)
@@ -156,12 +159,13 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     struct replay_object *object;
     uint64_t last = table->live.count ? (table->live.count - 1) / REPLAY_PAGE_OBJECTS : 0;
     bool has_slots = table->slots || r->parallel; /* where several threads look at a table nobody may fill it later */
+    uint64_t next = table->live.count ? table->live.count : 1;
 
     if (out_object)
         *out_object = NULL;
     if (index == 0 || live == 0)
         return replay_fail(r, "a %s without %s", gen_handle_names[type], index ? "a live handle" : "an index");
-    if (index >= table->live.count && index - table->live.count > MAX_GAP)
+    if (index >= next && index - next > MAX_HOLES - r->holes)
         return replay_fail(r, "%s:%" PRIu64 " can't be right: the trace has had %" PRIu64 " of them",
                            gen_handle_names[type], index, table->live.count ? table->live.count - 1 : 0);
     if (replay_table_get(table, index))
@@ -171,8 +175,12 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
         return replay_place(r, LAP_ERROR_MEMORY);
     }
-    if (index >= table->live.count)
+    if (index >= next) {
+        r->holes += index - next;
         table->live.count = index + 1;
+    } else if (r->holes) {
+        r->holes--;
+    }
     object = &page->objects[index % REPLAY_PAGE_OBJECTS];
     *object = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
@@ -230,6 +238,8 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
         return;
     if (table->slots)
         slot_remove(table, index);
+    r->ends += replay_named_counts(type, object);
+    replay_named_free(object->named);
     *object = (struct replay_object){0};
     page = page_of(table, index / REPLAY_PAGE_OBJECTS);
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
@@ -239,16 +249,26 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
 
 enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
 {
+    enum lap_status status;
+    char message[512];
+
     if (index == 0 && live != 0) {
         /* The program got nothing here, so nobody will ever destroy it. */
-        enum lap_status status = gen_destroy_object(r, owner, type, live);
+        status = gen_destroy_object(r, owner, type, live);
         return status < 0 ? status : LAP_OK;
     }
     if (index == 0)
         return LAP_OK;
     if (live == 0)
         return replay_fail(r, "%s makes no %s:%" PRIu64, gen_command_names[r->command], gen_handle_names[type], index);
-    return replay_object_add(r, type, index, live, owner, NULL);
+    status = replay_object_add(r, type, index, live, owner, NULL);
+    if (status == LAP_OK)
+        return LAP_OK;
+    /* The trace gives it a number that it can't have. */
+    snprintf(message, sizeof message, "%s", lap_error_message());
+    if (gen_destroy_object(r, owner, type, live) < 0)
+        lap_log(r->log, LAP_LOG_WARNING, "%s", lap_error_message());
+    return lap_fail(status, "%s", message);
 }
 
 void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)
@@ -326,8 +346,12 @@ void replay_tables_finish(struct replay *r)
 {
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         struct replay_table *table = &r->tables[type];
-        for (uint64_t i = 0; i < table->page_capacity; i++)
-            free(page_of(table, i));
+        for (uint64_t i = 0; i < table->page_capacity; i++) {
+            struct replay_object_page *page = page_of(table, i);
+            for (unsigned j = 0; page && j < REPLAY_PAGE_OBJECTS; j++)
+                replay_named_free(page->objects[j].named);
+            free(page);
+        }
         free(table->live.pages);
         free(table->slots);
         *table = (struct replay_table){0};

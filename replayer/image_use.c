@@ -9,6 +9,9 @@
 #include "replayer/format.h"
 #include "replayer/resource.h"
 
+#define MAX_HOLE  65536u /* numbers that other threads may have taken */
+#define MOST_MADE 16u    /* images by one packet, on the average */
+
 struct scan {
     struct lap_reader *reader;
     struct lap_dictionary dictionary;
@@ -17,6 +20,7 @@ struct scan {
     struct replay_image_uses *out;
     uint32_t *use_of; /* [index of an image]: 1 + its use; 0: none that matters */
     uint64_t image_capacity;
+    uint64_t ticket; /* of the current packet */
 };
 
 static bool may_be_replaced(VkFormat format)
@@ -87,9 +91,12 @@ static enum lap_status add_use(struct scan *scan, const VkImageCreateInfo *info,
 
 static enum lap_status note_image(struct scan *scan, uint64_t index, size_t use)
 {
+    /* Numbers are dense. A replay refuses others. */
+    if (index > MAX_HOLE + MOST_MADE * scan->ticket)
+        return LAP_OK;
     if (index >= scan->image_capacity) {
         uint64_t capacity = index * 2 + 64;
-        uint32_t *more = index < (uint64_t)1 << 28 ? realloc(scan->use_of, capacity * sizeof *more) : NULL;
+        uint32_t *more = realloc(scan->use_of, capacity * sizeof *more);
         if (!more)
             return lap_fail(LAP_ERROR_MEMORY, "out of memory for the formats of images");
         memset(more + scan->image_capacity, 0, (capacity - scan->image_capacity) * sizeof *more);
@@ -180,6 +187,7 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
         (command != GEN_vkCreateImage && command != GEN_vkCreateSwapchainKHR && command != GEN_vkCreateImageView &&
          command != GEN_vkCreateDescriptorUpdateTemplate))
         return LAP_OK;
+    scan->ticket = packet->ticket;
     lap_arena_reset(&scan->arena);
     lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
     gen_decode_table[command](&dec, args.bytes);

@@ -162,6 +162,7 @@ enum lap_status replay_CreateInstance(struct replay *r, struct replay_instance *
     }
     instance->next = r->instances;
     r->instances = instance;
+    replay_tables_show(r);
     status = replay_object_add(r, GEN_HANDLE_VkInstance, instance->index, gen_u64_VkInstance(instance->live), instance,
                                NULL);
     if (status != LAP_OK)
@@ -187,6 +188,7 @@ void replay_instance_destroy(struct replay *r, struct replay_instance *instance)
     while (*at != instance)
         at = &(*at)->next;
     *at = instance->next;
+    replay_tables_show(r);
     if (instance->vk.DestroyInstance)
         instance->vk.DestroyInstance(instance->live, NULL);
     free(instance);

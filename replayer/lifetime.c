@@ -6,7 +6,8 @@
 
 #define SHARE      8u     /* of what is alive, that may end in one period */
 #define MOST_ALIVE 4096u  /* objects for which small_bytes grows; as many allocations as are made use of */
-#define MAX_HOLE   65536u /* how far an index may lie beyond all others: they are dense */
+#define MAX_HOLE   65536u /* numbers that other threads may have taken; else they are dense: */
+#define MOST_MADE  16u    /* objects by one packet, on the average */
 #define MAX_BYTES  ((uint64_t)1 << 55)
 
 enum state { NONE, ALIVE, ENDED };
@@ -29,6 +30,7 @@ struct ending {
 
 struct replay_lifetimes {
     struct objects objects[2];
+    uint64_t told;                     /* how often something happened */
     uint64_t bytes, count;             /* alive */
     uint64_t small_bytes;              /* of it: of small objects */
     uint64_t sort_bytes[REPLAY_SORTS]; /* the same for each sort */
@@ -75,14 +77,14 @@ bool replay_is_destruction(const char *command)
 /* ---- what happens ---- */
 
 /* *out NULL: the index is none that a trace has. */
-static enum lap_status need_object(struct objects *objects, uint64_t index, struct object **out)
+static enum lap_status need_object(struct objects *objects, uint64_t index, uint64_t told, struct object **out)
 {
     uint64_t capacity = objects->capacity;
     struct object *more;
 
     *out = NULL;
     if (index >= capacity) {
-        if (index - capacity > MAX_HOLE)
+        if (index > MAX_HOLE + MOST_MADE * told)
             return LAP_OK;
         while (capacity <= index)
             capacity = capacity ? capacity * 2 : 1024;
@@ -104,7 +106,7 @@ enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind,
     struct object *object;
 
     if (status == LAP_OK)
-        status = need_object(&l->objects[kind], index, &object);
+        status = need_object(&l->objects[kind], index, l->told, &object);
     if (status != LAP_OK || !object || object->state == ENDED || bytes > MAX_BYTES - l->bytes)
         return status;
     if (object->state == NONE) {
@@ -176,6 +178,7 @@ enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
     struct replay_period *period = l->period_count ? &l->periods[l->period_count - 1] : NULL;
     uint64_t low;
 
+    l->told++;
     if (l->run_count == 0)
         return LAP_OK;
     /* What is to end with the period may all be empty from its first run on, until its last one begins. */

@@ -208,6 +208,12 @@ int main(int argc, char **argv)
     case REPLAY_ACTION_PLAY:
         break;
     }
+    if (options.validate_shaders && !replay_spirv_tools) {
+        lap_log(&log, LAP_LOG_ERROR, "--validate-shaders: this lapilli-replay was built without SPIRV-Tools");
+        replay_options_finish(&options);
+        return EXIT_USAGE;
+    }
+    options.judge = options.validate_shaders ? replay_spirv_tools : NULL;
     if (make_folders(&options) != LAP_OK) {
         replay_options_finish(&options);
         return say(&log, EXIT_USAGE);

@@ -35,6 +35,7 @@ enum id {
     OPTION_AHEAD,
     OPTION_BLACKHOLE,
     OPTION_SANDBOX,
+    OPTION_VALIDATE_SHADERS,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -78,6 +79,8 @@ static const struct {
                           "submit no commands, only waits and signals: what is left is the host's part; shows nothing"},
     [OPTION_SANDBOX] = {"--sandbox", "HOW",
                         "off; on: refuse to go on without; default: what the kernel has (SECURITY.md)"},
+    [OPTION_VALIDATE_SHADERS] = {"--validate-shaders", NULL,
+                                 "check the code of shaders before the driver gets it, and end where it is not valid"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -258,6 +261,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_SANDBOX:
         return parse_sandbox(value, out);
+    case OPTION_VALIDATE_SHADERS:
+        out->validate_shaders = true;
+        break;
     case OPTION_FORCE:
         out->force = true;
         break;

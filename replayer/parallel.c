@@ -18,6 +18,9 @@
 /* Waking a thread costs as much as it takes to play some hundred commands. */
 #define WORTH_WAKING_BYTES 4096u
 
+/* For the arguments of one command, at most: its bytes may be in a blob, which is copied. */
+#define LEAST_ARENA_BYTES ((size_t)64 << 20)
+
 struct pending {
     struct replay_block block;
     struct lap_packet packet; /* for messages */
@@ -299,7 +302,11 @@ unsigned replay_parallel_threads(const struct replay *r, unsigned wanted)
 enum lap_status replay_parallel_create(struct replay *r, unsigned threads)
 {
     struct replay_parallel *parallel;
+    size_t limit = r->arena.limit_bytes / (threads ? threads : 1);
 
+    /* All of them together take about as much as one. */
+    if (limit < LEAST_ARENA_BYTES)
+        limit = LEAST_ARENA_BYTES;
     if (threads < 2)
         return LAP_OK;
     parallel = calloc(1, sizeof *parallel + threads * sizeof *parallel->workers);
@@ -315,7 +322,7 @@ enum lap_status replay_parallel_create(struct replay *r, unsigned threads)
         struct worker *worker = &parallel->workers[i];
         int error;
         worker->parallel = parallel;
-        lap_arena_init(&worker->view.arena, r->arena.limit_bytes);
+        lap_arena_init(&worker->view.arena, limit);
         error = i ? pthread_create(&worker->thread, NULL, work, worker) : 0;
         if (error) {
             lap_log(r->log, LAP_LOG_WARNING, "%u threads play, not %u: %s", i, threads, strerror(error));

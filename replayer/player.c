@@ -16,6 +16,7 @@
 #include "replayer/lifetime.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
+#include "replayer/named.h"
 #include "replayer/parallel.h"
 #include "replayer/staging.h"
 #include "replayer/verify.h"
@@ -31,12 +32,29 @@ static enum lap_status source_blob(void *user, uint64_t id, const uint8_t **out_
     return lap_reader_blob(r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
 }
 
+/* Whether a command of the caller may name an object of this owner. No driver is given a surface. */
+static bool is_own(const struct replay *r, uint32_t type, const void *owner)
+{
+    if (owner == r->caller || !r->caller || type == GEN_HANDLE_VkSurfaceKHR)
+        return true;
+    for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
+        if (dev == r->caller)
+            return dev->instance == owner;
+    return false;
+}
+
 static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
 {
     struct replay *r = user;
     struct replay_table *table = &r->tables[type];
     const struct replay_object *object = replay_table_get(table, index);
 
+    if (object && r->several && !is_own(r, type, object->owner)) {
+        *out = 0;
+        return r->source.lenient ? LAP_OK
+                                 : lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is of another device or instance",
+                                            gen_handle_names[type], index);
+    }
     if (object) {
         table->live.last = index;
         *out = object->live;
@@ -68,6 +86,8 @@ struct replay_command {
     bool lenient;
     bool called;          /* by programs, not a packet of the layer's own */
     bool settles_updates; /* staging.h */
+    bool is_noted;        /* named.h */
+    bool has_code;        /* it may have: spirv.h */
     gen_decode_fn decode;
     enum lap_status (*call)(struct replay *r, void *owner, void *args);
 };
@@ -90,6 +110,9 @@ static enum lap_status find_commands(struct replay *r)
             .lenient = entry->flags & GEN_REPLAY_LENIENT,
             .called = gen_command_providers[command],
             .settles_updates = replay_staging_is_settled_by(command),
+            .is_noted = replay_named_is_noted(command),
+            .has_code =
+                !(entry->flags & GEN_REPLAY_INSTANCE) && strncmp(gen_command_names[command], "vkCreate", 8) == 0,
             .decode = gen_decode_table[command],
             .call = entry->call,
         };
@@ -248,6 +271,7 @@ enum lap_status replay_packet(struct replay *r)
             return status;
         dec.p = dec.base; /* it is a parameter, too */
     }
+    r->caller = owner;
     r->source.lenient = command->lenient;
     command->decode(&dec, args.bytes);
     r->source.lenient = false;
@@ -264,8 +288,12 @@ enum lap_status replay_packet(struct replay *r)
         status = replay_parallel_before(r, r->command, args.bytes);
     if (status == LAP_OK && command->settles_updates)
         status = replay_staging_before(r, owner, r->command, args.bytes);
+    if (status == LAP_OK && command->has_code && r->options.judge)
+        status = replay_spirv_look(r, owner, args.bytes);
     if (status == LAP_OK)
         status = command->call(r, owner, args.bytes);
+    if (status == LAP_OK && command->is_noted)
+        status = replay_named_note(r, args.bytes);
     return status < 0 ? replay_place(r, status) : status;
 }
 

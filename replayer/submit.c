@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/measure.h"
+#include "replayer/named.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
@@ -25,7 +26,11 @@ struct replay_submits {
     struct replay_schedule schedule;
     struct queue *queues;
     struct lap_arena arena; /* what is looked at again when it is given */
+    size_t held_bytes;      /* of the arguments of what is held */
 };
+
+#define HELD_MOST_BYTES  ((size_t)256 << 20)
+#define HELD_LEAST_BYTES ((size_t)16 << 10) /* an arena's first block */
 
 /* One call on a queue. What is held has taken the arena that its arguments were decoded into. */
 struct job {
@@ -64,14 +69,38 @@ static void leave_out_commands(const struct job *job)
     }
 }
 
+static enum lap_status look_at_commands(struct replay *r, const struct job *job, uint32_t first, uint32_t count)
+{
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = first; i < first + count && status == LAP_OK; i++) {
+        if (job->command == GEN_vkQueueSubmit) {
+            const VkSubmitInfo *info =
+                &((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)->pSubmits[i];
+            for (uint32_t j = 0; j < info->commandBufferCount && status == LAP_OK; j++)
+                status = replay_named_submit(r, info->pCommandBuffers[j]);
+        } else if (job->command == GEN_vkQueueSubmit2) {
+            const VkSubmitInfo2 *info =
+                &((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits[i];
+            for (uint32_t j = 0; j < info->commandBufferInfoCount && status == LAP_OK; j++)
+                status = replay_named_submit(r, info->pCommandBufferInfos[j].commandBuffer);
+        }
+    }
+    return status;
+}
+
 static enum lap_status call(struct replay *r, const struct replay_device *dev, const struct job *job, uint32_t first,
                             uint32_t count)
 {
     bool last = first + count == job->operation.batch_count;
+    enum lap_status status;
     VkResult result;
 
     if (r->options.blackhole)
         leave_out_commands(job);
+    status = look_at_commands(r, job, first, count);
+    if (status != LAP_OK)
+        return status;
     if (job->command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
         replay_measure_before_submit(r, dev, args->queue);
@@ -98,6 +127,7 @@ static enum lap_status check_alive(struct replay_submits *s, const struct job *j
     struct lap_dec dec;
 
     lap_arena_reset(&s->arena);
+    s->r->caller = s->dev;
     lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &s->r->source);
     gen_decode_table[job->command](&dec, args.bytes);
     return dec.status;
@@ -129,7 +159,8 @@ static enum lap_status give(void *user, struct replay_operation *operation, uint
 /* The arguments lie in the replay's arena with all that they point to: the copy takes it away. */
 static enum lap_status keep(void *user, const struct replay_operation *operation, struct replay_operation **out_copy)
 {
-    struct replay *r = ((struct replay_submits *)user)->r;
+    struct replay_submits *s = user;
+    struct replay *r = s->r;
     struct job *copy = malloc(sizeof *copy);
     uint8_t *body = lap_arena_alloc(&r->arena, r->packet.bytes, 1);
     struct lap_args *args = lap_arena_alloc(&r->arena, sizeof *args, 16);
@@ -137,6 +168,10 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
     if (!copy || !body || !args) {
         free(copy);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for what is submitted");
+    }
+    if (r->arena.used_bytes + HELD_LEAST_BYTES > HELD_MOST_BYTES - s->held_bytes) {
+        free(copy);
+        return lap_fail(LAP_ERROR_LIMIT, "what waits for later signals takes more than %zu MiB", HELD_MOST_BYTES >> 20);
     }
     *copy = *job_of(operation);
     memcpy(args, copy->args, sizeof *args);
@@ -146,6 +181,7 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
     copy->packet.body = body;
     copy->held = true;
     copy->arena = r->arena;
+    s->held_bytes += copy->arena.used_bytes + HELD_LEAST_BYTES;
     lap_arena_init(&r->arena, copy->arena.limit_bytes);
     *out_copy = &copy->operation;
     return LAP_OK;
@@ -155,6 +191,7 @@ static void drop(void *user, struct replay_operation *operation)
 {
     struct job *job = job_of(operation);
 
+    ((struct replay_submits *)user)->held_bytes -= job->arena.used_bytes + HELD_LEAST_BYTES;
     lap_arena_finish(&job->arena);
     free(job);
 }

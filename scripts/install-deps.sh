@@ -8,7 +8,7 @@ packages() {
     case "$1" in
     # libvulkan-dev brings the headers and the registry, vulkan-validationlayers-dev the layer utilities.
     build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev libzstd-dev" \
-        "libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools" ;;
+        "libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools spirv-tools" ;;
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston python3-numpy \
         python3-pil" ;;
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.

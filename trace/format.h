@@ -12,6 +12,7 @@
 #define LAP_CHUNK_MAGIC          0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
 #define LAP_CHUNK_MAX_RAW        (4u << 20)
 #define LAP_PACKET_MAX_INLINE    (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
+#define LAP_BLOB_MAX_BYTES       (1u << 30)  /* of a blob that a reader gives out */
 #define LAP_NAME_MAX_BYTES       255u        /* of a name in the dictionary */
 #define LAP_DICTIONARY_MAX_NAMES 65536u      /* in one of its lists */
 #define LAP_INFO_MAX_BYTES       (1u << 20)  /* of one info object */

@@ -51,6 +51,8 @@ static enum lap_status begin_blob(struct lap_source *source, struct lap_buffers 
     enum lap_status status = take_buffer(buffers, chunk->header.raw_bytes, &raw);
     if (status == LAP_OK)
         status = load_part(source, chunk, raw.data, 0, NULL, &out->entry);
+    if (status == LAP_OK && out->entry.total_bytes > LAP_BLOB_MAX_BYTES)
+        status = with_offset(lap_fail(LAP_ERROR_LIMIT, "a blob of more than %u MiB", LAP_BLOB_MAX_BYTES >> 20), chunk);
     if (status == LAP_OK && (out->entry.total_bytes > room || out->entry.total_bytes > PTRDIFF_MAX - SLACK))
         status = with_offset(lap_fail(LAP_ERROR_FORMAT, "a blob is larger than its chunks"), chunk);
     if (status == LAP_OK)

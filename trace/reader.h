@@ -52,6 +52,7 @@ struct lap_packet {
     uint64_t frame;       /* counted from 0 */
     uint64_t thread_id;   /* of the recorded thread, as the program's kernel named it */
     uint64_t file_offset; /* of the chunk that it is in; past the end of the file: in the tail file */
+    uint32_t chunk_byte;  /* where its body begins in that chunk, unpacked */
     const uint8_t *body;
     size_t bytes;
 };

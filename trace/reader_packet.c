@@ -318,6 +318,7 @@ static inline bool next_of_run(struct lap_reader *reader, struct lap_packet *out
     out->frame = reader->frame;
     out->thread_id = run->thread_id;
     out->file_offset = run->file_offset;
+    out->chunk_byte = (uint32_t)(p - run->cached->data);
     out->body = p;
     out->bytes = bytes;
     reader->barriers += run->barrier;
@@ -372,6 +373,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
         .frame = reader->frame,
         .thread_id = cursor->thread_id,
         .file_offset = chunk->offset,
+        .chunk_byte = (uint32_t)cursor->body_offset,
         .body = chunk->cached->data + cursor->body_offset,
         .bytes = cursor->body_bytes,
     };
@@ -408,7 +410,9 @@ static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *re
         reader->failed = status;
         memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
         memset(out_packet, 0, sizeof(*out_packet));
-        return lap_fail_context(status, "packet %" PRIu64, reader->next_ticket);
+        while (reader->next_ticket > reader->frame_end)
+            enter_frame(reader, reader->frame + 1);
+        return lap_fail_context(status, "frame %zu, packet %" PRIu64, reader->frame + 1, reader->next_ticket);
     }
     return status;
 }

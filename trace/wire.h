@@ -159,8 +159,9 @@ void lap_enc_string(struct lap_enc *enc, const char *text); /* 0 for NULL, else 
 
 struct lap_dec;
 
-/* Live handles by index, in pages: what is looked at before a source is asked. */
-#define LAP_LIVE_PAGE 1024u
+/* Live handles by index, in pages: what is looked at before a source is asked. Small ones: one object that is alive
+ * keeps the page of its neighbours. */
+#define LAP_LIVE_PAGE 64u
 
 struct lap_live_page {
     uint64_t live[LAP_LIVE_PAGE]; /* 0: none */

@@ -199,6 +199,13 @@ def prepare(context: Context, program: Program) -> None:
 OTHER_DRIVERS = {"swiftshader": Path("/usr/lib/chromium/vk_swiftshader_icd.json")}
 
 
+def validating_shaders(context: Context) -> list[str]:
+    """The option, where the build has it."""
+    done = context.run([context.program("lapilli-replay"), "--validate-shaders", "there-is-no-such.lapilli"], expect=None)
+    check(done.status in (2, 3), f"exit status {done.status}, expected 2 or 3\n{done.text}")
+    return [] if "built without SPIRV-Tools" in done.err else ["--validate-shaders"]
+
+
 def record_and_replay(program: Program, driver: Path | None = None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if driver:
@@ -218,7 +225,7 @@ def record_and_replay(program: Program, driver: Path | None = None) -> Callable[
             check("vkCreateInstance" in names, f"{trace}: print shows no vkCreateInstance")
             if "vkQueueSubmit" in names or "vkQueueSubmit2" in names:
                 # Several threads play command buffers where the trace lets them; validate/ plays without.
-                checks += check_verified(context.replay(trace, "--threads", "3"))
+                checks += check_verified(context.replay(trace, "--threads", "3", *validating_shaders(context)))
             # What was played here can be played here.
             report = json.loads(context.run([context.program("lapilli"), "check", "--json", trace]).out)
             check(report["can_replay"] is True and report["refusal"] is None, f"{trace} was played, but: {report['refusal']}")

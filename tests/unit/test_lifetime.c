@@ -210,4 +210,20 @@ UNIT_TEST(destructions_use_nothing)
     CHECK(!replay_is_destruction(NULL));
 }
 
+/* Numbers are dense: a few that are not must not bring tables for all between. */
+UNIT_TEST(numbers_that_can_not_be_are_passed_over)
+{
+    struct replay_lifetimes *l;
+
+    CHECK_EQ_INT(replay_lifetimes_create(&l), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(l, 0, 65536, 10, 0), LAP_OK);
+    for (uint64_t index = 1 << 17; index; index *= 2)
+        CHECK_EQ_INT(replay_lifetimes_bind(l, 0, index, 10, 0), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_seal(l, true), LAP_OK);
+    CHECK_EQ_U64(replay_lifetimes_period(l, 0, 65536), REPLAY_PERIOD_NEVER);
+    for (uint64_t index = 1 << 17; index; index *= 2)
+        CHECK_EQ_U64(replay_lifetimes_period(l, 0, index), REPLAY_PERIOD_UNKNOWN);
+    replay_lifetimes_destroy(&l);
+}
+
 UNIT_MAIN();

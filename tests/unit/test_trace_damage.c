@@ -651,7 +651,9 @@ static enum lap_status read_parts(int change)
         if (change == 6 && part == 1)
             now.total_bytes = 4000;
         if (change == 7)
-            now.total_bytes = UINT64_C(1) << 40; /* more than all its chunks have */
+            now.total_bytes = UINT64_C(1) << 29; /* more than all its chunks have */
+        if (change == 9)
+            now.total_bytes = LAP_BLOB_MAX_BYTES + UINT64_C(1);
         if (change == 8 && part == 2)
             now.part_offset = 1 << 30;
         lap_blob_entry_store(&now, payload);
@@ -678,6 +680,7 @@ UNIT_TEST(forged_parts)
     CHECK_EQ_INT(read_parts(0), LAP_OK);
     for (int change = 1; change <= 8; change++)
         CHECK_EQ_INT(read_parts(change), LAP_ERROR_FORMAT);
+    CHECK_EQ_INT(read_parts(9), LAP_ERROR_LIMIT);
 }
 
 UNIT_TEST(forged_information)

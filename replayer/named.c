@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/named.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/support/block.h"
+#include "gen_replay.h"
+#include "replayer/command_pool.h"
+#include "replayer/player.h"
+
+#define ARENA_BYTES ((size_t)1 << 30) /* the arguments of one command */
+
+struct name {
+    uint32_t type; /* enum gen_handle_type */
+    uint64_t index;
+};
+
+struct replay_named {
+    uint64_t since; /* when it came to name them, by replay.next_order: all of them are older */
+    uint64_t ends;  /* replay.ends when all of them were alive; command buffers only */
+    uint64_t block; /* of a command buffer: its blob; 0: it is not recorded */
+    bool has_names; /* those of a block are looked up when they are needed */
+    size_t count, capacity;
+    struct name *names;
+};
+
+void replay_named_free(struct replay_named *named)
+{
+    if (named)
+        free(named->names);
+    free(named);
+}
+
+bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object)
+{
+    switch (type) {
+    /* They are copied, or no command buffer names them. */
+    case GEN_HANDLE_VkCommandPool:
+    case GEN_HANDLE_VkDescriptorPool:
+    case GEN_HANDLE_VkDescriptorSetLayout:
+    case GEN_HANDLE_VkDescriptorUpdateTemplate:
+    case GEN_HANDLE_VkFence:
+    case GEN_HANDLE_VkPipelineCache:
+    case GEN_HANDLE_VkPipelineLayout:
+    case GEN_HANDLE_VkSemaphore:
+    case GEN_HANDLE_VkShaderModule:
+        return false;
+    case GEN_HANDLE_VkCommandBuffer:
+        return object->secondary;
+    default:
+        return true;
+    }
+}
+
+static enum lap_status no_memory(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what objects name");
+}
+
+static bool add_name(struct replay_named *named, uint32_t type, uint64_t index)
+{
+    if (named->count == named->capacity) {
+        size_t capacity = named->capacity ? named->capacity * 2 : 4;
+        struct name *more = realloc(named->names, capacity * sizeof *more);
+        if (!more)
+            return false;
+        named->names = more;
+        named->capacity = capacity;
+    }
+    named->names[named->count++] = (struct name){type, index};
+    return true;
+}
+
+/* The object's record, made when it is not there; NULL without memory. */
+static struct replay_named *need(struct replay_object *object)
+{
+    if (!object->named)
+        object->named = calloc(1, sizeof *object->named);
+    return object->named;
+}
+
+/* ---- objects that name others ---- */
+
+static enum lap_status note_view(struct replay *r, enum gen_handle_type type, uint64_t index,
+                                 enum gen_handle_type of_type, uint64_t of_live)
+{
+    struct replay_object *object = replay_object_get(r, type, index);
+    struct replay_named *named = object ? need(object) : NULL;
+
+    if (!object)
+        return LAP_OK;
+    if (!named || (of_live && !add_name(named, of_type, replay_object_index(r, of_type, of_live))))
+        return no_memory();
+    named->since = object->order;
+    return LAP_OK;
+}
+
+static enum lap_status note_framebuffer(struct replay *r, const struct gen_args_vkCreateFramebuffer *args)
+{
+    const VkFramebufferCreateInfo *info = args->pCreateInfo;
+    uint64_t index = gen_u64_VkFramebuffer(*args->pFramebuffer);
+    enum lap_status status = LAP_OK;
+
+    if (info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
+        return LAP_OK;
+    for (uint32_t i = 0; i < info->attachmentCount && status == LAP_OK; i++)
+        status = note_view(r, GEN_HANDLE_VkFramebuffer, index, GEN_HANDLE_VkImageView,
+                           gen_u64_VkImageView(info->pAttachments[i]));
+    return status;
+}
+
+static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, uint64_t live, bool secondary)
+{
+    struct replay_object *object = replay_object_get(r, type, replay_object_index(r, type, live));
+    struct replay_named *named = object ? need(object) : NULL;
+
+    if (!object)
+        return LAP_OK;
+    if (!named)
+        return no_memory();
+    named->since = ++r->next_order;
+    named->block = 0;
+    r->ends += secondary;
+    return LAP_OK;
+}
+
+enum lap_status replay_named_note(struct replay *r, const void *raw)
+{
+    switch (r->command) {
+    case GEN_vkCreateImageView: {
+        const struct gen_args_vkCreateImageView *args = raw;
+        return note_view(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(*args->pView), GEN_HANDLE_VkImage,
+                         gen_u64_VkImage(args->pCreateInfo->image));
+    }
+    case GEN_vkCreateFramebuffer:
+        return note_framebuffer(r, raw);
+    case GEN_vkResetCommandBuffer: {
+        const struct gen_args_vkResetCommandBuffer *args = raw;
+        bool secondary;
+        (void)replay_command_buffer_pool(r, args->commandBuffer, &secondary);
+        return note_reset(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->commandBuffer), secondary);
+    }
+    case GEN_vkResetCommandPool: {
+        const struct gen_args_vkResetCommandPool *args = raw;
+        uint64_t live = gen_u64_VkCommandPool(args->commandPool);
+        return note_reset(r, GEN_HANDLE_VkCommandPool, live,
+                          replay_command_pool_has_secondary(r, replay_object_index(r, GEN_HANDLE_VkCommandPool, live)));
+    }
+    default:
+        return LAP_OK;
+    }
+}
+
+enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, uint64_t block)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+    struct replay_named *named = object ? need(object) : NULL;
+
+    if (!object)
+        return LAP_OK;
+    if (!named)
+        return no_memory();
+    r->ends += object->secondary && named->block;
+    named->since = ++r->next_order;
+    named->ends = r->ends;
+    named->block = block;
+    named->has_names = false;
+    named->count = 0;
+    return LAP_OK;
+}
+
+/* ---- what a block names ---- */
+
+struct look {
+    struct replay *r;
+    struct replay_named *named;
+};
+
+static enum lap_status look_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
+{
+    return lap_reader_blob(((struct look *)user)->r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
+}
+
+static uint32_t look_struct(void *user, uint64_t number)
+{
+    return lap_dictionary_struct(((struct look *)user)->r->dictionary, number);
+}
+
+static enum lap_status look_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
+{
+    struct look *look = user;
+
+    *out = index;
+    return add_name(look->named, type, index) ? LAP_OK : no_memory();
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct name *x = a, *y = b;
+
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Each once, without what does not matter. */
+static void tidy(struct replay_named *named, size_t from)
+{
+    static const struct replay_object secondary = {.secondary = true};
+    size_t left = from;
+
+    for (size_t i = from; i < named->count; i++)
+        if (replay_named_counts((enum gen_handle_type)named->names[i].type, &secondary))
+            named->names[left++] = named->names[i];
+    named->count = left;
+}
+
+static void sort(struct replay_named *named)
+{
+    size_t left = 0;
+
+    if (named->count)
+        qsort(named->names, named->count, sizeof *named->names, by_name);
+    for (size_t i = 0; i < named->count; i++)
+        if (left == 0 || by_name(&named->names[left - 1], &named->names[i]) != 0)
+            named->names[left++] = named->names[i];
+    named->count = left;
+}
+
+/* Whether what a command names need not be there when its command buffer is submitted. */
+static bool may_name_the_dead(uint32_t command)
+{
+    return command == GEN_vkBeginCommandBuffer || strstr(gen_command_names[command], "PushDescriptorSet");
+}
+
+static enum lap_status find_names(struct replay *r, struct replay_named *named)
+{
+    struct look look = {.r = r, .named = named};
+    const struct lap_dec_source source = {
+        .blob = look_blob, .handle = look_handle, .struct_id = look_struct, .user = &look};
+    struct lap_arena arena;
+    struct lap_block block;
+    struct lap_args args;
+    const uint8_t *data;
+    size_t bytes, before;
+    uint32_t command;
+    enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, named->block, &data, &bytes);
+
+    if (status != LAP_OK)
+        return status;
+    named->count = 0;
+    lap_arena_init(&arena, ARENA_BYTES);
+    lap_block_init(&block, data, bytes, 1, r->dictionary, &arena, &source);
+    do {
+        before = named->count;
+        lap_arena_reset(&arena);
+        status = lap_block_next(&block, &command, &args);
+        if (status == LAP_OK && may_name_the_dead(command))
+            named->count = before;
+        tidy(named, before);
+    } while (status == LAP_OK);
+    lap_arena_finish(&arena);
+    sort(named);
+    named->has_names = status == LAP_END;
+    return named->has_names ? LAP_OK : status;
+}
+
+/* ---- whether all of it is alive ---- */
+
+static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t before);
+
+static enum lap_status check_names(struct replay *r, const struct replay_named *named)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; i < named->count && status == LAP_OK; i++)
+        status = check(r, (enum gen_handle_type)named->names[i].type, named->names[i].index, named->since);
+    return status;
+}
+
+/* That it is recorded, and was before the other one. */
+static enum lap_status check_recorded(struct replay *r, const struct replay_object *object, uint64_t index,
+                                      uint64_t before)
+{
+    const struct replay_object *pool = replay_object_get(r, GEN_HANDLE_VkCommandPool, object->parent);
+    const struct replay_named *named = object->named;
+
+    if (!named || !named->block)
+        return lap_fail(LAP_ERROR_REPLAY, "VkCommandBuffer:%" PRIu64 " is used and was not recorded", index);
+    if (pool && pool->named && pool->named->since > named->since)
+        return lap_fail(LAP_ERROR_REPLAY, "VkCommandBuffer:%" PRIu64 " is used and was reset with its pool", index);
+    if (named->since > before)
+        return lap_fail(LAP_ERROR_REPLAY, "VkCommandBuffer:%" PRIu64 " was recorded anew", index);
+    return LAP_OK;
+}
+
+static enum lap_status check_commands(struct replay *r, struct replay_object *object, uint64_t index, uint64_t before)
+{
+    enum lap_status status = check_recorded(r, object, index, before);
+    struct replay_named *named = object->named;
+
+    if (status != LAP_OK || named->ends == r->ends)
+        return status;
+    status = named->has_names ? LAP_OK : find_names(r, named);
+    if (status == LAP_OK)
+        status = check_names(r, named);
+    if (status != LAP_OK)
+        return lap_fail_context(status, "VkCommandBuffer:%" PRIu64 " (block %" PRIu64 ")", index, named->block);
+    named->ends = r->ends;
+    return LAP_OK;
+}
+
+/* What is named was there before what names it, which also means that there are no circles. */
+static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t before)
+{
+    struct replay_object *object = replay_object_get(r, type, index);
+    enum lap_status status;
+
+    if (!object || object->order > before)
+        return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more", gen_handle_names[type], index);
+    if (type == GEN_HANDLE_VkCommandBuffer)
+        return check_commands(r, object, index, before);
+    if (!object->named || type == GEN_HANDLE_VkCommandPool)
+        return LAP_OK;
+    status = check_names(r, object->named);
+    return status == LAP_OK ? LAP_OK : lap_fail_context(status, "%s:%" PRIu64, gen_handle_names[type], index);
+}
+
+static enum lap_status look_at(struct replay *r, enum gen_handle_type type, uint64_t live)
+{
+    uint64_t index = live ? replay_object_index(r, type, live) : 0;
+
+    return index ? check(r, type, index, UINT64_MAX) : LAP_OK;
+}
+
+static enum lap_status look_at_attachment(struct replay *r, const VkRenderingAttachmentInfo *info)
+{
+    enum lap_status status = info ? look_at(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->imageView)) : LAP_OK;
+
+    if (status == LAP_OK && info && info->resolveMode)
+        status = look_at(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->resolveImageView));
+    return status;
+}
+
+static enum lap_status look_at_executed(struct replay *r, const struct gen_args_vkCmdExecuteCommands *args)
+{
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; args->pCommandBuffers && i < args->commandBufferCount && status == LAP_OK; i++) {
+        uint64_t index =
+            replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i]));
+        const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+        if (object)
+            status = check_recorded(r, object, index, UINT64_MAX);
+    }
+    return status;
+}
+
+static enum lap_status look_at_pass(struct replay *r, const VkRenderPassBeginInfo *info)
+{
+    return info ? look_at(r, GEN_HANDLE_VkFramebuffer, gen_u64_VkFramebuffer(info->framebuffer)) : LAP_OK;
+}
+
+static enum lap_status look_at_rendering(struct replay *r, const VkRenderingInfo *info)
+{
+    enum lap_status status = info ? look_at_attachment(r, info->pDepthAttachment) : LAP_OK;
+
+    if (info && status == LAP_OK)
+        status = look_at_attachment(r, info->pStencilAttachment);
+    for (uint32_t i = 0; info && info->pColorAttachments && i < info->colorAttachmentCount && status == LAP_OK; i++)
+        status = look_at_attachment(r, &info->pColorAttachments[i]);
+    return status;
+}
+
+/* A parameter that is null is refused by the call. */
+enum lap_status replay_named_look(struct replay *r, uint32_t command, const void *raw)
+{
+    switch (command) {
+    case GEN_vkCmdBeginRenderPass:
+        return look_at_pass(r, ((const struct gen_args_vkCmdBeginRenderPass *)raw)->pRenderPassBegin);
+    case GEN_vkCmdBeginRenderPass2:
+        return look_at_pass(r, ((const struct gen_args_vkCmdBeginRenderPass2 *)raw)->pRenderPassBegin);
+    case GEN_vkCmdBeginRendering:
+        return look_at_rendering(r, ((const struct gen_args_vkCmdBeginRendering *)raw)->pRenderingInfo);
+    case GEN_vkCmdExecuteCommands:
+        return look_at_executed(r, raw);
+    default:
+        return LAP_OK;
+    }
+}
+
+enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+
+    return index ? check(r, GEN_HANDLE_VkCommandBuffer, index, UINT64_MAX) : LAP_OK;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * named: what recorded command buffers, framebuffers and views name has to be there still when a driver comes to follow
+ * it. Parameters of calls are looked at when they are decoded; a command buffer is submitted later.
+ *
+ * A command buffer that names an object which was destroyed since is invalid (Vulkan, "Command Buffer Lifecycle"), so a
+ * submit of one is refused, and so is one whose secondary command buffers were recorded anew or reset, or that was
+ * never recorded. Layouts and templates may go, they are copied. What descriptors name is not looked at: programs may
+ * leave in sets what is gone, as long as no shader uses it.
+ *
+ * Nothing is written down while commands are played. What a block names is found by decoding it once more, and only
+ * when something has ended between its recording and its submit.
+ *
+ * One thread, but for replay_named_look, which threads call while nobody writes (parallel.h).
+ */
+#ifndef LAP_REPLAYER_NAMED_H
+#define LAP_REPLAYER_NAMED_H
+
+#include "gen_ids.h"
+#include "replayer/context.h"
+
+/* What an object names (struct replay_object.named). */
+struct replay_named;
+void replay_named_free(struct replay_named *named);
+
+/* Whether the end of an object can make a command buffer invalid: then r->ends counts it. */
+bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object);
+
+/* After the call r->command, if that is one of these: what was created names others, what was reset is not recorded any
+ * more. */
+enum lap_status replay_named_note(struct replay *r, const void *args) LAP_MUST_CHECK;
+static inline bool replay_named_is_noted(uint32_t command)
+{
+    return command == GEN_vkCreateImageView || command == GEN_vkCreateFramebuffer ||
+           command == GEN_vkResetCommandBuffer || command == GEN_vkResetCommandPool;
+}
+
+/* A command buffer was recorded, from this block. */
+enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, uint64_t block) LAP_MUST_CHECK;
+
+/* Before a command of a block is played: what it names without saying so. For those commands that do. */
+enum lap_status replay_named_look(struct replay *r, uint32_t command, const void *args) LAP_MUST_CHECK;
+static inline bool replay_named_matters(uint32_t command)
+{
+    return command == GEN_vkCmdBeginRenderPass || command == GEN_vkCmdBeginRenderPass2 ||
+           command == GEN_vkCmdBeginRendering || command == GEN_vkCmdExecuteCommands;
+}
+
+/* Before a driver gets a command buffer. */
+enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands) LAP_MUST_CHECK;
+
+#endif
