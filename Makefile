@@ -260,7 +260,7 @@ check-m32: ## record and replay with 32-bit programs, and across: 32-bit traces 
 
 check-m32-built: e2e-programs
 	+$(MAKE) BUILD=$(BUILD)/m32 M32_DIR=$(BUILD)/m32-root test-programs
-	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/m32 --driver-dir $(BUILD)/m32-root --other $(BUILD) $(M32_ARGUMENTS)
+	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} $(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/m32 --driver-dir $(BUILD)/m32-root --other $(BUILD) $(M32_ARGUMENTS)
 
 # A build against a registry with things to come (tests/future), on a driver that offers them, beside this one.
 FUTURE := $(BUILD)/future
