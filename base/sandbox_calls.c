@@ -122,8 +122,8 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         IF_NOT(kill, 0, self), IF_NOT(tgkill, 0, self), IF_NOT(rt_sigqueueinfo, 0, self),
         IF_NOT(rt_tgsigqueueinfo, 0, self),
         /* And from the kernel, about a file, to whoever is named. */
-        IF_BITS(fcntl, 1, low, F_SETOWN), IF_BITS(fcntl, 1, low, F_SETOWN_EX), IF_BITS(ioctl, 1, low, FIOSETOWN),
-        IF_BITS(ioctl, 1, low, SIOCSPGRP),
+        IF_BITS(fcntl, 1, low, F_SETOWN), IF_BITS(fcntl, 1, low, F_SETOWN_EX), IF_BITS(fcntl64, 1, low, F_SETOWN),
+        IF_BITS(fcntl64, 1, low, F_SETOWN_EX), IF_BITS(ioctl, 1, low, FIOSETOWN), IF_BITS(ioctl, 1, low, SIOCSPGRP),
         /* Pairs of sockets, but none that could send to others. */
         IF_NOT(socketpair, 0, AF_UNIX), IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM), IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
         /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */
