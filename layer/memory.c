@@ -512,7 +512,8 @@ static bool is_device_only(const struct layer_memory *memory)
     return !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
 }
 
-/* A replay of a trace without aliases need not look for them. Only the first piece of an object is looked at. */
+/* A replay of a trace without aliases need not look for them, nor behind the last one. Only the first piece of an
+ * object is looked at. The packet has been written. */
 static void count_bind(const struct lap_memobj *object, bool plane)
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
@@ -523,8 +524,10 @@ static void count_bind(const struct lap_memobj *object, bool plane)
     if (object && !plane)
         place = lap_memobj_place(object);
     lap_writer_count(writer, LAP_COUNTER_BINDS, 1);
-    if (!place.mem || place.aliased)
+    if (!place.mem || place.aliased) {
         lap_writer_count(writer, LAP_COUNTER_ALIASED_BINDS, 1);
+        lap_writer_note_ticket(writer, LAP_COUNTER_LAST_ALIASED);
+    }
 }
 
 /* The memory for the driver to bind. What the buffer or image is made for decides whether pages can stay behind it. */

@@ -54,8 +54,8 @@ enum lap_status replay_find_misaligned(const struct lap_reader *trace, uint64_t 
                                        struct replay_misaligned *out) LAP_MUST_CHECK;
 
 /* Which objects share memory (alias.h), up to last_frame (0: all): one pass over the packets on a reader of its own,
- * which leaves command buffers and large data unread, and is left out where the layer counted no aliases. What is
- * damaged ends the pass and is no error: playing will tell. */
+ * which leaves command buffers and large data unread, ends behind the last bind that shares (as the layer has noted),
+ * and is left out where the layer counted none. What is damaged ends the pass and is no error: playing will tell. */
 enum lap_status replay_find_aliases(const struct lap_reader *trace, uint64_t last_frame,
                                     struct replay_aliases **out) LAP_MUST_CHECK;
 

@@ -277,17 +277,25 @@ static enum lap_status scan_for_aliases(struct scan *scan, const struct lap_pack
     return LAP_OK;
 }
 
-/* What the layer counted; a trace that ended early, or was written by something else, tells nothing. */
-static bool has_none(const struct lap_reader_summary *summary)
+/* The ticket behind which there are no more objects that share memory, as the layer has noted; 0: there are none. A
+ * trace that ended early, or was written by something else, tells nothing. */
+static uint64_t last_alias(const struct lap_reader_summary *summary)
 {
-    return summary->complete && summary->counters[LAP_COUNTER_BINDS] && !summary->counters[LAP_COUNTER_ALIASED_BINDS];
+    const uint64_t *counters = summary->counters;
+
+    if (!summary->complete || !counters[LAP_COUNTER_BINDS])
+        return UINT64_MAX;
+    if (!counters[LAP_COUNTER_ALIASED_BINDS])
+        return 0;
+    return counters[LAP_COUNTER_LAST_ALIASED] ? counters[LAP_COUNTER_LAST_ALIASED] : UINT64_MAX;
 }
 
 enum lap_status replay_find_aliases(const struct lap_reader *trace, uint64_t last_frame, struct replay_aliases **out)
 {
     struct scan scan = {0};
-    struct lap_packet packet;
+    struct lap_packet packet = {0};
     enum lap_status status;
+    uint64_t last;
 
     *out = NULL;
     status = scan_begin(&scan, trace);
@@ -295,8 +303,9 @@ enum lap_status replay_find_aliases(const struct lap_reader *trace, uint64_t las
         status = replay_aliases_create(&scan.aliases);
     if (status == LAP_OK) {
         scan.source = lap_dictionary_source(&scan.dictionary);
-        while (status == LAP_OK && !has_none(lap_reader_summary(scan.reader)) &&
-               lap_reader_next(scan.reader, &packet) == LAP_OK && !(last_frame && packet.frame >= last_frame))
+        last = last_alias(lap_reader_summary(scan.reader));
+        while (status == LAP_OK && packet.ticket < last && lap_reader_next(scan.reader, &packet) == LAP_OK &&
+               !(last_frame && packet.frame >= last_frame))
             status = scan_for_aliases(&scan, &packet);
     }
     if (status == LAP_OK)

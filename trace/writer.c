@@ -292,6 +292,16 @@ void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint6
     atomic_fetch_add_explicit(&writer->counters[counter], add, memory_order_relaxed);
 }
 
+void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter)
+{
+    _Atomic uint64_t *noted = &writer->counters[counter];
+    uint64_t ticket = atomic_load_explicit(&writer->clock, memory_order_acquire) & LAP_TICKET_MASK;
+    uint64_t before = atomic_load_explicit(noted, memory_order_relaxed);
+    while (before < ticket &&
+           !atomic_compare_exchange_weak_explicit(noted, &before, ticket, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 const char *lap_writer_path(const struct lap_writer *writer)
 {
     return writer->output.path;

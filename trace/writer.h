@@ -104,9 +104,12 @@ enum lap_counter {
     LAP_COUNTER_WAITED_US,     /* that recording threads waited because the queue was full; kept by the writer itself */
     LAP_COUNTER_BINDS,         /* objects that got memory */
     LAP_COUNTER_ALIASED_BINDS, /* of these: where another object was, or nobody knows */
+    LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
     LAP_COUNTER_COUNT
 };
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
+/* For what is no count but a ticket: the last one so far. */
+void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter);
 
 const char *lap_writer_path(const struct lap_writer *writer);
 uint64_t lap_writer_frames(const struct lap_writer *writer); /* ended; when stopped: in the file */
