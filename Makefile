@@ -73,7 +73,7 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 # ---- generated sources
 GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect
-GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_needs gen_replay)
+GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_in_flight gen_needs gen_replay)
 GEN_STAMP := $(GEN)/stamp
 GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml $(REGISTRY)
 
@@ -90,7 +90,7 @@ MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/load.c trace/index.c trace/source.c trace/tail_recover.c \
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
-LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o
+LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o $(BUILD)/obj/gen/gen_in_flight.o
 REPLAYER := $(call object,$(filter-out replayer/main.c replayer/spirv_tools.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))

@@ -43,14 +43,18 @@ def emit(model: Model) -> dict[str, str]:
     h("/* Bytes of a structure that may stand in the chain of VkDeviceCreateInfo or VkMemoryAllocateInfo; 0: not known here. */")
     h("size_t gen_chain_struct_bytes(VkStructureType type);")
 
-    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_encode_block.h", "gen_quick.h", "layer/touched.h", "<stddef.h>"])
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_decode.h", "gen_encode_block.h", "gen_quick.h", "layer/touched.h", "<stddef.h>"])
     _emit_globals(model, c)
     for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
         _emit_entry(model, c, p)
+    for p in c.guarded(p for p in plans if p.disposition.capture != "gen" and _is_noted(model, p)):
+        _emit_noted(c, p)
     _emit_table(model, c, plans)
     _emit_hidden(model, c)
     _emit_chain_sizes(model, c)
-    return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render()}
+    f = Text(model, "emit_layer.py", ["gen_decode.h", "gen_encode_block.h", "layer/layer.h"])
+    _emit_in_flight(model, f, plans)
+    return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render(), "gen_in_flight.c": f.render()}
 
 
 def _owner(model: Model, p: CommandPlan) -> tuple[str, str]:
@@ -91,16 +95,19 @@ def _emit_globals(model: Model, c: Text) -> None:
 
 
 def _emit_quick_entry(c: Text, p: CommandPlan) -> None:
-    """The usual way, and the long one in a function of its own: both end in a jump, so nothing is saved on the stack."""
+    """The usual way, and the long one in a function of its own, so that little is saved on the stack."""
     short = p.command.short
     c(f"VKAPI_ATTR void VKAPI_CALL capture_{short}({parameters(p)})")
     c("{")
     c(f"struct layer_cmdbuf *cb = layer_quick_cmdbuf({p.fields[0].name});")
     hook = f"quick_{short}(cb, {arguments(p)}) && " if "quick" in p.disposition.hooks else ""
-    c(f"if (__builtin_expect(cb && {hook}gen_quick_{p.name}({', '.join(['cb'] + [f.name for f in p.body_fields])}), 1))")
-    c(f"    cb->device->vk.{short}({arguments(p)});")
-    c("else")
-    c(f"    slow_{short}({arguments(p)});")
+    c(f"if (__builtin_expect(cb && {hook}gen_quick_{p.name}({', '.join(['cb'] + [f.name for f in p.body_fields])}), 1)) {{")
+    c("layer_command_begin(cb);")
+    c(f"cb->device->vk.{short}({arguments(p)});")
+    c("layer_command_end(cb);")
+    c("} else {")
+    c(f"slow_{short}({arguments(p)});")
+    c("}")
     c("}")
 
 
@@ -126,6 +133,7 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     device = "NULL" if owner == "instance_record" else owner
     call = f"{owner}->vk.{short}({arguments(p)})"
     entry = p.disposition.when == "entry"
+    _emit_note(c, p)
     if "before" in p.disposition.hooks:
         c(f"hook_before_{short}({owner}, {arguments(p)});")
     if entry:
@@ -166,8 +174,65 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
         if guard:
             c(guard)
         c(("    " if guard else "") + f"hook_after_{short}({owner}, {arguments(p)}{', result' if returns != 'void' else ''});")
+    c("layer_call_end(&noted.call);")
     if returns != "void":
         c("return result;")
+    c("}")
+
+
+def _is_noted(model: Model, p: CommandPlan) -> bool:
+    """Whether a call is noted while it is under way: all but commands that the block has before the driver, and what loaders
+    ask before there is anything."""
+    return (not p.in_block or p.disposition.capture != "gen") and dispatch_handle(model, p) is not None and p.command.returns != "PFN_vkVoidFunction"
+
+
+def _emit_note(c: Text, p: CommandPlan) -> None:
+    """The arguments on the stack, and where they are in the thread's record."""
+    c(f"struct {{ struct layer_call call; struct gen_args_{p.name} args; }} noted;")
+    for f in p.fields:
+        c(f"noted.args.{f.name} = {f.name};")
+    c(f"layer_call_begin(&noted.call, GEN_{p.name}, &noted.args);")
+
+
+def _emit_noted(c: Text, p: CommandPlan) -> None:
+    """What the loader calls instead of a hand-written entry point."""
+    returns = p.command.returns
+    c(f"static VKAPI_ATTR {returns} VKAPI_CALL noted_{p.command.short}({parameters(p)})")
+    c("{")
+    _emit_note(c, p)
+    c((f"{returns} result = " if returns != "void" else "") + f"capture_{p.command.short}({arguments(p)});")
+    c("layer_call_end(&noted.call);")
+    if returns != "void":
+        c("return result;")
+    c("}")
+
+
+def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
+    """Bodies of calls that have not returned: what they would have put out is not there, and their result is no success."""
+    c("bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const void *args, uint64_t *out_command_buffer)")
+    c("{")
+    c("switch (command) {")
+    for p in c.guarded(p for p in plans if _is_noted(model, p)):
+        kind, owner = _owner(model, p)
+        handle = dispatch_handle(model, p)
+        c(f"case GEN_{p.name}: {{")
+        c(f"const struct gen_args_{p.name} *a = args;")
+        find = "cmdbuf_of" if p.in_block else f"{'instance' if owner == 'instance_record' else 'device'}_of_{handle}"
+        c(f"const {kind}{owner} = layer_{find}(a->{p.fields[0].name});")
+        c(f"if (!{owner})")
+        c("    return false;")
+        c(f"enc->objects = &{owner}->{'device->' if p.in_block else ''}tables;")
+        if p.in_block:
+            c("*out_command_buffer = cb->object.index;")
+        values = ["NULL" if f.output else f"a->{f.name}" for f in p.body_fields]
+        if p.stores_result:
+            values.append("VK_ERROR_UNKNOWN" if p.command.returns == "VkResult" else "0")
+        c(f"gen_encode_{p.name}({', '.join(['enc'] + values)});")
+        c("return true;")
+        c("}")
+    c("default:")
+    c("    return false;")
+    c("}")
     c("}")
 
 
@@ -181,11 +246,12 @@ def _emit_block_command(model: Model, c: Text, p: CommandPlan) -> None:
     call = f"cb->device->vk.{p.command.short}({arguments(p)});"
     if reaches_unknown(model, p):
         c("layer_touch_unknown(cb);")
-    if "after" not in p.disposition.hooks:
-        c(("return " if returns != "void" else "") + call)
-        return
+    c("if (enc)")
+    c("    layer_command_begin(cb);")
     c((f"{returns} result = " if returns != "void" else "") + call)
-    c(f"hook_after_{p.command.short}(cb, {arguments(p)}{', result' if returns != 'void' else ''});")
+    c("layer_command_end(cb);")
+    if "after" in p.disposition.hooks:
+        c(f"hook_after_{p.command.short}(cb, {arguments(p)}{', result' if returns != 'void' else ''});")
     if returns != "void":
         c("return result;")
 
@@ -220,7 +286,8 @@ def _emit_table(model: Model, c: Text, plans: list[CommandPlan]) -> None:
     c("const struct gen_entry gen_entries[] = {")
     for name, p, table, device_level in rows:
         c.guard(p.command.guard)
-        c(f'{{"{name}", (PFN_vkVoidFunction)capture_{p.command.short}, offsetof(struct {table}, {p.command.short}), '
+        prefix = "noted" if p.disposition.capture != "gen" and _is_noted(model, p) else "capture"
+        c(f'{{"{name}", (PFN_vkVoidFunction){prefix}_{p.command.short}, offsetof(struct {table}, {p.command.short}), '
           f'{"true" if device_level else "false"}}},')
     c.guard(None)
     c("};")

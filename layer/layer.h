@@ -28,6 +28,7 @@
 #include "gen_memo.h"
 #include "layer/address.h"
 #include "layer/backing.h"
+#include "layer/in_flight.h"
 #include "layer/options.h"
 #include "layer/spirv.h"
 #include "memtrack/memtrack.h"
@@ -266,7 +267,9 @@ struct layer_cmdbuf {
     struct layer_device *device;
     struct layer_command_pool *pool;
     struct layer_cmdbuf *next_in_pool, **previous_in_pool;
-    struct lap_enc enc; /* the block: see layer/command_buffer.c */
+    struct lap_enc enc;       /* the block: see layer/command_buffer.c */
+    size_t in_call_at;        /* where its last command begins */
+    atomic_uintptr_t in_call; /* layer_thread_self of the thread that is in the driver with it; 0: none */
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
@@ -459,9 +462,19 @@ static inline __attribute__((always_inline)) struct lap_enc *layer_block_command
 {
     if (cb->state != LAYER_CMDBUF_RECORDING || !lap_enc_reserve(&cb->enc, LAP_WIRE_MAX_VARINT))
         return NULL;
+    cb->in_call_at = (size_t)(cb->enc.p - cb->enc.base);
     lap_put_u64(&cb->enc, command);
     cb->command_count++;
     return &cb->enc;
+}
+/* Around the driver's function for a command that was encoded: in_flight.h. */
+static inline __attribute__((always_inline)) void layer_command_begin(struct layer_cmdbuf *cb)
+{
+    atomic_store_explicit(&cb->in_call, layer_thread_self(), memory_order_relaxed);
+}
+static inline __attribute__((always_inline)) void layer_command_end(struct layer_cmdbuf *cb)
+{
+    atomic_store_explicit(&cb->in_call, 0, memory_order_relaxed);
 }
 void layer_cmdbuf_reset(struct layer_cmdbuf *cb); /* back to the initial state; keeps memory */
 

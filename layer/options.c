@@ -114,6 +114,11 @@ static bool set_addresses(struct layer_options *options, const char *text)
     return options->no_addresses || strcmp(text, "auto") == 0;
 }
 
+static bool set_in_flight(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->in_flight);
+}
+
 static bool set_queue(struct layer_options *options, const char *text)
 {
     char *end;
@@ -143,6 +148,7 @@ static const struct option table[] = {
     {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
     {"LAPILLI_BACKING", "backing", "auto", "auto, host or off", set_backing},
     {"LAPILLI_ADDRESSES", "addresses", "auto", "auto or off", set_addresses},
+    {"LAPILLI_IN_FLIGHT", "in_flight", "1", "write the calls in which the process ends", set_in_flight},
     {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},
     {"LAPILLI_SCREENSHOT", "screenshot", "", "frames to write as PNG: 1,50-60", set_screenshots},
     {"LAPILLI_SCREENSHOT_DIR", "screenshot_dir", ".", "folder for screenshots", set_screenshot_dir},

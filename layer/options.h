@@ -30,6 +30,7 @@ struct layer_options {
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum layer_backing_option backing;
+    bool in_flight;                  /* calls that do not return are written: in_flight.h */
     bool no_addresses;               /* nothing is recorded with which a replay could have device addresses again */
     const struct lap_packer *packer; /* NULL: nothing is compressed */
     size_t queue_bytes;              /* as in lap_writer_options */

@@ -32,6 +32,7 @@ static inline __attribute__((always_inline)) uint8_t *layer_quick_begin(struct l
 
 static inline __attribute__((always_inline)) void layer_quick_end(struct layer_cmdbuf *cb, uint8_t *p)
 {
+    cb->in_call_at = (size_t)(cb->enc.p - cb->enc.base);
     cb->enc.p = p;
     cb->command_count++;
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -19,41 +18,16 @@
 
 struct layer_state layer = {.log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
 
-struct layer_thread {
-    struct lap_writer *writer; /* of the stream; a parent's in a child that has not recorded yet */
-    struct lap_stream *stream;
-    uint64_t ticket; /* of the last packet */
-    bool refused;    /* no stream could be had: this thread records nothing */
-};
-
-static __thread struct layer_thread *current_thread;
-
-static void thread_ended(void *value)
-{
-    struct layer_thread *thread = value;
-    if (thread->stream && atomic_load(&layer.writer) == thread->writer)
-        lap_stream_release(thread->stream);
-    current_thread = NULL;
-    free(thread);
-}
-
 static struct layer_thread *thread_of(struct lap_writer *writer)
 {
-    struct layer_thread *thread = current_thread;
-    if (thread && thread->writer == writer)
-        return thread->refused ? NULL : thread;
-    if (!thread) {
-        thread = calloc(1, sizeof *thread);
-        if (!thread || pthread_setspecific(layer.thread_key, thread) != 0) {
-            free(thread);
-            layer_stop("out of memory");
-            return NULL;
-        }
-        current_thread = thread;
+    struct layer_thread *thread = layer_thread_here();
+    if (!thread)
+        return NULL;
+    if (thread->writer != writer) {
+        thread->writer = writer;
+        thread->stream = lap_writer_stream(writer, thread->kernel_id);
+        thread->refused = !thread->stream;
     }
-    thread->writer = writer;
-    thread->stream = lap_writer_stream(writer, (uint64_t)syscall(SYS_gettid));
-    thread->refused = !thread->stream;
     return thread->refused ? NULL : thread;
 }
 
@@ -66,17 +40,18 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
         return NULL;
     if (gen_command_providers[command])
         lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+    thread->packet_command = command;
     return lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
 }
 
 void layer_packet_end(void)
 {
-    lap_packet_end(current_thread->stream);
+    lap_packet_end(layer_thread_here()->stream);
 }
 
 uint64_t layer_packet_ticket(void)
 {
-    return current_thread->ticket;
+    return layer_thread_here()->ticket;
 }
 
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result)
@@ -120,6 +95,7 @@ void layer_recording_forked(void)
     struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
     if (writer)
         lap_writer_abandon(writer); /* and its memory stays: this thread may be in the middle of a packet */
+    layer_in_flight_forked();
     layer.forked = layer.resolved;
     atomic_store(&layer.frames, 0);
     atomic_store(&layer.has_surface, false);
@@ -181,6 +157,7 @@ static void open_file(void)
         .packer = layer.options.packer,
         .queue_bytes = layer.options.queue_bytes,
         .log = &layer.log,
+        .watch = layer_in_flight_watch,
     };
     struct lap_writer *writer = NULL;
 
@@ -208,6 +185,7 @@ static void open_file(void)
     }
     atomic_store(&layer.writer, writer);
     describe_process();
+    layer_in_flight_start(writer);
 }
 
 __attribute__((constructor)) static void layer_loaded(void)
@@ -243,7 +221,7 @@ void layer_recording_start(void)
         /* An unarmed layer has locks that a child could find taken, too. */
         bool watched = layer_fork_watch();
         if (layer.options.armed) {
-            if (watched && pthread_key_create(&layer.thread_key, thread_ended) == 0)
+            if (watched && layer_threads_init())
                 open_file();
             else
                 lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: out of memory");
@@ -269,6 +247,7 @@ int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
 __attribute__((destructor)) static void layer_unloaded(void)
 {
     struct lap_writer *writer = atomic_load(&layer.writer);
-    if (writer)
+    /* What a crash has left is in the tail file, which goes with an orderly end. */
+    if (writer && !layer_in_flight_crashed())
         lap_writer_finish(writer);
 }

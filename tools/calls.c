@@ -105,6 +105,28 @@ enum lap_status lap_calls_block_next(struct lap_calls *calls)
     return status < 0 ? fail_here(calls, status) : status;
 }
 
+bool lap_calls_in_flight(struct lap_calls *calls, const struct lap_in_flight *call)
+{
+    VkCommandBuffer command_buffer = gen_VkCommandBuffer(call->command_buffer);
+    struct lap_dec dec;
+
+    calls->has_result = false;
+    calls->name = lap_reader_command_name(calls->reader, call->command);
+    calls->command = lap_dictionary_command(&calls->dictionary, call->command);
+    if (!gen_decode_table[calls->command])
+        calls->command = GEN_COMMAND_NONE;
+    if (calls->command == GEN_COMMAND_NONE || call->flags & LAP_IN_FLIGHT_BARE)
+        return false;
+    lap_arena_reset(&calls->arena);
+    lap_dec_init(&dec, call->body, call->bytes, &calls->arena, &calls->source);
+    gen_decode_table[calls->command](&dec, calls->args.bytes);
+    if (dec.status != LAP_OK || dec.p != dec.end)
+        return false;
+    if (call->flags & LAP_IN_FLIGHT_COMMAND && lap_block_has(calls->command))
+        memcpy(calls->args.bytes, &command_buffer, sizeof command_buffer);
+    return true;
+}
+
 static const char *sentence(enum lap_status status)
 {
     return lap_error_message()[0] ? lap_error_message() : lap_status_text(status);

@@ -52,6 +52,10 @@ enum lap_status lap_calls_block_begin(struct lap_calls *calls) LAP_MUST_CHECK;
 /* Its next command, into block_command and block_args; LAP_END behind the last one. */
 enum lap_status lap_calls_block_next(struct lap_calls *calls) LAP_MUST_CHECK;
 
+/* Decodes a call in flight (lap_reader_summary) into command, name and args; what the call would have put out is null.
+ * False: the arguments are not known. */
+bool lap_calls_in_flight(struct lap_calls *calls, const struct lap_in_flight *call) LAP_MUST_CHECK;
+
 /* The exit status (enum lap_tool_exit) for a failed lap_calls_open, and for what lap_calls_next ended with: 0 for
  * LAP_END of a complete trace. Says on stderr what is wrong, with the program's name in front. */
 int lap_calls_report_open(const char *program, const char *path, enum lap_status status);

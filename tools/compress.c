@@ -183,16 +183,20 @@ static int run(const struct job *job)
 {
     struct lap_reader *reader;
     enum lap_status status = lap_reader_open(job->from, NULL, &reader);
-    bool complete;
-    int code;
+    bool complete, has_calls;
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, job->from, status);
+    has_calls = lap_reader_summary(reader)->in_flight_count != 0;
     complete = lap_reader_summary(reader)->complete;
     if (!complete)
         fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", job->from, lap_reader_summary(reader)->stopped);
     lap_reader_close(&reader);
-    code = work(job, complete);
-    return code;
+    if (has_calls)
+        fprintf(stderr, PROGRAM ": which calls had not returned is in its tail file only%s\n",
+                job->in_place ? ", which would be deleted: use -o" : "");
+    if (has_calls && job->in_place)
+        return LAP_TOOL_FAILED;
+    return work(job, complete);
 }
 
 static int usage(const char *what)

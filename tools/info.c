@@ -104,7 +104,26 @@ static void put_uses(cJSON *object, const struct lap_uses *uses)
     put_number(both, "addresses", uses->addresses);
 }
 
-static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass)
+/* Calls that had not returned when the program ended. */
+static void put_in_flight(cJSON *object, const struct lap_calls *calls)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
+    cJSON *array = cJSON_AddArrayToObject(object, "in_flight");
+
+    for (size_t i = 0; i < summary->in_flight_count; i++) {
+        const struct lap_in_flight *call = &summary->in_flight[i];
+        char name[LAP_TEXT_SIGNAL_MAX];
+        cJSON *item = cJSON_CreateObject();
+        put_text(item, "name", lap_reader_command_name(calls->reader, call->command));
+        put_number(item, "thread", call->thread_id);
+        cJSON_AddItemToObjectCS(item, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY));
+        put_text(item, "signal", call->signal ? lap_text_signal(call->signal, name) : NULL);
+        cJSON_AddItemToArray(array, item);
+    }
+}
+
+static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
+                        const struct lap_calls *calls)
 {
     static const char *const texts[] = {"write_watch",
                                         "write_watch_reason",
@@ -159,6 +178,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                 cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
     }
     put_uses(object, &pass->uses);
+    put_in_flight(object, calls);
     return object;
 }
 
@@ -204,6 +224,22 @@ static bool is_captured(const cJSON *json)
     return how && strcmp(how, "none") != 0;
 }
 
+static void show_in_flight(const cJSON *calls)
+{
+    const cJSON *call;
+
+    cJSON_ArrayForEach(call, calls)
+    {
+        const char *signal = info_text(call, "signal");
+        const cJSON *thread = cJSON_GetObjectItemCaseSensitive(call, "thread"); /* text either way: put_number */
+        printf("%-14s%s on thread %s", "in flight", info_text(call, "name"), thread ? thread->valuestring : "?");
+        if (signal)
+            printf(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "guilty")) ? ": %s" : ", another thread got %s",
+                   signal);
+        putchar('\n');
+    }
+}
+
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
     static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
@@ -243,6 +279,7 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
         show_bytes(summary->recovered_bytes);
         printf(", from the tail file beside the trace\n");
     }
+    show_in_flight(cJSON_GetObjectItemCaseSensitive(json, "in_flight"));
     printf("%-14s%zu\n", "threads", lap_map_count(&pass->threads));
     printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);
     printf("%-14s%" PRIu64 " in %" PRIu64 " command buffers, of which %" PRIu64 " are stored\n", "commands",
@@ -284,7 +321,7 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
     if (lap_uses_init(&pass.uses) != LAP_OK)
         goto out;
     run_pass(&pass, calls);
-    json = make_json(summary, info, &pass);
+    json = make_json(summary, info, &pass, calls);
     text = as_json && json ? cJSON_Print(json) : NULL;
     if (!json || (as_json && !text))
         goto out;

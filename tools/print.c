@@ -23,6 +23,8 @@ static const char help[] =
     "  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
     "  --help         this text\n"
     "\n"
+    "Calls that had not returned when the program crashed or was killed stand at the end.\n"
+    "\n"
     "Text: #index thread ticket frame name(parameter = value, ...) = result. Commands of a command buffer follow the\n"
     "lapilliBlock that names it, as #index.command. Handles are TYPE:number, where numbers count the objects of a "
     "type;\n"
@@ -36,7 +38,8 @@ static const char help[] =
     "flags are one string, \"A | B\", \"0\" for none; pNext is an array of structures with sType, or null; data is\n"
     "{\"bytes\", \"hash\"}; addresses are \"0x...\"; integers beyond 2^53, NaN and infinities are strings. Unions "
     "whose\n"
-    "meaning depends on another object show every reading.\n"
+    "meaning depends on another object show every reading. Calls that did not return have inFlight instead of index,\n"
+    "frame and flags: {\"guilty\", whether their own thread got the signal; \"signal\", or null}; args may be null.\n"
     "\n"
     "Exit status: 0; 1 out of memory or output failed; 2 usage; 3 no readable trace; 4 the trace is incomplete.\n";
 
@@ -178,6 +181,27 @@ static enum lap_status print_all(const struct options *options, const struct lap
     return status;
 }
 
+/* Behind the last call: those that did not return. */
+static enum lap_status print_in_flight(const struct options *options, const struct lap_printer *printer,
+                                       struct lap_calls *calls)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
+    enum lap_status status = LAP_END;
+
+    for (size_t i = 0; status == LAP_END && i < summary->in_flight_count; i++) {
+        bool known = lap_calls_in_flight(calls, &summary->in_flight[i]);
+        struct lap_line line = {.in_flight = &summary->in_flight[i],
+                                .name = calls->name,
+                                .command = calls->command,
+                                .args = calls->args.bytes,
+                                .bare = !known};
+        status = print_line(options, printer, &line);
+        if (status == LAP_OK)
+            status = LAP_END;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -194,6 +218,8 @@ int main(int argc, char **argv)
         return lap_calls_report_open(PROGRAM, options.path, status);
     printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     status = print_all(&options, &printer, &calls);
+    if (status == LAP_END && options.last_frame == UINT64_MAX)
+        status = print_in_flight(&options, &printer, &calls);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         /* A reader that went away (`| head`) is no failure. Without SIGPIPE it is seen here. */

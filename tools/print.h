@@ -20,9 +20,11 @@ struct lap_line {
     const void *args;
     bool has_result;
     bool in_block;
-    uint64_t block;          /* the blob's number */
-    uint64_t command_buffer; /* trace index */
-    uint32_t command_index;  /* in the block */
+    uint64_t block;                        /* the blob's number */
+    uint64_t command_buffer;               /* trace index */
+    uint32_t command_index;                /* in the block */
+    const struct lap_in_flight *in_flight; /* it did not return: what it is; there is no packet. NULL: any other */
+    bool bare;                             /* without arguments: args is not valid */
 };
 
 struct lap_printer {

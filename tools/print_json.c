@@ -18,6 +18,7 @@ struct tree {
     unsigned depth;
     const struct gen_member *result_member; /* its value goes beside "args", not into it */
     cJSON *result;
+    bool no_outputs; /* the call did not return */
     bool failed;
 };
 
@@ -75,7 +76,9 @@ static void end_array(void *user, const struct lap_place *place)
 
 static void null(void *user, const struct lap_place *place)
 {
-    put(user, place, cJSON_CreateNull());
+    struct tree *tree = user;
+    if (!tree->no_outputs || !(place->member->flags & GEN_MEMBER_OUTPUT))
+        put(tree, place, cJSON_CreateNull());
 }
 
 static cJSON *bytes_object(const void *data, size_t bytes)
@@ -168,6 +171,24 @@ static cJSON *flags_array(uint32_t flags)
     return array;
 }
 
+static cJSON *in_flight_head(const struct lap_line *line)
+{
+    const struct lap_in_flight *call = line->in_flight;
+    cJSON *object = cJSON_CreateObject(), *how;
+    char name[LAP_TEXT_SIGNAL_MAX];
+
+    if (!object)
+        return NULL;
+    cJSON_AddItemToObjectCS(object, "thread", number(call->thread_id, false));
+    cJSON_AddItemToObjectCS(object, "ticket", number(call->ticket, false));
+    how = cJSON_AddObjectToObject(object, "inFlight");
+    cJSON_AddItemToObjectCS(how, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY));
+    cJSON_AddItemToObjectCS(
+        how, "signal", call->signal ? cJSON_CreateString(lap_text_signal(call->signal, name)) : cJSON_CreateNull());
+    cJSON_AddItemToObjectCS(object, "name", cJSON_CreateString(line->name));
+    return object;
+}
+
 static cJSON *head(const struct lap_line *line)
 {
     cJSON *object = cJSON_CreateObject();
@@ -193,14 +214,16 @@ static cJSON *head(const struct lap_line *line)
 
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line)
 {
-    struct tree tree = {.depth = 0};
+    struct tree tree = {.no_outputs = line->in_flight != NULL};
     struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &tree};
-    cJSON *object = head(line);
+    cJSON *object = line->in_flight ? in_flight_head(line) : head(line);
     char *text = NULL;
 
     if (!object)
         goto out;
-    if (line->command == GEN_COMMAND_NONE) {
+    if (line->bare) {
+        cJSON_AddNullToObject(object, "args");
+    } else if (line->command == GEN_COMMAND_NONE) {
         cJSON_AddItemToObjectCS(object, "undecoded", number(line->packet->bytes, false));
     } else {
         cJSON *args = cJSON_CreateObject();

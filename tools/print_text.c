@@ -17,7 +17,8 @@
 
 struct text {
     FILE *out;
-    bool first; /* nothing stands before the next item in its list */
+    bool no_outputs; /* the call did not return */
+    bool first;      /* nothing stands before the next item in its list */
 };
 
 static void item(struct text *text, const struct lap_place *place)
@@ -66,7 +67,7 @@ static void end_array(void *user, const struct lap_place *place)
 static void null(void *user, const struct lap_place *place)
 {
     struct text *text = user;
-    if (place->member->shape == GEN_SHAPE_PNEXT)
+    if (place->member->shape == GEN_SHAPE_PNEXT || (text->no_outputs && place->member->flags & GEN_MEMBER_OUTPUT))
         return;
     item(text, place);
     fputs("NULL", text->out);
@@ -174,14 +175,29 @@ static void print_result(const struct lap_printer *printer, const struct lap_lin
         fputs(NO_COLOUR, printer->out);
 }
 
-void lap_print_text(const struct lap_printer *printer, const struct lap_line *line)
+/* Behind the arguments of a call that did not return. */
+static void print_end(const struct lap_printer *printer, const struct lap_in_flight *call)
 {
-    struct text text = {.out = printer->out, .first = true};
-    struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &text};
+    char name[LAP_TEXT_SIGNAL_MAX];
+
+    fprintf(printer->out, " %sdid not return", printer->colour ? BAD_COLOUR : "");
+    if (call->signal)
+        fprintf(printer->out, call->flags & LAP_IN_FLIGHT_GUILTY ? ": %s" : ", another thread got %s",
+                lap_text_signal(call->signal, name));
+    fputs(printer->colour ? NO_COLOUR : "", printer->out);
+}
+
+static void print_head(const struct lap_printer *printer, const struct lap_line *line)
+{
     FILE *out = printer->out;
 
     if (printer->colour)
         fputs(DIM_COLOUR, out);
+    if (line->in_flight) {
+        fprintf(out, "# %" PRIu64 " %" PRIu64 " -%s ", line->in_flight->thread_id, line->in_flight->ticket,
+                printer->colour ? NO_COLOUR : "");
+        return;
+    }
     fprintf(out, "#%" PRIu64, line->index);
     if (line->in_block)
         fprintf(out, ".%" PRIu32, line->command_index);
@@ -189,8 +205,19 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
             line->packet->frame + 1, printer->colour ? NO_COLOUR : "");
     if (line->in_block)
         fputs("  ", out);
+}
+
+void lap_print_text(const struct lap_printer *printer, const struct lap_line *line)
+{
+    struct text text = {.out = printer->out, .no_outputs = line->in_flight != NULL, .first = true};
+    struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &text};
+    FILE *out = printer->out;
+
+    print_head(printer, line);
     fprintf(out, "%s%s%s(", printer->colour ? NAME_COLOUR : "", line->name, printer->colour ? NO_COLOUR : "");
-    if (line->command == GEN_COMMAND_NONE) {
+    if (line->bare) {
+        fputs("<arguments that are not known>)", out);
+    } else if (line->command == GEN_COMMAND_NONE) {
         fprintf(out, "<%zu bytes, unknown to this build>)", line->packet->bytes);
     } else {
         lap_walk_command(line->command, line->args, false, &visitor);
@@ -198,5 +225,7 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
         if (line->has_result)
             print_result(printer, line);
     }
+    if (line->in_flight)
+        print_end(printer, line->in_flight);
     fputc('\n', out);
 }

@@ -498,7 +498,8 @@ void lap_output_start(struct lap_output *output)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    struct lap_queue_options options = {.capacity = output->options.queue_bytes, .trace_path = output->path};
+    struct lap_queue_options options = {
+        .capacity = output->options.queue_bytes, .trace_path = output->path, .watch = output->options.watch};
     options.put = output->records + output->chunks;
     memcpy(options.uuid, output->uuid, sizeof(options.uuid));
     if (options.capacity == 0 || lap_queue_init(&output->queue, &options) != LAP_OK)

@@ -43,6 +43,7 @@ struct lap_output_options {
     /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
     void (*failed)(void *user, enum lap_status status);
     void *user;
+    bool (*watch)(void); /* on the helper thread now and then, no lock is held (lap_writer_watch); NULL: nobody */
 };
 
 struct lap_output {

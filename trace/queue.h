@@ -64,6 +64,9 @@ struct lap_queue {
     atomic_bool ending;  /* nobody waits for work or room any more: the process ends, or the queue does */
     unsigned waiting;    /* threads that wait for room; under the mutex */
     uint64_t waited_ns;  /* by threads that put, for room; under the mutex */
+    bool (*watch)(void);
+    bool watching; /* it is to be called at watch_ns, CLOCK_MONOTONIC; under the mutex, like that */
+    uint64_t watch_ns;
     struct lap_tail file;
 };
 
@@ -72,6 +75,7 @@ struct lap_queue_options {
     const char *trace_path; /* of the trace whose tail file shall have the ring; NULL: memory of the process */
     uint8_t uuid[16];       /* of that trace */
     uint64_t put;           /* chunks that are in the trace already */
+    bool (*watch)(void);    /* called by lap_queue_wait now and then; false: no more until lap_queue_watch */
 };
 
 /* Reserves address space, or less where there is not so much. Without a tail file (and only then) lap_error_message()
@@ -109,8 +113,12 @@ static inline uint64_t lap_queue_count_taken(const struct lap_queue *queue)
     return queue->taken;
 }
 
-/* Waits until there is something worth writing. False when the queue is ending. */
+/* Waits until there is something worth writing. False when the queue is ending. Calls options.watch where it is time
+ * for that, without the lock. */
 bool lap_queue_wait(struct lap_queue *queue);
+
+/* From any thread: options.watch is called again. */
+void lap_queue_watch(struct lap_queue *queue);
 
 void lap_queue_close(struct lap_queue *queue); /* what is in it stays */
 void lap_queue_end(struct lap_queue *queue);

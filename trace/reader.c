@@ -9,6 +9,7 @@
 
 #include "trace/info.h"
 #include "trace/reader_internal.h"
+#include "trace/tail.h"
 
 #define DEFAULT_MEMORY_LIMIT ((uint64_t)(SIZE_MAX > UINT32_MAX ? 512 : 128) << 20)
 
@@ -118,6 +119,49 @@ static enum lap_status read_frames(struct lap_reader *reader)
     return LAP_OK;
 }
 
+/* The calls in flight. One whose command is not in the dictionary ends the list, like whatever else is damaged. */
+static enum lap_status read_in_flight(struct lap_reader *reader)
+{
+    const struct lap_source *source = &reader->source;
+    uint64_t seed = lap_tail_seed(source->header.uuid);
+    struct lap_in_flight call;
+    size_t at = 0, count = 0;
+    while (lap_in_flight_next(source->calls, source->calls_bytes, &at, seed, &call) == LAP_OK &&
+           lap_reader_command_name(reader, call.command))
+        count++;
+    if (count == 0)
+        return LAP_OK;
+    reader->in_flight = calloc(count, sizeof(*reader->in_flight));
+    if (!reader->in_flight)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (lap_in_flight_next(source->calls, source->calls_bytes, &at, seed, &reader->in_flight[i]) == LAP_OK)
+            reader->summary.in_flight_count++;
+    reader->summary.in_flight = reader->in_flight;
+    return LAP_OK;
+}
+
+/* What they are, behind why the trace ends. */
+static void tell_in_flight(struct lap_reader *reader)
+{
+    const struct lap_reader_summary *summary = &reader->summary;
+    const struct lap_in_flight *first = summary->in_flight;
+    size_t used = strlen(reader->stopped), room = sizeof(reader->stopped) - used;
+    if (summary->complete || summary->in_flight_count == 0)
+        return;
+    for (size_t i = 0; i < summary->in_flight_count; i++)
+        if (summary->in_flight[i].flags & LAP_IN_FLIGHT_GUILTY)
+            first = &summary->in_flight[i];
+    const char *name = lap_reader_command_name(reader, first->command);
+    if (first->flags & LAP_IN_FLIGHT_GUILTY)
+        (void)snprintf(reader->stopped + used, room, "; the recorded program crashed in %s (signal %" PRIu32 ")", name,
+                       first->signal);
+    else
+        (void)snprintf(reader->stopped + used, room, "; %zu calls had not returned, %s is one",
+                       summary->in_flight_count, name);
+}
+
 /* Where reading ends, and what is said about it. known: another reader of the file, or NULL. */
 static enum lap_status find_end(struct lap_reader *reader, const struct lap_reader *known)
 {
@@ -136,6 +180,7 @@ static enum lap_status find_end(struct lap_reader *reader, const struct lap_read
         (void)snprintf(reader->stopped, sizeof(reader->stopped), "%s",
                        source->has_end ? source->end.reason : source->damage);
         summary->stopped = reader->stopped;
+        tell_in_flight(reader);
     }
     reader->last_ticket = last;
     if (summary->complete || reader->frame_count) {
@@ -185,6 +230,8 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         status = lap_reader_arrange_blobs(reader);
     if (status == LAP_OK)
         status = lap_reader_arrange_packets(reader);
+    if (status == LAP_OK)
+        status = read_in_flight(reader);
     if (status == LAP_OK)
         status = find_end(reader, known);
     if (status != LAP_OK) {
@@ -250,6 +297,7 @@ void lap_reader_close(struct lap_reader **reader_at)
     lap_dictionary_finish(&reader->dictionary);
     cJSON_free(reader->info);
     free(reader->frames);
+    free(reader->in_flight);
     free(reader->blob_chunks);
     free(reader->chunk_order);
     free(reader->cursors);

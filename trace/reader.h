@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "trace/format.h"
+#include "trace/in_flight.h"
 #include "trace/wire.h"
 #include "trace/writer.h"
 
@@ -93,6 +94,11 @@ struct lap_reader_summary {
     uint64_t file_bytes, raw_bytes;
     uint64_t recovered_frames, recovered_bytes; /* of these: from the tail file of a process that was killed */
     uint64_t counters[LAP_COUNTER_COUNT];
+    /* Calls that had not returned when the recorded process was last heard of, in the order of the file; none for
+     * lap_reader_open_again. The numbers of their commands are in the dictionary, their bodies are as damaged as any.
+     */
+    const struct lap_in_flight *in_flight;
+    size_t in_flight_count;
     const char *info; /* the merged info object as JSON text; "{}" when there is none */
 };
 const struct lap_reader_summary *lap_reader_summary(const struct lap_reader *reader);

@@ -56,7 +56,8 @@ struct lap_reader {
     struct lap_dictionary dictionary;
     char *info;
     struct lap_reader_summary summary;
-    char stopped[320];
+    char stopped[480];
+    struct lap_in_flight *in_flight; /* into the source's list */
 
     struct lap_frame_mark *frames;
     size_t frame_count;

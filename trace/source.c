@@ -183,6 +183,8 @@ enum lap_status lap_source_copy(struct lap_source *source, const struct lap_sour
     source->fd = source->tail_fd = -1;
     source->stored = NULL;
     source->stored_capacity = 0;
+    source->calls = NULL; /* they are for the first one */
+    source->calls_bytes = 0;
     source->chunk_capacity = from->chunk_count;
     source->chunks = malloc((from->chunk_count + 1) * sizeof(*source->chunks));
     enum lap_status status = source->chunks ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
@@ -208,6 +210,7 @@ void lap_source_close(struct lap_source *source)
         close(source->tail_fd);
     free(source->chunks);
     free(source->stored);
+    free(source->calls);
     memset(source, 0, sizeof(*source));
     source->fd = source->tail_fd = -1;
 }

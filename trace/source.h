@@ -37,6 +37,9 @@ struct lap_source {
     struct lap_end end;
     char damage[320]; /* where and why a scan stopped before an end chunk; "" when it did not */
 
+    uint8_t *calls; /* of the tail file: the list of calls in flight (trace/in_flight.h); NULL: none */
+    size_t calls_bytes;
+
     uint8_t *stored; /* a chunk as it is in the file */
     size_t stored_capacity;
 };

@@ -114,6 +114,7 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
         stream->first_epoch = stream->last_epoch = epoch;
     }
 
+    stream->body_bytes = 0;
     stream->size_at = (size_t)(enc->p - enc->base);
     lap_put_fixed32(enc, 0);
     lap_put_u64(enc, command);
@@ -174,9 +175,17 @@ void lap_packet_end(struct lap_stream *stream)
             bytes = (size_t)(enc->p - enc->base) - stream->body_at;
             lap_store_u32(enc->base + stream->size_at, (uint32_t)bytes);
             stream->packets++;
+            stream->body_bytes = enc->base[stream->flags_at] & LAP_PACKET_BLOB_BODY ? 0 : bytes;
             if ((size_t)(enc->p - enc->base) >= SEAL_BYTES)
                 (void)lap_stream_seal(stream);
         }
     }
     pthread_mutex_unlock(&stream->mutex);
+}
+
+bool lap_stream_last_body(const struct lap_stream *stream, const uint8_t **out_body, size_t *out_bytes)
+{
+    *out_body = stream->enc.base + stream->body_at;
+    *out_bytes = stream->body_bytes;
+    return stream->body_bytes != 0;
 }

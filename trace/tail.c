@@ -20,8 +20,9 @@
 
 #include "trace/bytes.h"
 
-#define HASH_AT      48u /* of an entry: behind what it covers of the entry's own head */
-#define MOST_RETRIES 50
+#define HASH_AT        48u /* of an entry: behind what it covers of the entry's own head */
+#define MOST_RETRIES   50
+#define CALLS_RESERVED ((size_t)32 << 10)
 
 _Static_assert(HASH_AT + 8 == LAP_TAIL_CHUNK_AT, "layout of an entry");
 
@@ -81,7 +82,7 @@ static char *absolute_path(const char *trace_path)
 bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
 {
     struct rlimit limit;
-    off_t begin = (off_t)(LAP_TAIL_HEADER_BYTES + from), end = (off_t)(LAP_TAIL_HEADER_BYTES + to);
+    off_t begin = (off_t)(LAP_TAIL_RING_BEGIN + from), end = (off_t)(LAP_TAIL_RING_BEGIN + to);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
     int result, retries = 0;
@@ -98,26 +99,33 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
 
 void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to)
 {
-    (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_HEADER_BYTES + from),
+    (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_RING_BEGIN + from),
                     (off_t)(to - from));
 }
 
 int lap_tail_write(struct lap_tail *tail, size_t at, const struct iovec *parts, unsigned count)
 {
-    return lap_file_write(tail->fd, LAP_TAIL_HEADER_BYTES + at, parts, count);
+    return lap_file_write(tail->fd, LAP_TAIL_RING_BEGIN + at, parts, count);
 }
 
 int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes)
 {
-    return lap_file_read(tail->fd, LAP_TAIL_HEADER_BYTES + at, out, bytes);
+    return lap_file_read(tail->fd, LAP_TAIL_RING_BEGIN + at, out, bytes);
 }
 
 int lap_tail_set_start(struct lap_tail *tail, size_t at)
 {
     uint8_t place[8];
-    lap_store_u64(place, LAP_TAIL_HEADER_BYTES + at);
+    lap_store_u64(place, LAP_TAIL_RING_BEGIN + at);
     struct iovec part = {place, sizeof(place)};
     return lap_file_write(tail->fd, LAP_TAIL_START_AT, &part, 1);
+}
+
+int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes)
+{
+    struct iovec part = {(void *)(uintptr_t)data, bytes};
+    int fd = tail->fd;
+    return fd >= 0 ? lap_file_write(fd, LAP_TAIL_HEADER_BYTES + at, &part, 1) : EBADF;
 }
 
 bool lap_tail_is_whole(struct lap_tail *tail)
@@ -133,7 +141,8 @@ static int write_header(struct lap_tail *tail, const uint8_t uuid[16])
     lap_store_u32(head + 8, LAP_TAIL_VERSION);
     memcpy(head + 16, uuid, 16);
     lap_store_u64(head + 32, XXH3_64bits(head, 32));
-    lap_store_u64(head + LAP_TAIL_START_AT, LAP_TAIL_HEADER_BYTES);
+    lap_store_u64(head + LAP_TAIL_START_AT, LAP_TAIL_RING_BEGIN);
+    lap_store_u64(head + LAP_TAIL_RING_AT, LAP_TAIL_RING_BEGIN);
     struct iovec part = {head, sizeof(head)};
     return lap_file_write(tail->fd, 0, &part, 1);
 }
@@ -161,6 +170,8 @@ enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, c
     }
     (void)flock(fd, LOCK_EX | LOCK_NB); /* for as long as the process lives: a reader then leaves the file alone */
 
+    /* Room for calls of the usual size, so that a crash can be told of where the disk is full; the rest is a hole. */
+    (void)fallocate(fd, 0, 0, (off_t)(LAP_TAIL_HEADER_BYTES + CALLS_RESERVED));
     int error = lap_tail_reserve(tail, 0, reserved_bytes) ? write_header(tail, uuid) : ENOSPC;
     if (error) {
         enum lap_status status = lap_fail(LAP_ERROR_IO, "no room for %s: %s", tail->path, lap_file_error_text(error));

@@ -18,14 +18,17 @@
 #include "base/status.h"
 #include "trace/chunk.h"
 #include "trace/file.h"
+#include "trace/in_flight.h"
 
 #define LAP_TAIL_SUFFIX       ".tail" /* behind the trace's own name */
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
-#define LAP_TAIL_VERSION      1u
-#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* the ring follows */
-#define LAP_TAIL_START_AT     64u            /* in the header: where the oldest entry begins */
-#define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu    /* "LPTL" little-endian */
-#define LAP_TAIL_ENTRY_BYTES  128u           /* in front of a payload, the chunk's header included */
+#define LAP_TAIL_VERSION      2u             /* in version 1 the ring follows the header */
+#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight, as far as the ring */
+#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES) /* as it is written */
+#define LAP_TAIL_START_AT     64u         /* in the header: where the oldest entry begins */
+#define LAP_TAIL_RING_AT      72u         /* in the header: where the ring does */
+#define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu /* "LPTL" little-endian */
+#define LAP_TAIL_ENTRY_BYTES  128u        /* in front of a payload, the chunk's header included */
 #define LAP_TAIL_ENTRY_ALIGN  128u
 #define LAP_TAIL_CHUNK_AT     (LAP_TAIL_ENTRY_BYTES - LAP_CHUNK_HEADER_BYTES)
 
@@ -81,6 +84,10 @@ int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes);
 
 /* Says where in the ring the oldest entry begins: 0 or an errno. */
 int lap_tail_set_start(struct lap_tail *tail, size_t at);
+
+/* Writes `bytes` bytes of the list of calls in flight, from its byte `at` on: 0 or an errno. Safe in a signal handler.
+ */
+int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes);
 
 /* False: somebody else has cut or deleted the file. To be asked before room is reserved, which makes it longer. */
 bool lap_tail_is_whole(struct lap_tail *tail);

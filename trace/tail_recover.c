@@ -35,7 +35,7 @@ static void remark(struct lap_source *source, const char *format, ...)
 }
 
 /* Opens the file if it belongs to this trace; false (with a remark, unless there is none): it does not count. */
-static bool open_tail(struct lap_source *source, const char *trace_path, uint64_t *out_start)
+static bool open_tail(struct lap_source *source, const char *trace_path, uint64_t *out_start, uint64_t *out_ring)
 {
     char *path = NULL;
     if (asprintf(&path, "%s" LAP_TAIL_SUFFIX, trace_path) < 0)
@@ -49,12 +49,13 @@ static bool open_tail(struct lap_source *source, const char *trace_path, uint64_
     }
     struct stat stat;
     const char *problem = NULL;
-    uint8_t head[LAP_TAIL_START_AT + 8];
+    uint8_t head[LAP_TAIL_RING_AT + 8];
+    uint32_t version = 0;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < (off_t)LAP_TAIL_HEADER_BYTES ||
         pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, LAP_TAIL_MAGIC, 8) != 0 ||
         lap_load_u64(head + 32) != XXH3_64bits(head, 32))
         problem = "is none";
-    else if (lap_load_u32(head + 8) != LAP_TAIL_VERSION || lap_load_u32(head + 12) != 0)
+    else if ((version = lap_load_u32(head + 8)) == 0 || version > LAP_TAIL_VERSION || lap_load_u32(head + 12) != 0)
         problem = "has another version";
     else if (memcmp(head + 16, source->header.uuid, 16) != 0)
         problem = "belongs to another trace";
@@ -69,6 +70,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, uint64_
     source->tail_fd = fd;
     source->tail_bytes = (uint64_t)stat.st_size;
     *out_start = lap_load_u64(head + LAP_TAIL_START_AT);
+    *out_ring = version == 1 ? LAP_TAIL_HEADER_BYTES : lap_load_u64(head + LAP_TAIL_RING_AT);
     return true;
 }
 
@@ -87,15 +89,15 @@ static bool is_fit(const struct lap_chunk_header *header, uint64_t frames)
     }
 }
 
-/* Goes through the ring from `start` and adds the entries whose turn it is. */
-static enum lap_status walk(struct lap_source *source, uint64_t start, uint64_t frames)
+/* Goes through the ring, which begins at `ring`, from `start` on and adds the entries whose turn it is. */
+static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t start, uint64_t frames)
 {
     uint64_t seed = lap_tail_seed(source->header.uuid), wanted = source->chunk_count, at = start, walked = 0;
     uint64_t expected = 0; /* of the entry at `at`; 0: whichever comes first */
     enum lap_status status = LAP_OK;
     bool wrapped = false;
     /* Entries lie side by side, so together they are no longer than the file. */
-    while (at >= LAP_TAIL_HEADER_BYTES && at % LAP_TAIL_ENTRY_ALIGN == 0 && walked < source->tail_bytes) {
+    while (at >= ring && at % LAP_TAIL_ENTRY_ALIGN == 0 && walked < source->tail_bytes) {
         uint8_t head[LAP_TAIL_ENTRY_BYTES];
         struct lap_tail_entry entry;
         if (at > source->tail_bytes || source->tail_bytes - at < sizeof(head))
@@ -110,7 +112,7 @@ static enum lap_status walk(struct lap_source *source, uint64_t start, uint64_t 
             if (wrapped)
                 break;
             wrapped = true;
-            at = LAP_TAIL_HEADER_BYTES;
+            at = ring;
             continue;
         }
         if (entry.number == wanted) {
@@ -137,15 +139,36 @@ static enum lap_status walk(struct lap_source *source, uint64_t start, uint64_t 
     return status == LAP_ERROR_FORMAT ? LAP_OK : status;
 }
 
+/* The list of calls in flight as it is; the reader looks at it. */
+static enum lap_status read_calls(struct lap_source *source, uint64_t ring)
+{
+    uint64_t end = ring < source->tail_bytes ? ring : source->tail_bytes, bytes = end - LAP_TAIL_HEADER_BYTES;
+    if (bytes > LAP_IN_FLIGHT_AREA_BYTES)
+        bytes = LAP_IN_FLIGHT_AREA_BYTES;
+    uint8_t head[LAP_IN_FLIGHT_HEAD_BYTES];
+    if (bytes < sizeof(head))
+        return LAP_OK;
+    enum lap_status status = lap_source_read(source, source->file_bytes + LAP_TAIL_HEADER_BYTES, head, sizeof(head));
+    if (status != LAP_OK || lap_load_u32(head) == 0) /* mostly there is nothing */
+        return status;
+    source->calls = malloc((size_t)bytes);
+    if (!source->calls)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    source->calls_bytes = (size_t)bytes;
+    return lap_source_read(source, source->file_bytes + LAP_TAIL_HEADER_BYTES, source->calls, (size_t)bytes);
+}
+
 enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_path)
 {
     size_t in_file = source->chunk_count;
-    uint64_t start, frames = 0;
+    uint64_t start, ring, frames = 0;
     for (size_t i = 0; i < in_file; i++)
         frames += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
-    if (in_file == 0 || !open_tail(source, trace_path, &start))
+    if (in_file == 0 || !open_tail(source, trace_path, &start, &ring))
         return LAP_OK;
-    enum lap_status status = walk(source, start, frames);
+    enum lap_status status = ring >= LAP_TAIL_HEADER_BYTES ? read_calls(source, ring) : LAP_OK;
+    if (status == LAP_OK && ring >= LAP_TAIL_HEADER_BYTES)
+        status = walk(source, ring, start, frames);
     if (status != LAP_OK)
         return status;
 

@@ -38,7 +38,7 @@ bool lap_enc_grow(struct lap_enc *enc, size_t bytes)
     size_t capacity = enc->base ? (size_t)(enc->end - enc->base) : 0;
     if (capacity - used >= bytes && enc->base)
         return true;
-    if (bytes > PTRDIFF_MAX - used || capacity > PTRDIFF_MAX / 2) {
+    if (enc->fixed || bytes > PTRDIFF_MAX - used || capacity > PTRDIFF_MAX / 2) {
         enc->failed = true;
         return false;
     }

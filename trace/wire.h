@@ -33,6 +33,7 @@ struct lap_enc {
     uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written */
     bool failed;              /* out of memory, or the writer stopped: nothing more is written */
     uint32_t unknown_structs; /* pNext structures that were left out because the registry has no such type */
+    bool fixed;               /* the buffer is the caller's and does not grow: too much is a failure */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
     uint32_t scratch[4]; /* for conditions that reach from a struct into its members; see codegen/overrides.toml */

@@ -48,6 +48,7 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     memset(writer, 0, sizeof(*writer));
     writer->log = options->log;
     struct lap_output_options output_options = {.packer = options->packer, .failed = helper_failed, .user = writer};
+    output_options.watch = options->watch;
     output_options.queue_bytes = options->queue_bytes ? options->queue_bytes : DEFAULT_QUEUE_BYTES;
     if (options->queue_bytes == LAP_WRITER_NO_QUEUE)
         output_options.queue_bytes = 0;
@@ -300,6 +301,28 @@ void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter)
     while (before < ticket &&
            !atomic_compare_exchange_weak_explicit(noted, &before, ticket, memory_order_relaxed, memory_order_relaxed))
         ;
+}
+
+bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes)
+{
+    return !lap_writer_stopped(writer) && writer->output.has_thread && atomic_load(&writer->output.queue.durable) &&
+           lap_tail_write_calls(&writer->output.queue.file, at, data, bytes) == 0;
+}
+
+uint64_t lap_writer_calls_seed(const struct lap_writer *writer)
+{
+    return writer->output.queue.seed;
+}
+
+uint64_t lap_writer_tickets(const struct lap_writer *writer)
+{
+    return atomic_load_explicit(&writer->clock, memory_order_relaxed) & LAP_TICKET_MASK;
+}
+
+void lap_writer_watch(struct lap_writer *writer)
+{
+    if (!lap_writer_stopped(writer) && writer->output.has_thread)
+        lap_queue_watch(&writer->output.queue);
 }
 
 const char *lap_writer_path(const struct lap_writer *writer)

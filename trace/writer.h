@@ -40,6 +40,7 @@ struct lap_writer_options {
     const struct lap_packer *packer; /* NULL: nothing is compressed */
     size_t queue_bytes; /* for what waits to be packed and written; 0: 256 MiB (32 bits: 64); or LAP_WRITER_NO_QUEUE */
     const struct lap_log *log; /* outlives the writer; may be NULL */
+    bool (*watch)(void);       /* NULL: none. See lap_writer_watch */
 };
 
 /* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), beside it, for as long as it is recorded, PATH.tail,
@@ -79,6 +80,11 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
                                  const struct lap_object_tables *objects, uint64_t *out_ticket);
 void lap_packet_end(struct lap_stream *stream);
 
+/* The body of the last packet on this stream, where it lies in memory: it stays until that thread begins another one.
+ * False: it does not. Takes no lock and touches nothing: for a signal handler on the stream's thread, or a thread that
+ * knows that one to be elsewhere. */
+bool lap_stream_last_body(const struct lap_stream *stream, const uint8_t **out_body, size_t *out_bytes);
+
 /* Stores bytes once: the same bytes of the same kind give the same number again. Copies; nobody may change the bytes
  * meanwhile. Returns 0 and latches on failure. *out_new (may be NULL): whether they were new. Numbers start at 1. */
 uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
@@ -91,6 +97,18 @@ void lap_writer_frame(struct lap_writer *writer);
 /* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. What changes none of them is
  * not written again; what a reader would not take (docs/format.md, "INFO") is left out, and the log says so once. */
 void lap_writer_info(struct lap_writer *writer, const char *json);
+
+/* ---- calls in flight (trace/in_flight.h). None of these takes a lock, but for the last; safe in a signal handler.
+ * ---- */
+
+/* Writes a part of the list of calls in flight, from its byte `at` on. False: there is no tail file to write it to. */
+bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes);
+uint64_t lap_writer_calls_seed(const struct lap_writer *writer); /* for lap_in_flight_store */
+uint64_t lap_writer_tickets(const struct lap_writer *writer);    /* given so far */
+
+/* The helper thread calls options.watch LAP_IN_FLIGHT_WATCH_MS after it last did, or a little later, until it returns
+ * false; and begins again after lap_writer_watch. */
+void lap_writer_watch(struct lap_writer *writer);
 
 /* Counters that the index keeps and lapilli info shows; any thread. */
 enum lap_counter {

@@ -53,7 +53,8 @@ struct lap_stream {
     uint64_t thread_id;
     uint32_t packets; /* complete ones in enc */
     uint64_t first_ticket, first_epoch, last_ticket, last_epoch;
-    size_t size_at, flags_at, body_at; /* of the open packet, in enc */
+    size_t size_at, flags_at, body_at; /* of the open packet, in enc; body_at of the last one stays */
+    size_t body_bytes;                 /* of the last packet, as it is in memory from body_at on; 0: it is not */
 };
 
 /* Writes what the stream holds, its blobs first. The stream's mutex is held. False when recording has stopped. */

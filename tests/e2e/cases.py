@@ -23,6 +23,7 @@ SHAPE = "VK_LAYER_LAPILLI_TEST_shape"
 QUEUES = "VK_LAYER_LAPILLI_TEST_queues"
 ADDRESSES = "VK_LAYER_LAPILLI_TEST_addresses"
 INTRUDER = "VK_LAYER_LAPILLI_TEST_intruder"
+CRASH = "VK_LAYER_LAPILLI_TEST_crash"
 TIMEOUT = 240
 
 
@@ -111,7 +112,7 @@ class Context:
         names = names or (LAYER,)
         folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", INCOHERENT: f"{self.build}/tests/layers",
                    SHAPE: f"{self.build}/tests/layers", QUEUES: f"{self.build}/tests/layers",
-                   ADDRESSES: f"{self.build}/tests/layers", INTRUDER: f"{self.build}/tests/layers"}
+                   ADDRESSES: f"{self.build}/tests/layers", INTRUDER: f"{self.build}/tests/layers", CRASH: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
         path = dict.fromkeys(folders.get(name, str(self.validation_folder)) for name in names)
         return {"VK_LAYER_PATH": ":".join(path), "VK_INSTANCE_LAYERS": ":".join(names), "LAPILLI_FILE": "out.lapilli", **more}
@@ -272,8 +273,8 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, backing, bench, bounded, contract, imports, incoherent, matrix, memory, needs, order, planner, present, process,
-                     queues, sandbox, torture, words)
+    from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, matrix, memory, needs, order, planner, present,
+                     process, queues, sandbox, torture, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -291,6 +292,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
     result += [Case(f"words/{name}", run) for name, run in words.cases(context).items()]
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
+    result += [Case(f"in-flight/{name}", run) for name, run in in_flight.cases().items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += bench.cases(context)
     result += [Case(f"bounded/{name}", run) for name, run in bounded.cases().items()]

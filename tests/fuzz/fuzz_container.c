@@ -81,6 +81,7 @@ static size_t make_tail(const uint8_t *how, const uint8_t *trace, size_t bytes, 
     lap_store_u32(tail + 8, LAP_TAIL_VERSION);
     memcpy(tail + 16, trace + 16, 16);
     lap_store_u64(tail + 32, lap_hash64(tail, 32));
+    lap_store_u64(tail + LAP_TAIL_RING_AT, LAP_TAIL_HEADER_BYTES);
     lap_store_u64(tail + LAP_TAIL_START_AT, LAP_TAIL_HEADER_BYTES + how[TAIL_START] / 16 * LAP_TAIL_ENTRY_ALIGN);
     for (unsigned i = 0; bytes - at >= LAP_CHUNK_HEADER_BYTES; i++) {
         struct lap_tail_entry entry = {.kind = LAP_TAIL_CHUNK, .number = number++};

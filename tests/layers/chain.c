@@ -200,6 +200,11 @@ static PFN_vkVoidFunction find_own(const char *name)
     return function;
 }
 
+static PFN_vkVoidFunction handed_out(const char *name, PFN_vkVoidFunction function, bool of_device)
+{
+    return chain_layer.wrap ? chain_layer.wrap(name, function, of_device) : function;
+}
+
 /* A function that the next layer has not (an extension's that is not enabled) is not here either. */
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name)
 {
@@ -207,11 +212,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instan
     if (!instance)
         return own;
     next = chain_instance_of(instance)->get(instance, name);
-    return own && next ? own : next;
+    return handed_out(name, own && next ? own : next, false);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *name)
 {
     PFN_vkVoidFunction own = find_own(name), next = chain_device_of(device)->get(device, name);
-    return own && next ? own : next;
+    return handed_out(name, own && next ? own : next, true);
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * falls: fills a buffer in each frame, under a driver that crashes or hangs somewhere (tests/layers/crash.c). What the
+ * program itself does about that is up to --what. Not in list.txt, as it mostly does not end well.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "common/app.h"
+
+enum { BEFORE = 1, AFTER = 2, JUMP = 4, LEAVE = 8, OLD = 16, STACK = 32, THREADS = 64, KILLED = 128, LATE = 256 };
+
+static uint32_t what;
+static sigjmp_buf back;
+static volatile sig_atomic_t falls;
+static void (*old)(int);
+
+static void say(const char *text)
+{
+    if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+        _exit(8);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    falls++;
+    say(info && context && info->si_signo == number ? "handler\n" : "handler without siginfo\n");
+    if (what & JUMP)
+        siglongjmp(back, 1);
+    if (what & LEAVE)
+        exit(9);
+    _exit(9);
+}
+
+/* As programs of old do: what was there before is called like a function. */
+static void on_old_signal(int number)
+{
+    falls++;
+    say("handler\n");
+    if (old != SIG_DFL && old != SIG_IGN)
+        old(number);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void set_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    static uint8_t stack[16384];
+    stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+    if (what & STACK) {
+        CHECK(sigaltstack(&other, NULL) == 0);
+        action.sa_flags |= SA_ONSTACK;
+    }
+    if (what & OLD)
+        CHECK((old = signal(SIGSEGV, on_old_signal)) != SIG_ERR);
+    else
+        CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+}
+
+/* Until the process ends. */
+static void *wait_in_vain(void *argument)
+{
+    const struct app *app = argument;
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fence;
+    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
+    vkWaitForFences(app->device, 1, &fence, VK_TRUE, UINT64_MAX);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct app_option options[] = {{"--what",
+                                                 "1: a handler of SIGSEGV from the beginning, 2: or from the first "
+                                                 "frame on, +4: jumps back and goes on, +8: leaves by "
+                                                 "exit, +16: calls the one before, +32: on a stack of its own; 64: "
+                                                 "threads that wait, 128: ends by SIGKILL, 256: "
+                                                 "half a second of frames first",
+                                                 NULL, &what},
+                                                {0}};
+    static const struct app_program program = {
+        .name = "falls", .what = "Fills a buffer until the driver fails.", .frames = 4, .options = options};
+    struct app_buffer buffer;
+    pthread_t threads[3];
+    struct app app;
+
+    for (int i = 1; i + 1 < argc; i++) /* it is needed before the instance is there */
+        what = strcmp(argv[i], "--what") == 0 ? (uint32_t)atoi(argv[i + 1]) : what;
+    if (what & BEFORE)
+        set_handler();
+    app_init(&app, argc, argv, &program);
+    app_device_create(&app, NULL);
+    if (what & AFTER)
+        set_handler();
+    app_buffer_create(&app, &buffer, 4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t i = 0; what & THREADS && i < COUNT_OF(threads); i++)
+        CHECK(pthread_create(&threads[i], NULL, wait_in_vain, &app) == 0);
+    if (what & THREADS)
+        usleep(100000); /* so that they are mostly waiting */
+    if (what & LATE) {
+        for (uint32_t i = 0; i < 40; i++) {
+            CHECK_VK(vkDeviceWaitIdle(app.device));
+            usleep(20000);
+        }
+    }
+    for (volatile uint32_t frame = 0; frame < app.frames; frame++) {
+        if (sigsetjmp(back, 1))
+            continue; /* behind the call that failed */
+        VkCommandBuffer commands = app_begin(&app);
+        vkCmdFillBuffer(commands, buffer.buffer, 64 * frame, 64, 0x1000 + frame);
+        app_run(&app, commands);
+    }
+    if (what & KILLED)
+        raise(SIGKILL);
+    app_buffer_destroy(&app, &buffer);
+    say(falls == (what & JUMP ? 1 : 0) ? "" : "it fell another number of times\n");
+    return app_finish(&app);
+}

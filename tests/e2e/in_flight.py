@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Calls that don't return: programs crash, hang and are killed in the driver (tests/layers/crash.c), and the trace says in
+which call, with its arguments. What becomes of the process is what becomes of it without the layer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import time
+from typing import Callable
+
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check
+
+CASES = Cases()
+case = CASES.add
+
+BEFORE, AFTER, JUMP, LEAVE, OLD, STACK, THREADS, KILLED, LATE = (1 << bit for bit in range(9))  # tests/apps/falls.c
+# Calls in which the layer makes others, which the program makes only later.
+OUTER = ("vkEnumeratePhysicalDevices", "vkCreateDevice", "vkCreateBuffer", "vkCreateImage")
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return CASES
+
+
+def fall(context: Context, crash: str, what: int = 0, command: list[str] | None = None, **more: str) -> Done:
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    env = context.layer_env(LAYER, CRASH, LAPILLI_CRASH=crash, **more)
+    return context.run(command or [context.app("falls"), "--what", str(what)], env, expect=None)
+
+
+def read(context: Context, file: str = "out.lapilli") -> list[dict]:
+    """The calls in flight."""
+    out = context.run([context.program("lapilli"), "print", "--json", file], expect=None).out
+    lines = [json.loads(line) for line in out.splitlines()]
+    found = [line for line in lines if "inFlight" in line]
+    check(lines[len(lines) - len(found):] == found, "calls in flight are not the last lines")
+    return found
+
+
+def guilty(context: Context, command: str, sign: str | None = "SIGSEGV") -> dict:
+    found = [call for call in read(context) if call["inFlight"]["guilty"]]
+    check(len(found) == 1, f"{command}: {len(found)} calls got the signal")
+    check(found[0]["name"] == command and found[0]["inFlight"]["signal"] == sign, f"{command}, {sign}: {found[0]}")
+    return found[0]
+
+
+def remove(context: Context) -> None:
+    for name in ("out.lapilli", "out.lapilli.tail"):
+        (context.folder / name).unlink(missing_ok=True)
+
+
+def first_calls(context: Context, command: list[str]) -> dict[str, dict]:
+    """The first call of each command in a run that ends well."""
+    context.run(command, context.layer_env())
+    calls: dict[str, dict] = {}
+    for line in context.print_lines():
+        if not line["name"].startswith("lapilli"):
+            calls.setdefault(line["name"], line)
+    remove(context)
+    return calls
+
+
+def same_arguments(call: dict, whole: dict) -> None:
+    """What went in is the same; what came out is left out."""
+    check(call["args"] is not None, f"{call['name']} has no arguments")
+    for key, value in call["args"].items():
+        check(value == whole["args"][key], f"{call['name']}, {key}: {value}, not {whole['args'][key]}")
+    for key in whole["args"].keys() - call["args"].keys():
+        check(key.startswith("p"), f"{call['name']}: {key} is left out")
+
+
+def crash_in_each(context: Context, command: list[str], names: list[str] | None) -> None:
+    whole = first_calls(context, command)
+    exact = 0
+    for name in names or whole:
+        if name == "vkCreateInstance":
+            continue  # the file is opened behind it
+        remove(context)
+        done = fall(context, f"{name}:1:segv", command=command)
+        check(done.status == -signal.SIGSEGV, f"{name}: exit status {done.status}\n{done.text}")
+        found = [call for call in read(context) if call["inFlight"] == {"guilty": True, "signal": "SIGSEGV"}]
+        check(len(found) == 1, f"{name}: {found}")
+        exact += found[0]["name"] == name
+        check(found[0]["name"] in (name, *(() if names else OUTER)), f"{name}: {found}")
+        same_arguments(found[0], whole[found[0]["name"]])
+    check(exact >= 18 or exact == len(names or ()), f"{exact} commands of {len(whole)} are the first of their kind")
+
+
+@case
+def crash_in_any_command(context: Context) -> None:
+    crash_in_each(context, [context.app("falls")], None)
+
+
+@case
+def crash_in_commands_that_draw(context: Context) -> None:
+    crash_in_each(context, [context.app("triangle"), "--offscreen", "--frames", "2"],
+                  ["vkCreateShaderModule", "vkCreateGraphicsPipelines", "vkUpdateDescriptorSets", "vkCmdBindDescriptorSets",
+                   "vkCmdBeginRenderPass", "vkCmdBindPipeline", "vkCmdDrawIndexed", "vkBindImageMemory"])
+
+
+@case
+def each_signal_stays_what_it_is(context: Context) -> None:
+    for how, name in (("segv", "SIGSEGV"), ("bus", "SIGBUS"), ("ill", "SIGILL"), ("fpe", "SIGFPE"), ("abort", "SIGABRT"),
+                      ("trap", "SIGTRAP"), ("sys", "SIGSYS")):
+        remove(context)
+        done = fall(context, f"vkCmdFillBuffer:2:{how}")
+        check(done.status == -getattr(signal, name), f"{how}: exit status {done.status}\n{done.text}")
+        call = guilty(context, "vkCmdFillBuffer", name)
+        check(call["args"] == {"commandBuffer": "VkCommandBuffer:2", "dstBuffer": "VkBuffer:1", "dstOffset": 64, "size": 64,
+                               "data": 0x1001}, f"{call['args']}")
+        done = context.replay(expect=4)
+        check(f"crashed in vkCmdFillBuffer (signal {getattr(signal, name):d})" in done.err, done.text)
+    check(context.info()["in_flight"] == [{"name": "vkCmdFillBuffer", "thread": call["thread"], "guilty": True,
+                                           "signal": "SIGSYS"}], f"{context.info()['in_flight']}")
+    done = context.run([context.program("lapilli"), "compress", "--in-place", "out.lapilli"], expect=1)
+    check("use -o" in done.err and guilty(context, "vkCmdFillBuffer", "SIGSYS")["args"]["size"] == 64, done.text)
+    remove(context)
+    done = fall(context, "vkCreateBuffer:1:overflow")  # there is no stack for a handler
+    check(done.status == -signal.SIGSEGV and context.info()["frames"] == 0, f"{done.status}")
+
+
+@case
+def handlers_of_the_program(context: Context) -> None:
+    """They are called as without the layer, and the process ends as they say."""
+    for what, status in ((BEFORE, 9), (BEFORE | LEAVE, 9), (BEFORE | STACK, 9), (BEFORE | OLD, -signal.SIGSEGV),
+                         (AFTER | LATE, 9), (AFTER | LATE | OLD, -signal.SIGSEGV), (AFTER | LATE | LEAVE, 9)):
+        remove(context)
+        done = fall(context, "vkQueueSubmit:2:segv", what)
+        check(done.status == status and done.out == "handler\n", f"--what {what}: exit status {done.status}\n{done.text}")
+        call = guilty(context, "vkQueueSubmit")
+        check(call["args"]["pSubmits"][0]["pCommandBuffers"] == ["VkCommandBuffer:2"], f"{call}")
+    remove(context)
+    done = fall(context, "vkQueueSubmit:2:segv", AFTER)  # there was no time to notice it
+    check(done.status == 9 and done.out == "handler\n" and not read(context), done.text)
+
+
+@case
+def program_that_goes_on(context: Context) -> None:
+    """It jumps out of the call; nothing is said of that later."""
+    for crash in ("vkQueueSubmit:2:segv", "vkCmdFillBuffer:2:segv", "vkCreateFence:2:segv"):
+        for what in (BEFORE | JUMP, AFTER | LATE | JUMP):
+            remove(context)
+            done = fall(context, crash, what, LAPILLI_VERIFY="1")
+            check(done.status == 0 and done.out == "handler\nok falls\n", f"{crash}: {done.status}\n{done.text}")
+            check(context.info()["complete"] is True and not read(context), f"{crash}: {context.info()}")
+            remove(context)
+            done = fall(context, crash, what | KILLED)
+            check(done.status == -signal.SIGKILL and not read(context), f"{crash}: {done.status}\n{done.text}")
+
+
+@case
+def crash_on_one_of_several_threads(context: Context) -> None:
+    done = fall(context, "vkQueueSubmit:2:segv", THREADS)
+    check(done.status == -signal.SIGSEGV, done.text)
+    guilty(context, "vkQueueSubmit")
+    others = [call for call in read(context) if not call["inFlight"]["guilty"]]
+    check([call["name"] for call in others] == ["vkWaitForFences"] * 3, f"{others}")
+    check({call["args"]["pFences"][0] for call in others} == {"VkFence:1", "VkFence:2", "VkFence:3"}, f"{others}")
+    check(len({call["thread"] for call in read(context)}) == 4, "threads are not told apart")
+
+
+@case
+def hang_that_is_killed(context: Context) -> None:
+    """A call that does not return is in the tail file before long; one that returns late is not there any more."""
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    env = {**os.environ, **context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkQueueSubmit:2:hang")}
+    if context.driver:
+        env["VK_DRIVER_FILES"] = env["VK_ICD_FILENAMES"] = str(context.driver)
+    process = subprocess.Popen([context.app("falls")], cwd=context.folder, env=env, stdout=subprocess.DEVNULL)
+    try:
+        tail = context.folder / "out.lapilli.tail"
+        for _ in range(600):  # the list of calls begins behind the header
+            if tail.exists() and tail.read_bytes()[4096:4100] == b"LAPF":
+                break
+            time.sleep(0.1)
+        check(process.poll() is None, "the program has ended")
+    finally:
+        process.kill()
+        process.wait()
+    calls = read(context)
+    check([call["name"] for call in calls] == ["vkQueueSubmit"] and calls[0]["inFlight"] == {"guilty": False, "signal": None},
+          f"{calls}")
+    check(calls[0]["args"]["fence"] == "VkFence:2", f"{calls}")
+    remove(context)
+    done = fall(context, "vkQueueSubmit:2:slow", KILLED)
+    check(done.status == -signal.SIGKILL and not read(context), f"{done.status}: {read(context)}")
+
+
+@case
+def nothing_is_noted_where_that_is_off(context: Context) -> None:
+    done = fall(context, "vkQueueSubmit:2:segv", LAPILLI_IN_FLIGHT="0")
+    check(done.status == -signal.SIGSEGV and not read(context), f"{done.status}")
+    check(context.info()["in_flight"] == [], "info knows of calls")

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * in_flight: calls of the program that had not returned when its process was last heard of (docs/format.md, "Calls in
+ * flight"). The layer writes them into the tail file, in a place of their own in front of the ring: when the process
+ * crashes, from the signal handler; when a call does not return for a while, from the writer's helper thread. Each
+ * time the whole list is written anew. A call that returns after all is struck out. Knows no Vulkan.
+ */
+#ifndef LAP_TRACE_IN_FLIGHT_H
+#define LAP_TRACE_IN_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define LAP_IN_FLIGHT_HEAD_BYTES 64u
+#define LAP_IN_FLIGHT_ALIGN      64u
+#define LAP_IN_FLIGHT_AREA_BYTES ((size_t)1 << 20) /* of a tail file */
+#define LAP_IN_FLIGHT_WATCH_MS   250u              /* "a while", and up to as long again */
+#define LAP_IN_FLIGHT_STATE_AT   4u                /* in the head: one byte, the only one that changes */
+#define LAP_IN_FLIGHT_RETURNED   2u                /* what it becomes */
+
+enum lap_in_flight_flags {
+    LAP_IN_FLIGHT_COMMAND = 1, /* recorded into a command buffer; the body is as in a block */
+    LAP_IN_FLIGHT_GUILTY = 2,  /* its own thread got the signal */
+    LAP_IN_FLIGHT_BARE = 4,    /* no body: the arguments were too long, or could not be read */
+    LAP_IN_FLIGHT_ALL_FLAGS = 7
+};
+
+struct lap_in_flight {
+    uint32_t command;        /* number in the file's dictionary */
+    uint32_t flags;          /* enum lap_in_flight_flags */
+    uint32_t signal;         /* that ended the process, or was about to; 0: the call had not returned for a while */
+    uint64_t thread_id;      /* as the kernel names it; 0: not known */
+    uint64_t ticket;         /* of the last packet before, of whichever thread */
+    uint64_t command_buffer; /* its index, for LAP_IN_FLIGHT_COMMAND */
+    const uint8_t *body;     /* a packet's body without its result */
+    size_t bytes;
+};
+
+static inline size_t lap_in_flight_stride(size_t bytes)
+{
+    return LAP_IN_FLIGHT_HEAD_BYTES + ((bytes + LAP_IN_FLIGHT_ALIGN - 1) & ~(size_t)(LAP_IN_FLIGHT_ALIGN - 1));
+}
+
+/* Writes a head for `call`, whose body stands LAP_IN_FLIGHT_HEAD_BYTES behind `out` already. Safe in a signal handler.
+ * seed: lap_tail_seed of the trace. */
+void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed);
+
+/* The next call of a list of `bytes` bytes from *at on that was not struck out; *at becomes what is behind it. The body
+ * points into the list. LAP_END: there is none. Whatever is damaged ends the list. */
+enum lap_status lap_in_flight_next(const uint8_t *list, size_t bytes, size_t *at, uint64_t seed,
+                                   struct lap_in_flight *out_call) LAP_MUST_CHECK;
+
+#endif
