@@ -203,6 +203,7 @@ struct replay {
     struct replay_command *commands; /* player.c: by number in the file */
     struct replay_table tables[GEN_HANDLE_COUNT];
     struct lap_slab buffers, images;               /* their records: resource.h */
+    struct lap_slab named;                         /* named.h */
     struct lap_live_table *live[GEN_HANDLE_COUNT]; /* the tables' */
     void *loader;                                  /* dlopen("libvulkan.so.1") */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;

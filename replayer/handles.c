@@ -239,7 +239,7 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
     if (table->slots)
         slot_remove(table, index);
     r->ends += replay_named_counts(type, object);
-    replay_named_free(object->named);
+    replay_named_free(r, object->named);
     *object = (struct replay_object){0};
     page = page_of(table, index / REPLAY_PAGE_OBJECTS);
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
@@ -349,7 +349,7 @@ void replay_tables_finish(struct replay *r)
         for (uint64_t i = 0; i < table->page_capacity; i++) {
             struct replay_object_page *page = page_of(table, i);
             for (unsigned j = 0; page && j < REPLAY_PAGE_OBJECTS; j++)
-                replay_named_free(page->objects[j].named);
+                replay_named_free(r, page->objects[j].named);
             free(page);
         }
         free(table->live.pages);

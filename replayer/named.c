@@ -23,14 +23,15 @@ struct replay_named {
     uint64_t block; /* of a command buffer: its blob; 0: it is not recorded */
     bool has_names; /* those of a block are looked up when they are needed */
     size_t count, capacity;
-    struct name *names;
+    struct name *names; /* few, as long as that is enough */
+    struct name few[1]; /* a view's */
 };
 
-void replay_named_free(struct replay_named *named)
+void replay_named_free(struct replay *r, struct replay_named *named)
 {
-    if (named)
+    if (named && named->names != named->few)
         free(named->names);
-    free(named);
+    lap_slab_give(&r->named, named);
 }
 
 bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object)
@@ -62,10 +63,12 @@ static enum lap_status no_memory(void)
 static bool add_name(struct replay_named *named, uint32_t type, uint64_t index)
 {
     if (named->count == named->capacity) {
-        size_t capacity = named->capacity ? named->capacity * 2 : 4;
-        struct name *more = realloc(named->names, capacity * sizeof *more);
+        size_t capacity = named->capacity * 4;
+        struct name *more = realloc(named->names == named->few ? NULL : named->names, capacity * sizeof *more);
         if (!more)
             return false;
+        if (named->names == named->few)
+            memcpy(more, named->few, sizeof named->few);
         named->names = more;
         named->capacity = capacity;
     }
@@ -74,11 +77,20 @@ static bool add_name(struct replay_named *named, uint32_t type, uint64_t index)
 }
 
 /* The object's record, made when it is not there; NULL without memory. */
-static struct replay_named *need(struct replay_object *object)
+static struct replay_named *need(struct replay *r, struct replay_object *object)
 {
-    if (!object->named)
-        object->named = calloc(1, sizeof *object->named);
-    return object->named;
+    struct replay_named *named = object->named;
+
+    if (named)
+        return named;
+    if (!r->named.piece_bytes)
+        lap_slab_init(&r->named, sizeof *named);
+    named = lap_slab_take(&r->named);
+    if (named) {
+        *named = (struct replay_named){.capacity = sizeof named->few / sizeof named->few[0]};
+        named->names = named->few;
+    }
+    return object->named = named;
 }
 
 /* ---- objects that name others ---- */
@@ -87,7 +99,7 @@ static enum lap_status note_view(struct replay *r, enum gen_handle_type type, ui
                                  enum gen_handle_type of_type, uint64_t of_live)
 {
     struct replay_object *object = replay_object_get(r, type, index);
-    struct replay_named *named = object ? need(object) : NULL;
+    struct replay_named *named = object ? need(r, object) : NULL;
 
     if (!object)
         return LAP_OK;
@@ -114,7 +126,7 @@ static enum lap_status note_framebuffer(struct replay *r, const struct gen_args_
 static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, uint64_t live, bool secondary)
 {
     struct replay_object *object = replay_object_get(r, type, replay_object_index(r, type, live));
-    struct replay_named *named = object ? need(object) : NULL;
+    struct replay_named *named = object ? need(r, object) : NULL;
 
     if (!object)
         return LAP_OK;
@@ -157,7 +169,7 @@ enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, 
 {
     uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
     struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
-    struct replay_named *named = object ? need(object) : NULL;
+    struct replay_named *named = object ? need(r, object) : NULL;
 
     if (!object)
         return LAP_OK;

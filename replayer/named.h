@@ -21,7 +21,7 @@
 
 /* What an object names (struct replay_object.named). */
 struct replay_named;
-void replay_named_free(struct replay_named *named);
+void replay_named_free(struct replay *r, struct replay_named *named);
 
 /* Whether the end of an object can make a command buffer invalid: then r->ends counts it. */
 bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object);

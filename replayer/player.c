@@ -190,6 +190,7 @@ bool replay_close(struct replay *r)
     free(r->commands);
     lap_slab_finish(&r->buffers);
     lap_slab_finish(&r->images);
+    lap_slab_finish(&r->named);
     lap_reader_close(&r->reader);
     /* The loader stays: drivers leave thread-local data behind that outlives their instances. */
     memset(r, 0, sizeof *r);
