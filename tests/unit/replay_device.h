@@ -68,6 +68,9 @@ static void unit_replay_finish(struct unit_replay *u)
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
     replay_planner_destroy(&u->r, &u->dev);
     replay_tables_finish(&u->r);
+    lap_slab_finish(&u->r.buffers);
+    lap_slab_finish(&u->r.images);
+    lap_slab_finish(&u->r.named);
     lap_arena_finish(&u->r.arena);
     unit_device_finish(&u->gpu);
     replay_displays_disconnect(&u->displays);
