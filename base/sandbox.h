@@ -23,7 +23,7 @@ struct lap_sandbox_options {
     const char *const *folders;
     size_t folder_count;
     bool gpus;          /* device files of GPUs can be opened for writing, and asked for everything */
-    bool shared_memory; /* System V's, new pieces only: X clients share images with the server in it */
+    bool shared_memory; /* System V's, of whomever: X clients share images with the server in it */
 };
 
 enum lap_sandbox_state {

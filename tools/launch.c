@@ -88,7 +88,6 @@ int lap_launch_run(char *const argv[], int *out_errno)
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART}, old[PASSED_COUNT];
     sigset_t block, mask;
     int report[2], status = 0, failure = 0;
-    ssize_t got;
     pid_t pid;
 
     *out_errno = 0;
@@ -113,7 +112,7 @@ int lap_launch_run(char *const argv[], int *out_errno)
     child = pid;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(report[1]);
-    while (pid > 0 && (got = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)
+    while (pid > 0 && read(report[0], &failure, sizeof failure) < 0 && errno == EINTR)
         ;
     close(report[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
