@@ -8,13 +8,7 @@ folder=${1:?usage: fetch-backport-driver.sh FOLDER}
 if [ -e "$folder/icd.json" ]; then
     exit 0
 fi
-fail() { echo "fetch-backport-driver: $*" >&2; exit 1; }
-[ -r /etc/os-release ] || fail "this is no Debian system"
-release=$(. /etc/os-release && echo "${ID:-}:${VERSION_CODENAME:-}")
-case "$release" in debian:?*) release=${release#debian:} ;; *) fail "this is no Debian release" ;; esac
-mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null |
-    grep '/debian/*$' | head -n 1)
-mirror=${mirror:-http://deb.debian.org/debian}
+. "$(dirname "$0")/debian.sh"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 state="$folder/apt"

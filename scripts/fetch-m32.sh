@@ -8,15 +8,9 @@ folder=${1:?usage: fetch-m32.sh FOLDER}
 if [ -e "$folder/icd.json" ]; then
     exit 0
 fi
-fail() { echo "fetch-m32: $*" >&2; exit 1; }
+. "$(dirname "$0")/debian.sh"
 [ "$(uname -m)" = x86_64 ] || fail "this machine runs no programs for i386"
-[ -r /etc/os-release ] || fail "this is no Debian system"
-release=$(. /etc/os-release && echo "${ID:-}:${VERSION_CODENAME:-}")
-case "$release" in debian:?*) release=${release#debian:} ;; *) fail "this is no Debian release" ;; esac
 compiler=$(gcc -dumpversion) || fail "there is no gcc"
-mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null |
-    grep '/debian/*$' | head -n 1)
-mirror=${mirror:-http://deb.debian.org/debian}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 state="$folder/apt"

@@ -22,6 +22,7 @@ MANIFESTS = HERE.parents[1] / "manifests"
 sys.path[:0] = [str(CODEGEN), str(MANIFESTS)]
 sys.dont_write_bytecode = True
 
+import counted  # noqa: E402
 import generate  # noqa: E402
 import make_manifest  # noqa: E402
 import model as model_module  # noqa: E402
@@ -430,11 +431,7 @@ def main() -> int:
     if "--update" in sys.argv:
         UPDATE = True
         sys.argv.remove("--update")
-    result = unittest.main(exit=False, verbosity=0).result
-    bad = len({test.id().split(" ")[0] for test, _ in result.failures + result.errors})
-    skipped = len(result.skipped)
-    print(f"{result.testsRun - bad - skipped} passed, {bad} failed, {skipped} skipped")
-    return 0 if result.wasSuccessful() else 1
+    return counted.run()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ CODEGEN = HERE.parents[1] / "codegen"
 sys.path[:0] = [str(CODEGEN), str(HERE.parent / "future")]
 sys.dont_write_bytecode = True
 
+import counted  # noqa: E402
 import derive  # noqa: E402
 import generate  # noqa: E402
 import model as model_module  # noqa: E402
@@ -101,13 +102,5 @@ class Future(unittest.TestCase):
         self.assertFalse(names & set(registry_module.load(today).extensions))
 
 
-def main() -> int:
-    result = unittest.main(exit=False, verbosity=0).result
-    bad = len({test.id().split(" ")[0] for test, _ in result.failures + result.errors})
-    skipped = len(result.skipped)
-    print(f"{result.testsRun - bad - skipped} passed, {bad} failed, {skipped} skipped")
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(counted.run())
