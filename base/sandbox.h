@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 struct lap_sandbox_options {
     /* Folders, which are there, in which files and folders can be made, written and removed. */
     const char *const *folders;
@@ -36,6 +38,12 @@ struct lap_sandbox {
     enum lap_sandbox_state state;
     char lack[384]; /* what is not protected, and why; "" when all is */
 };
+
+/* What the user asks for with --sandbox: as much as the kernel has; all of it; nothing. */
+enum lap_sandbox_wish { LAP_SANDBOX_WISH_AUTO, LAP_SANDBOX_WISH_ON, LAP_SANDBOX_WISH_OFF };
+
+/* "auto", "on", "off"; else LAP_ERROR_ARGUMENT. */
+enum lap_status lap_sandbox_wish_parse(const char *text, enum lap_sandbox_wish *out) LAP_MUST_CHECK;
 
 /* The calling thread is the only one. Never fails: *out says what came of it. */
 void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out);

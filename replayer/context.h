@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/frames.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "base/slab.h"
 #include "base/status.h"
 #include "base/tree.h"
@@ -62,8 +63,6 @@ struct replay_kept {
     struct replay_kept_counts counts;
 };
 
-enum replay_sandbox_wish { REPLAY_SANDBOX_AUTO, REPLAY_SANDBOX_ON, REPLAY_SANDBOX_OFF };
-
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
@@ -86,7 +85,7 @@ struct replay_options {
     replay_spirv_judge judge;         /* of the code of shaders; NULL: nobody looks at it */
     bool measure;
     const char *measure_file; /* with measure: where the figures go as JSON; NULL: stdout, as text */
-    enum replay_sandbox_wish sandbox;
+    enum lap_sandbox_wish sandbox;
     /* What was made ready before the trace was opened: sandbox.h. */
     int measure_fd;                         /* of measure_file */
     const struct replay_displays *displays; /* window_system.h; NULL: none answers */

@@ -167,18 +167,6 @@ static enum lap_status parse_addresses(const char *text, struct replay_options *
     return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
 }
 
-static enum lap_status parse_sandbox(const char *text, struct replay_options *out)
-{
-    static const char *const names[] = {"auto", "on", "off"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], text) == 0) {
-            out->sandbox = (enum replay_sandbox_wish)i;
-            return LAP_OK;
-        }
-    return lap_fail(LAP_ERROR_ARGUMENT, "--sandbox wants on, off or auto, not \"%s\"", text);
-}
-
 static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
 {
     uint64_t number = 0;
@@ -260,7 +248,7 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         out->blackhole = true;
         break;
     case OPTION_SANDBOX:
-        return parse_sandbox(value, out);
+        return lap_sandbox_wish_parse(value, &out->sandbox);
     case OPTION_VALIDATE_SHADERS:
         out->validate_shaders = true;
         break;

@@ -61,7 +61,7 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
 
     memset(sandbox, 0, sizeof *sandbox);
     options->sandboxed = sandbox;
-    if (options->sandbox == REPLAY_SANDBOX_OFF)
+    if (options->sandbox == LAP_SANDBOX_WISH_OFF)
         return LAP_OK;
     if (options->screenshots.count)
         folders[wanted.folder_count++] = options->screenshot_dir;
@@ -75,7 +75,7 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
     folders[wanted.folder_count++] = LAP_COVERAGE_FOLDER;
 #endif
     lap_sandbox_enter(&wanted, sandbox);
-    if (options->sandbox == REPLAY_SANDBOX_ON && sandbox->state != LAP_SANDBOX_ON)
+    if (options->sandbox == LAP_SANDBOX_WISH_ON && sandbox->state != LAP_SANDBOX_ON)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "--sandbox=on can't be had: %s", sandbox->lack);
     return LAP_OK;
 }

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lapilli-compress: writes a trace anew, smaller.
+ *
+ * A child process does the work, in a sandbox, with the new file open; it can do nothing else. What is done with files
+ * before and afterwards (to make, remove and rename them) the parent does, which never reads the trace.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sandbox.h"
 #include "tools/calls.h"
 #include "tools/tool.h"
+#include "trace/output.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
 #include "trace/tail.h"
@@ -31,19 +39,23 @@ static const char help[] =
     "  --in-place         put the new one in the place of FILE\n"
     "  --codec CODEC      zstd (the default), lz4hc, lz4 or none\n"
     "  --level N          1 to 19 for zstd (12 by default), 3 to 12 for lz4hc (9)\n"
+    "  --sandbox HOW      on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as\n"
+    "                     far as the kernel can\n"
     "  --json             say what was done as one JSON object\n"
     "  --quiet            say nothing but errors\n"
     "  --help             this text\n"
     "\n"
-    "Exit status: 0; 1 the new file can't be written (FILE is as it was); 2 wrong usage; 3 no readable trace;\n"
+    "Exit status: 0; 1 the new file can't be written, or the sandbox not be had (FILE is as it was); 2 wrong usage; 3 "
+    "no readable trace;\n"
     "4 FILE is incomplete: what can be read of it is in the new file, which ends where FILE does and says why.\n";
 
-enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_JSON, OPTION_QUIET };
+enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
 
 struct job {
     const char *from, *to;
     char *own_to; /* of --in-place */
     struct lap_packer packer;
+    enum lap_sandbox_wish sandbox;
     bool packs, in_place, json, quiet;
 };
 
@@ -149,37 +161,28 @@ static void say(const struct job *job, uint64_t before, uint64_t after)
                before ? 100.0 * (double)after / (double)before : 100.0);
 }
 
-static int work(const struct job *job, bool complete)
+static int work(const struct job *job, int to, bool complete)
 {
     struct progress progress = {.what = "compressing"};
     bool shows = !job->quiet && isatty(STDERR_FILENO);
     struct lap_rewrite_options options = {
         .packer = job->packs ? &job->packer : NULL, .progress = shows ? show_progress : NULL, .user = &progress};
-    uint64_t before = bytes_of(job->from), after;
-    enum lap_status status = lap_rewrite(job->from, job->to, &options);
+    enum lap_status status = lap_rewrite_into(job->from, to, job->to, &options);
     end_progress(&progress);
     if (status == LAP_OK) {
         progress = (struct progress){.what = "comparing"};
         status = lap_rewrite_compare(job->from, job->to, &options);
         end_progress(&progress);
-        if (status != LAP_OK)
-            (void)unlink(job->to);
     }
     if (status != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return status == LAP_ERROR_FORMAT ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
     }
-    after = bytes_of(job->to);
-    if (job->in_place && !replace(job)) {
-        (void)unlink(job->to);
-        return LAP_TOOL_FAILED;
-    }
-    say(job, before, after);
     return complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
 }
 
 /* Says what is wrong with the source before anything is written. */
-static int run(const struct job *job)
+static int look_and_work(const struct job *job, int to)
 {
     struct lap_reader *reader;
     enum lap_status status = lap_reader_open(job->from, NULL, &reader);
@@ -196,7 +199,62 @@ static int run(const struct job *job)
                 job->in_place ? ", which would be deleted: use -o" : "");
     if (has_calls && job->in_place)
         return LAP_TOOL_FAILED;
-    return work(job, complete);
+    return work(job, to, complete);
+}
+
+/* What the child is for. */
+static int run_shut_in(const struct job *job, int to)
+{
+    struct lap_sandbox sandbox;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (job->sandbox != LAP_SANDBOX_WISH_OFF) {
+        lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
+        if (job->sandbox == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON) {
+            fprintf(stderr, PROGRAM ": --sandbox=on can't be had: %s\n", sandbox.lack);
+            return LAP_TOOL_FAILED;
+        }
+    }
+    return look_and_work(job, to);
+}
+
+/* Its exit status. */
+static int wait_for(pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return LAP_TOOL_FAILED;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fprintf(stderr, PROGRAM ": the process that does the work was ended: %s\n", strsignal(WTERMSIG(status)));
+    return LAP_TOOL_FAILED;
+}
+
+static int run(const struct job *job)
+{
+    uint64_t before = bytes_of(job->from);
+    pid_t child;
+    int to, code;
+
+    if (lap_output_open(job->to, &to) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    child = fork();
+    if (child == 0)
+        exit(run_shut_in(job, to));
+    if (child < 0)
+        fprintf(stderr, PROGRAM ": no process can be made: %s\n", strerror(errno));
+    close(to);
+    code = child < 0 ? LAP_TOOL_FAILED : wait_for(child);
+    if ((code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) || (job->in_place && !replace(job))) {
+        (void)unlink(job->to);
+        return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE ? LAP_TOOL_FAILED : code;
+    }
+    say(job, before, bytes_of(job->in_place ? job->from : job->to));
+    return code;
 }
 
 static int usage(const char *what)
@@ -211,6 +269,7 @@ int main(int argc, char **argv)
                                           {"in-place", no_argument, NULL, OPTION_IN_PLACE},
                                           {"codec", required_argument, NULL, OPTION_CODEC},
                                           {"level", required_argument, NULL, OPTION_LEVEL},
+                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
                                           {"json", no_argument, NULL, OPTION_JSON},
                                           {"quiet", no_argument, NULL, OPTION_QUIET},
                                           {"help", no_argument, NULL, 'h'},
@@ -233,6 +292,10 @@ int main(int argc, char **argv)
             break;
         case OPTION_LEVEL:
             level = optarg;
+            break;
+        case OPTION_SANDBOX:
+            if (lap_sandbox_wish_parse(optarg, &job.sandbox) != LAP_OK)
+                return usage(lap_error_message());
             break;
         case OPTION_JSON:
             job.json = true;

@@ -80,24 +80,46 @@ static bool allocate(struct lap_output *output)
     return true;
 }
 
-enum lap_status lap_output_create(struct lap_output *output, const char *path, const struct lap_output_options *options)
+static void prepare(struct lap_output *output, int fd, const struct lap_output_options *options)
 {
     memset(output, 0, sizeof(*output));
-    output->fd = output->queue.file.fd = -1;
+    output->fd = fd;
+    output->queue.file.fd = -1;
     output->options = *options;
     pthread_mutex_init(&output->mutex, NULL);
+}
+
+enum lap_status lap_output_open(const char *path, int *out_fd)
+{
+    do
+        *out_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    while (*out_fd < 0 && errno == EINTR);
+    return *out_fd >= 0 ? LAP_OK : lap_fail(LAP_ERROR_IO, "can't create %s: %s", path, strerror(errno));
+}
+
+enum lap_status lap_output_create(struct lap_output *output, const char *path, const struct lap_output_options *options)
+{
+    int fd;
+    enum lap_status status = lap_output_open(path, &fd);
+    if (status == LAP_OK) {
+        status = lap_output_begin(output, fd, path, options);
+        if (status != LAP_OK)
+            unlink(path);
+        return status;
+    }
+    prepare(output, -1, options);
+    return status;
+}
+
+enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
+                                 const struct lap_output_options *options)
+{
     enum lap_status status;
 
+    prepare(output, fd, options);
     output->path = strdup(path);
     if (!output->path || !allocate(output)) {
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        goto fail;
-    }
-    do
-        output->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    while (output->fd < 0 && errno == EINTR);
-    if (output->fd < 0) {
-        status = lap_fail(LAP_ERROR_IO, "can't create %s: %s", path, strerror(errno));
         goto fail;
     }
 
@@ -109,7 +131,6 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
     int error = lap_file_write(output->fd, 0, &part, 1);
     if (error) {
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(error));
-        unlink(path);
         goto fail;
     }
     output->bytes = sizeof(stored);

@@ -86,6 +86,12 @@ struct lap_output {
 enum lap_status lap_output_create(struct lap_output *output, const char *path,
                                   const struct lap_output_options *options) LAP_MUST_CHECK;
 
+/* The two halves of it: a new file, or LAP_ERROR_IO; and the beginning of a trace in an open one that is empty and that
+ * messages call `path`. `fd` is taken in any case, and the file stays where it is. */
+enum lap_status lap_output_open(const char *path, int *out_fd) LAP_MUST_CHECK;
+enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
+                                 const struct lap_output_options *options) LAP_MUST_CHECK;
+
 /* Makes the queue and starts the helper thread; without them everything works, more slowly. Where the queue is no tail
  * file (queue.durable) lap_error_message() says why. */
 void lap_output_start(struct lap_output *output);

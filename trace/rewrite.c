@@ -301,22 +301,39 @@ static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *
 
 enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options)
 {
+    int fd;
+    enum lap_status status = lap_output_open(to, &fd);
+    if (status != LAP_OK)
+        return status;
+    status = lap_rewrite_into(from, fd, to, options);
+    if (status != LAP_OK)
+        (void)unlink(to);
+    return status;
+}
+
+enum lap_status lap_rewrite_into(const char *from, int fd, const char *name, const struct lap_rewrite_options *options)
+{
     struct rewrite *w = calloc(1, sizeof(*w));
     struct lap_output_options output_options = {.packer = options->packer};
     enum lap_status status;
-    if (!w)
+    if (!w) {
+        close(fd);
         return no_memory();
+    }
     lap_map_init(&w->numbers);
     status = lap_source_open(&w->source, from);
     if (status != LAP_OK)
         goto out;
     w->raw = malloc(LAP_CHUNK_MAX_RAW);
-    status = w->raw ? lap_output_create(&w->output, to, &output_options) : no_memory();
+    if (w->raw) {
+        status = lap_output_begin(&w->output, fd, name, &output_options);
+        fd = -1;
+    } else {
+        status = no_memory();
+    }
     if (status == LAP_OK) {
         status = run(w, options);
         lap_output_release(&w->output);
-        if (status != LAP_OK)
-            (void)unlink(to);
     }
     lap_source_close(&w->source);
     for (size_t i = 0; i < w->stream_count; i++)
@@ -325,6 +342,8 @@ enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_r
     free(w->streams);
     free(w->raw);
 out:
+    if (fd >= 0)
+        close(fd);
     lap_map_finish(&w->numbers);
     free(w);
     return status;

@@ -26,6 +26,11 @@ struct lap_rewrite_options {
  * nothing passes for whole); LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options) LAP_MUST_CHECK;
 
+/* The same, into an open, empty file that messages call `name`; on failure it stays, with whatever is in it. `fd` is
+ * closed in any case. */
+enum lap_status lap_rewrite_into(const char *from, int fd, const char *name,
+                                 const struct lap_rewrite_options *options) LAP_MUST_CHECK;
+
 /* Reads both from beginning to end: LAP_OK when they have the same packets, with the same blobs, in the same frames and
  * order, and the same end; else LAP_ERROR_FORMAT with the first difference, or why one can't be read. progress counts
  * packets. */

@@ -132,10 +132,11 @@ def nothing_is_read_before(context: Context) -> None:
         raise Skip("strace is not installed")
     context.capture([context.app("headless")])
     needs_sandbox(context)
-    for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"]):
+    for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"],
+                    ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"]):
         done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli"])
         lines = (context.folder / "calls").read_text().splitlines()
-        places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", "out.lapilli")]
+        places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", 'out.lapilli"')]
         check(all(places) and max(places[0] + places[1]) < places[2][0], f"{command}: {places}\n{done.err}")
 
 
@@ -182,3 +183,29 @@ def a_kernel_without_says_so(context: Context) -> None:
     check(report["sandbox"]["state"] == "partial" and "Landlock" in report["sandbox"]["lack"], f"{report}")
     text = context.run([str(tool), context.program("lapilli-replay"), "--check", "out.lapilli"]).out
     check("sandbox  partial: files can be written" in text, text)
+
+
+@case
+def who_compresses_has_its_output_alone(context: Context) -> None:
+    """The process that reads the trace has the new file before it is shut in, and opens nothing for writing afterwards; the other one never opens the trace
+    (but to put it in its place: the new file is what it looks at)."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    context.capture([context.app("headless")])
+    needs_sandbox(context)
+    compress = [context.program("lapilli-compress"), "-o", "new.lapilli"]
+    context.run(["strace", "-ff", "-o", "calls", *compress, "out.lapilli"])
+    logs = [path.read_text() for path in context.folder.glob("calls.*")]
+    check(len(logs) == 2, f"{len(logs)} processes")
+    reader, = [log for log in logs if '"out.lapilli", O_RDONLY' in log]
+    behind = reader.split("seccomp(SECCOMP_SET_MODE_FILTER", 1)[1]
+    check('"new.lapilli", O_RDWR' not in reader and not re.search(r"O_WRONLY|O_RDWR|O_CREAT|unlink|rename|chmod\(", behind), behind)
+    check(re.search(r"pwritev\(\d+", behind), "it wrote nothing")
+    old = context.build / "tests/bin/old-kernel"
+    if old.exists():
+        done = context.run([str(old), *compress[:-1], "other.lapilli", "--sandbox=on", "out.lapilli"], expect=1)
+        check("--sandbox=on can't be had: files can be written" in done.err and not (context.folder / "other.lapilli").exists(), done.text)
+        context.run([str(old), *compress[:-1], "other.lapilli", "out.lapilli"])
+    (context.folder / "new.lapilli").unlink()
+    context.run([*compress, "--sandbox=off", "out.lapilli"])
+    context.run([*compress, "--sandbox=open", "out.lapilli"], expect=2)
