@@ -135,7 +135,7 @@ def emit(model: Model) -> dict[str, str]:
     families, lenient = _Families(model), _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h"])
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h"])
     _emit_keeps(model, c)
     done: set[str] = set()
     for p in plans:
@@ -157,6 +157,7 @@ def emit(model: Model) -> dict[str, str]:
         c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}}},")
     c("};")
     _emit_destroy(model, c, plans)
+    _emit_allowances(model, c)
     return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
 
 
@@ -173,6 +174,11 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("uint16_t function; /* 1 + its place among the pointers of the owner's dispatch table; 0: that of no one function is called */")
     h("};")
     h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
+    h("/* Features with which something may be null that must not be without them: bits of struct replay_device's allowances. */")
+    for number, feature in enumerate(sorted(model.overrides.allowing)):
+        h(f"#define GEN_ALLOWS_{feature} (1u << {number})")
+    h("uint32_t gen_allowances_of(const VkDeviceCreateInfo *info);")
+    h()
     h("/* Destroys a live object that has a destroy command of its own; LAP_END for types that have none. */")
     h("enum lap_status gen_destroy_object(struct replay *r, void *owner, enum gen_handle_type type, uint64_t live) LAP_MUST_CHECK;")
     h()
@@ -247,28 +253,30 @@ def _emit_mapping(c: Text, p: CommandPlan, families: _Families, declare: bool = 
     c("}")
 
 
-def _required(p: CommandPlan) -> list[tuple[Field, str]]:
-    """Parameters that a driver follows without asking, and the condition under which they are wrongly null."""
+def _wrongly_null(p: CommandPlan) -> list[tuple[Field, str]]:
+    """Parameters that a driver follows, or takes, without asking (Field.needed), and the condition under which they are wrongly
+    null. The object that a command is called on is looked up before; into what only tells hand-written functions ask the driver
+    for their own.
+    """
     wrong = []
     for i, f in enumerate(p.fields):
-        if f.member.optional or f.shape == "skip" or f.element == "opaque" or i == 0 and p.in_block:
+        if not f.needed or i == 0 and f.element == "handle" or f.output and not f.created and p.disposition.replay == "hand":
             continue
-        if f.shape in ("pointer", "pointers", "bytes", "strings"):
-            if f.output and not f.created and p.disposition.replay == "hand":
-                continue
-            count = expand(f.count, lambda n: f"a->{n}")
-            wrong.append((f, f"!a->{f.name}" if count == "1" or "->" in f.count else f"!a->{f.name} && {count} != 0"))
-        elif f.shape == "string":
-            wrong.append((f, f"!a->{f.name}"))
-        elif f.shape == "value" and f.element == "handle" and i > 0:
-            wrong.append((f, f"!a->{f.name}"))
+        conditions = [f"!a->{f.name}"]
+        if f.count and f.count != "1" and "->" not in f.count:
+            conditions.append(f"{expand(f.count, lambda n: f'a->{n}')} != 0")
+        if f.needed != "1":
+            conditions.append(f"({expand(f.needed, lambda n: f'a->{n}')})")
+        if f.unless:
+            conditions.append(f"!(dev->allowances & GEN_ALLOWS_{f.unless})")
+        wrong.append((f, " && ".join(conditions)))
     return wrong
 
 
 def _emit_checks(c: Text, p: CommandPlan, declaration: str = "") -> None:
     if p.packet:
         return
-    wrong = _required(p)
+    wrong = _wrongly_null(p)
     each = [f for f in p.fields if f.each]
     if (wrong or each) and declaration:
         c(declaration)
@@ -362,4 +370,19 @@ def _emit_destroy(model: Model, c: Text, plans: list[CommandPlan]) -> None:
     c.guard(None)
     c("default: return LAP_END;")
     c("}")
+    c("}")
+
+
+def _emit_allowances(model: Model, c: Text) -> None:
+    c("uint32_t gen_allowances_of(const VkDeviceCreateInfo *info)")
+    c("{")
+    c("uint32_t allowances = 0;")
+    c("(void)info;")
+    for feature, names in sorted(model.overrides.allowing.items()):
+        for struct in c.guarded(model.struct_of[name] for name in names):
+            c("{")
+            c(f"const {struct.name} *s = replay_chain_find(info->pNext, {struct.struct.stype});")
+            c(f"allowances |= s && s->{feature} ? GEN_ALLOWS_{feature} : 0;")
+            c("}")
+    c("return allowances;")
     c("}")

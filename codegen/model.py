@@ -44,6 +44,7 @@ class Field:
     selector: str = ""  # of unions by value: C with {member}
     words: str = ""  # of bytes that may hold device addresses: enum lap_words
     needed: str = ""  # C with {member}: when a driver follows the pointer, or takes the handle, without asking; "1": always
+    unless: str = ""  # a feature of the device with which null is right all the same
     needed_elements: bool = False  # none of the handles that it points to may be null
     each: str = ""  # C with {member} and i: what each element of an array must have
 
@@ -196,12 +197,14 @@ class _Classifier:
         return f
 
     def _needs(self, owner: str, f: Field, override: dict) -> None:
-        """What must not be null; see "Valid Usage" in the registry's words: optional, noautovalidity."""
+        """What must not be null; see "Valid Usage" in the registry's words: optional, noautovalidity. The one place that says it,
+        for decoders, replay and reflection."""
         m = f.member
-        if owner.startswith("lapilli") or f.output or f.shape not in ("value", "pointer", "pointers", "bytes", "string", "strings") or f.element in ("opaque", "object"):
+        if owner.startswith("lapilli") or f.shape not in ("value", "pointer", "pointers", "bytes", "string", "strings") or f.element in ("opaque", "object"):
             return
         if f.shape == "value" and f.element != "handle":
             return
+        f.unless = override.get("unless", "")
         if "needed" in override:
             f.needed = override["needed"]
         elif f.condition:
@@ -209,7 +212,7 @@ class _Classifier:
             f.needed = "" if "enc" in f.condition or m.optional else f.condition
         elif not m.optional and not m.unchecked:
             f.needed = "1"
-        f.needed_elements = f.shape == "pointer" and f.element == "handle" and (
+        f.needed_elements = f.shape == "pointer" and f.element == "handle" and not f.output and (
             override.get("needed_elements", not (m.optional_elements or m.unchecked or f.condition)))
 
     def _shape(self, owner: str, m: Member, siblings: list[Member], override: dict, is_param: bool) -> Field:
@@ -321,6 +324,8 @@ def build(registry: Registry, overrides: Overrides) -> Model:
         if plan.disposition.destroys:
             ended = [f for f in plan.fields if f.element == "handle"][-1]
             ended.destroyed = True
+        if any(f.unless for f in plan.fields) and plan.disposition.replay != "gen":
+            raise OverrideError(f"{plan.name} has a parameter that may be null by a feature, which only generated functions know")
         if plan.disposition.when == "entry" and any(f.output for f in plan.fields):
             raise OverrideError(f"{plan.name} is written at entry but has outputs")
     model = Model(registry, overrides, structs, commands, sorted(registry.handles))

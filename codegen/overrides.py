@@ -14,6 +14,23 @@ from registry import Command, Member, Registry
 CLASSES = ("free", "barrier")
 WHENS = ("return", "entry")
 REPLAYS = ("gen", "hand", "info", "surface")
+CAPTURES = ("gen", "hand")
+HOOKS = ("after", "before", "quick")
+
+# What entries can say, besides what they name, why, and in which registries that is there.
+KEYS = {
+    "packet": {"name", "class", "info", "params"},
+    "rule": {"match", "class", "when", "replay", "destroys"},
+    "command": {"names", "class", "capture", "replay", "hooks", "record", "outputs", "partial", "block", "touches", "driver"},
+    "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words"},
+    "enter": {"of", "call"},
+    "union": {"name", "as"},
+    "harmless": {"handles"},
+    "other_format": {"of"},
+    "hidden": {"extensions"},
+    "hidden_feature": {"struct", "members"},
+}
+ALWAYS = {"reason", "since", "until"}
 
 
 class OverrideError(Exception):
@@ -45,6 +62,7 @@ class Overrides:
     dispositions: dict[str, Disposition]
     packets: list[tuple[Command, Disposition]]
     members: dict[tuple[str, str], dict]
+    allowing: dict[str, list[str]]  # feature with which a parameter may be null -> structs that enable it
     enters: dict[str, str]
     unions: dict[str, str]
     external: dict[str, str]
@@ -73,10 +91,12 @@ class _Checker:
         return entry["reason"]
 
     def absent(self, entry: dict, needle: str, what: str) -> bool:
-        """True when the registry is too old for the entry, or has withdrawn what it names; raises when it names nothing."""
+        """True when the registry is too old or too new for the entry, or has withdrawn what it names; raises when it names nothing."""
         if "since" in entry and _version(self.registry.header_version) < _version(entry["since"]):
             return True
-        if needle in self.registry.withdrawn:
+        if "until" in entry and _version(self.registry.header_version) > _version(entry["until"]):
+            return True
+        if any(fnmatchcase(name, needle) for name in self.registry.withdrawn):
             return True
         self.fail(needle, what)
         return True
@@ -132,7 +152,11 @@ def load(path: str | Path, registry: Registry) -> Overrides:
     except tomllib.TOMLDecodeError as error:
         raise OverrideError(f"{path}: {error}") from error
 
-    result = Overrides(str(path), {}, [], {}, {}, {}, dict(data.get("external", {})), {}, [])
+    _check_keys(data, check)
+    for name in data.get("external", {}):
+        if name not in registry.externals:
+            check.fail(name, f"there is no external type {name}")
+    result = Overrides(str(path), {}, [], {}, {}, {}, {}, dict(data.get("external", {})), {}, [])
     for entry in data.get("packet", []):
         disposition = Disposition(order=entry.get("class", "free"), capture="hand", reason=check.reason(entry, entry["name"]),
                                   replay="info" if entry.get("info") else "hand")
@@ -148,6 +172,13 @@ def load(path: str | Path, registry: Registry) -> Overrides:
         if not any(m.name == name for m in members):
             check.absent(entry, owner, f"{owner}.{name} is not in the registry")
             continue
+        names = {m.name for m in members}
+        for text in (str(value) for key, value in entry.items() if key in ("when", "bytes", "inner_count", "needed", "each")):
+            for mentioned in re.findall(r"{(\w+)}", text):
+                if mentioned not in names:
+                    check.fail(name, f"{owner}.{name}: {owner} has no {mentioned}")
+        if "unless" in entry:
+            entry = _with_feature(entry, owner, check, registry, result)
         result.members[owner, name] = entry
     for entry in data.get("enter", []):
         check.reason(entry, entry["of"])
@@ -178,9 +209,10 @@ def load(path: str | Path, registry: Registry) -> Overrides:
     for entry in data.get("hidden", []):
         for pattern in entry["extensions"]:
             reason = check.reason(entry, pattern)
-            for name in registry.extensions:
-                if fnmatchcase(name, pattern):
-                    result.hidden_extensions[name] = reason
+            found = [name for name in registry.extensions if fnmatchcase(name, pattern)]
+            if not found:
+                check.absent(entry, pattern, f"there is no extension {pattern}")
+            result.hidden_extensions |= {name: reason for name in found}
     _hide_dependents(registry, result.hidden_extensions)
     for entry in data.get("hidden_feature", []):
         struct = registry.structs.get(entry["struct"])
@@ -191,6 +223,33 @@ def load(path: str | Path, registry: Registry) -> Overrides:
                 continue
             result.hidden_features.append((entry["struct"], member, reason))
     return result
+
+
+def _check_keys(data: dict, check: _Checker) -> None:
+    """A misspelt key would be an entry that does nothing."""
+    for kind in data:
+        if kind not in KEYS and kind != "external":
+            raise OverrideError(f"{check.path}: there are no entries of the kind {kind}")
+    for kind, allowed in KEYS.items():
+        for entry in data.get(kind, []):
+            for key in entry.keys() - allowed - ALWAYS:
+                named = next(v for k, v in entry.items() if k in ("name", "match", "names", "of", "handles", "extensions", "struct"))
+                needle = named if isinstance(named, str) else named[0]
+                check.fail(needle, f"{kind} {needle}: {key!r} says nothing")
+
+
+def _with_feature(entry: dict, owner: str, check: _Checker, registry: Registry, result: Overrides) -> dict:
+    """The entry, with a note of the structs that enable the feature; or without it, where the registry is too old to have it."""
+    feature = entry["unless"]
+    if owner not in registry.commands:
+        check.fail(entry["name"], f"{owner}.{entry['name']}: only parameters of commands may be null by a feature")
+    structs = [s.name for s in registry.structs.values() if "VkDeviceCreateInfo" in s.extends and
+               any(m.name == feature and m.type == "VkBool32" for m in s.members)]
+    if not structs:
+        check.absent(entry, feature, f"there is no feature {feature}")
+        return {key: value for key, value in entry.items() if key != "unless"}
+    result.allowing[feature] = structs
+    return entry
 
 
 def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: Overrides) -> None:
@@ -215,9 +274,14 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
     for number, rule in enumerate(rules):
         if number not in used:
             check.absent(rule, rule["match"], f"the rule for {rule['match']} matches no command")
+    told: set[tuple[str, str]] = set()
     for entry in data.get("command", []):
         for name in entry["names"]:
             reason = check.reason(entry, name)
+            for key in entry.keys() - {"names"} - ALWAYS:
+                if (name, key) in told:
+                    check.fail(name, f"two entries say {key} of {name}")
+                told.add((name, key))
             if name not in registry.commands:
                 # Promoted commands move to their new name in later registries; the alias still names them.
                 if registry.resolve(name) in registry.commands:
@@ -238,6 +302,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
             disposition.partial = entry.get("partial", disposition.partial)
             disposition.hooks |= set(entry.get("hooks", []))
     for name, disposition in result.dispositions.items():
-        for value, allowed in ((disposition.order, CLASSES), (disposition.when, WHENS), (disposition.replay, REPLAYS)):
+        said = [(disposition.order, CLASSES), (disposition.when, WHENS), (disposition.replay, REPLAYS), (disposition.capture, CAPTURES)]
+        for value, allowed in said + [(hook, HOOKS) for hook in sorted(disposition.hooks)]:
             if value not in allowed:
                 check.fail(name, f"{name}: {value!r} is none of {', '.join(allowed)}")

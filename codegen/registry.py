@@ -151,7 +151,7 @@ class Registry:
     constants: dict[str, int]
     capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these will do
     spirv_extensions: dict[str, list[Enable]] = field(default_factory=dict)
-    withdrawn: set[str] = field(default_factory=set)  # what only extensions name that are not supported (any more)
+    withdrawn: set[str] = field(default_factory=set)  # extensions that are not supported (any more), and what only they name
     texel_bytes: dict[str, int] = field(default_factory=dict)  # of formats in which a texel is a block of its own
 
     @property
@@ -394,7 +394,7 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
             take(name, None, None, feature, None)
     for element in root.iterfind("extensions/extension"):
         if not _supported(element):
-            registry.withdrawn |= {item.get("name") for item in element.iterfind("require/*") if item.tag in ("type", "command")}
+            registry.withdrawn |= {element.get("name")} | {item.get("name") for item in element.iterfind("require/*") if item.tag in ("type", "command")}
             continue
         platform = element.get("platform")
         guard = platforms.get(platform) if platform else element.get("protect")

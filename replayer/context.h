@@ -136,6 +136,7 @@ struct replay_device {
     bool translates_addresses;            /* some buffer's address was not the recorded one */
     struct replay_kept kept;              /* address_memory.h: addresses that are asked for again */
     struct replay_spirv_target spirv;     /* what its shaders may be */
+    uint32_t allowances;                  /* gen_replay.h: what may be null by a feature that is enabled */
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     bool nested_command_buffers;          /* secondary command buffers may execute others */
     const struct replay_formats *formats; /* the replay's */

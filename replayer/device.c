@@ -78,6 +78,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateDevice gives %s", replay_result_name(result));
     if (result < 0)
         return replay_result(r, result);
+    dev->allowances = gen_allowances_of(&info);
     dev->has_swapchain = names(&info, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
     dev->nested_command_buffers = names(&info, "VK_EXT_nested_command_buffer");
     /* Presented images are plain ones here, which can have a layout that every device knows. */

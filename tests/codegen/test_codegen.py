@@ -265,6 +265,45 @@ reason = "wrong on purpose"
     def test_packet_parameter_that_is_none(self) -> None:
         self.fails("a packet parameter reads 'buffer'", toml=replaced(TINY_TOML, '"VkBuffer buffer"', '"buffer"'))
 
+    def test_hook_that_is_none(self) -> None:
+        self.fails(r"overrides.toml:\d+: vkCreateInstance: 'behind' is none of after, before, quick", toml=replaced(
+            TINY_TOML, 'names = ["vkCreateInstance"]', 'names = ["vkCreateInstance"]\nhooks = ["behind"]'))
+
+    def test_capture_that_is_none(self) -> None:
+        self.fails("vkCreateInstance: 'foot' is none of gen, hand", toml=replaced(TINY_TOML, 'capture = "hand"', 'capture = "foot"'))
+
+    def test_key_that_says_nothing(self) -> None:
+        self.fails(r"overrides.toml:\d+: command vkCreateInstance: 'hook' says nothing", toml=replaced(
+            TINY_TOML, 'names = ["vkCreateInstance"]', 'names = ["vkCreateInstance"]\nhook = ["after"]'))
+        self.fails("there are no entries of the kind members", toml=TINY_TOML + '\n[[members]]\nof = "VkFill"\n')
+
+    def test_one_thing_said_twice(self) -> None:
+        self.fails("two entries say capture of vkCreateInstance", toml=TINY_TOML + """
+[[command]]
+names = ["vkCreateInstance"]
+capture = "gen"
+reason = "wrong on purpose"
+""")
+
+    def test_extension_that_is_not_there(self) -> None:
+        self.fails(r"overrides.toml:\d+: there is no extension VK_TOY_widow", toml=replaced(TINY_TOML, '"VK_TOY_window"', '"VK_TOY_widow"'))
+        self.assertEqual(self.model(toml=replaced(TINY_TOML, 'extensions = ["VK_TOY_window"]',
+                                                  'extensions = ["VK_TOY_widow"]\nuntil = "1.3.6"')).overrides.hidden_extensions, {})
+
+    def test_external_type_that_is_not_there(self) -> None:
+        self.fails("there is no external type flaot", toml=replaced(TINY_TOML, "float =", "flaot ="))
+
+    def test_sibling_that_is_not_there(self) -> None:
+        self.fails("VkBufferCreateInfo.pFamilies: VkBufferCreateInfo has no familiesCount", toml=replaced(
+            TINY_TOML, '"{familyCount} > 1"', '"{familiesCount} > 1"'))
+
+    def test_feature_that_is_not_there(self) -> None:
+        entry = '\n[[member]]\nof = "vkCmdFill"\nname = "buffer"\nunless = "nullFill"\nreason = "wrong on purpose"\n'
+        self.fails("there is no feature nullFill", toml=TINY_TOML + entry)
+        model = self.model(toml=TINY_TOML + entry + 'since = "1.3.8"\n')
+        buffer = next(f for p in model.commands if p.name == "vkCmdFill" for f in p.fields if f.name == "buffer")
+        self.assertEqual((buffer.needed, buffer.unless), ("1", ""))
+
     def test_since_excuses_an_older_registry(self) -> None:
         newer = replaced(TINY_TOML, 'names = ["vkCreateInstance"]', 'names = ["vkGone"]\nsince = "1.3.8"')
         self.assertIn("vkCreateInstance", self.model(toml=newer).overrides.dispositions)
@@ -305,6 +344,41 @@ class MachineRegistry(unittest.TestCase):
         self.assertIn(needs_module.Witness("command", "vkCmdDrawMultiEXT"), found["multiDraw"].witnesses)  # its extension's
         self.assertEqual([w for w in found["robustBufferAccess"].witnesses], [])
         self.assertTrue(found["robustBufferAccess"].unseen and found["privateData"].moot)
+
+    def test_what_must_not_be_null(self) -> None:
+        """Whatever this registry says: what newer ones allow is not refused, what drivers follow is."""
+        found = {(p.name, f.name): (f.needed, f.unless) for p in self.machine.structs + self.machine.commands for f in p.fields}
+        has = {m.name for s in self.machine.registry.structs.values() for m in s.members}
+        for owner, name, needed, unless in (
+                ("VkDeviceCreateInfo", "ppEnabledLayerNames", "", ""),
+                ("VkDebugUtilsMessengerCallbackDataEXT", "pMessage", "", ""),
+                ("VkAccelerationStructureTrianglesOpacityMicromapEXT", "micromap", "", ""),
+                ("vkCmdBeginTransformFeedbackEXT", "pCounterBuffers", "", ""),
+                ("vkCmdEndTransformFeedbackEXT", "pCounterBuffers", "", ""),
+                ("VkComputePipelineCreateInfo", "layout", "1", ""),
+                ("vkCmdClearColorImage", "pColor", "1", ""),
+                ("vkCmdDrawMultiEXT", "pVertexInfo", "1", ""),
+                ("vkCreateBuffer", "pBuffer", "1", ""),
+                ("vkCmdBindIndexBuffer", "buffer", "1", "maintenance6"),
+                ("vkCmdSetSampleMaskEXT", "pSampleMask", "1", "maintenance10")):
+            with self.subTest(f"{owner}.{name}"):
+                self.assertEqual(found[owner, name], (needed, unless if unless in has else ""))
+
+    def test_registries_agree_on_what_must_not_be_null(self) -> None:
+        """A trace that one build takes is not refused by a build with another registry."""
+        path = Path("/usr/share/vulkan/registry/vk.xml")
+        if not path.exists() or path.samefile(self.PATH):
+            self.skipTest("there is one registry (VULKAN_SDK names another one)")
+        registry = registry_module.load(path)
+        other = model_module.build(registry, overrides_module.load(CODEGEN / "overrides.toml", registry))
+
+        def table(model: model_module.Model) -> dict:
+            return {(self.machine.registry.resolve(p.name), f.name): (f.needed, f.needed_elements)
+                    for p in model.structs + model.commands for f in p.fields}
+
+        one, two = table(self.machine), table(other)
+        self.assertGreater(len(one.keys() & two.keys()), 3000)
+        self.assertEqual({key: (one[key], two[key]) for key in one.keys() & two.keys() if one[key] != two[key]}, {})
 
     def test_every_limit_is_compared_or_has_a_reason(self) -> None:
         """A member of VkPhysicalDeviceLimits that `lapilli check` says nothing of has a reason in replayer/limits.c."""

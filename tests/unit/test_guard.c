@@ -507,6 +507,50 @@ PLAYER_TEST(a_framebuffer_needs_its_views_and_their_images)
     }
 }
 
+/* ---- nulls ---- */
+
+static void put_null_index_buffer(struct program *p)
+{
+    put_start(p);
+    block_begin(p);
+    COMMAND(p, vkCmdBindIndexBuffer, VK_NULL_HANDLE, 0, VK_INDEX_TYPE_UINT16);
+    block_end(p, 0);
+}
+
+/* VUID-vkCmdBindIndexBuffer-None-09493: in whatever way a build's registry says that. */
+PLAYER_TEST(no_index_buffer_wants_a_feature)
+{
+    struct result result;
+
+    put_null_index_buffer(p);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCmdBindIndexBuffer), ");
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "buffer");
+#ifdef VK_KHR_maintenance6
+    VkPhysicalDeviceMaintenance6FeaturesKHR features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_6_FEATURES_KHR, .maintenance6 = VK_TRUE};
+    CHECK(program_begin(p));
+    p->device_info.pNext = &features;
+    p->extensions[0] = VK_KHR_MAINTENANCE_6_EXTENSION_NAME;
+    put_null_index_buffer(p);
+    expect_messages = true; /* of validation that is older than the extension */
+    result = play(p, false);
+    expect_messages = false;
+    if (result.status == LAP_ERROR_UNSUPPORTED)
+        SKIP("no driver with maintenance6");
+    CHECK_EQ_INT(result.status, LAP_OK);
+    CHECK_STR(result.error, "");
+#endif
+}
+
+/* Programs of today may do what a build's registry did not allow yet. */
+PLAYER_TEST(names_of_layers_of_devices_are_nobodys_matter)
+{
+    p->device_info.enabledLayerCount = 1;
+    put_start(p);
+    check_played(p, 0, 0);
+}
+
 /* ---- code ---- */
 
 static const uint32_t good_code[] = {
