@@ -98,6 +98,9 @@ static enum lap_status add_blobs(struct rewrite *w, const struct lap_chunk_ref *
     /* Parts of a large one have a chunk each; so has, for a reader's sake, whatever is not small. */
     bool alone = header->raw_bytes > CHUNK_BYTES / 4 || header->first == header->last;
     enum lap_status status = LAP_OK;
+    if (header->count > header->raw_bytes / LAP_BLOB_ENTRY_BYTES)
+        return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": no room for the blobs that it shall have",
+                        chunk->offset);
     if (header->count == 1 && header->raw_bytes >= LAP_BLOB_ENTRY_BYTES && header->raw_bytes <= CHUNK_BYTES / 4) {
         struct lap_blob_entry entry;
         status = lap_blob_entry_load(w->raw, header->raw_bytes, 0, &entry);

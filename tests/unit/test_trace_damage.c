@@ -7,6 +7,7 @@
 #include "trace/bytes.h"
 #include "trace/chunk.h"
 #include "trace/dictionary.h"
+#include "trace/rewrite.h"
 
 #define PACKETS 60u
 #define BLOBS   4u
@@ -625,6 +626,25 @@ UNIT_TEST(forged_blobs)
     CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
     bad = good, bad.hash.low ^= 1;
     CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+}
+
+/* Nor does it come into a new file. */
+UNIT_TEST(blobs_that_have_no_room_are_not_written_anew)
+{
+    static const uint8_t zeros[LAP_BLOB_ENTRY_BYTES];
+    const struct lap_rewrite_options options = {.packer = &lap_packer_lz4};
+    char path[sizeof(trace_path) + 8];
+    for (uint32_t count = 1; count <= 2; count++) {
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_BLOBS, .count = count, .first = 1, .last = count};
+        begin_forging();
+        add_chunk(header, zeros, count > 1 ? sizeof(zeros) : 0);
+        add_end();
+        fresh_trace_path();
+        store_file(trace_path, forged, forged_bytes);
+        snprintf(path, sizeof(path), "%s.new", trace_path);
+        CHECK_EQ_INT(lap_rewrite(trace_path, path, &options), LAP_ERROR_FORMAT);
+        CHECK(access(path, F_OK) != 0);
+    }
 }
 
 /* A blob in three parts; `change` says which part to spoil and how. */
