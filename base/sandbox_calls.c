@@ -13,14 +13,7 @@
 #include <unistd.h>
 
 #include "base/sandbox_internal.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_LEAK_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_LEAK_SANITIZER 1
-#endif
-#endif
+#include "base/sanitizers.h"
 
 #define REFUSE  SCMP_ACT_ERRNO(EPERM)
 #define UNKNOWN SCMP_ACT_ERRNO(ENOSYS) /* the C library then takes the older call */
@@ -32,7 +25,7 @@ static const int refused[] = {
     SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(process_mrelease),
     SCMP_SYS(kcmp), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(tkill),
     SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
-#ifndef HAS_LEAK_SANITIZER
+#if !LAP_ADDRESS_SANITIZER
     SCMP_SYS(ptrace),
 #endif
     /* sockets; those that are open are used with other calls */
@@ -115,21 +108,31 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
 {
     const scmp_datum_t self = (scmp_datum_t)getpid(), low = UINT32_MAX;
     const struct condition some[] = {
-#ifndef HAS_LEAK_SANITIZER /* it stops its own threads with a process that shares their memory and traces them */
+#if !LAP_ADDRESS_SANITIZER /* it stops its own threads with a process that shares their memory and traces them */
         IF_BITS(clone, 0, CLONE_THREAD, 0),
 #endif
         /* Signals to oneself: abort(). */
-        IF_NOT(kill, 0, self), IF_NOT(tgkill, 0, self), IF_NOT(rt_sigqueueinfo, 0, self),
+        IF_NOT(kill, 0, self),
+        IF_NOT(tgkill, 0, self),
+        IF_NOT(rt_sigqueueinfo, 0, self),
         IF_NOT(rt_tgsigqueueinfo, 0, self),
         /* And from the kernel, about a file, to whoever is named. */
-        IF_BITS(fcntl, 1, low, F_SETOWN), IF_BITS(fcntl, 1, low, F_SETOWN_EX), IF_BITS(fcntl64, 1, low, F_SETOWN),
-        IF_BITS(fcntl64, 1, low, F_SETOWN_EX), IF_BITS(ioctl, 1, low, FIOSETOWN), IF_BITS(ioctl, 1, low, SIOCSPGRP),
+        IF_BITS(fcntl, 1, low, F_SETOWN),
+        IF_BITS(fcntl, 1, low, F_SETOWN_EX),
+        IF_BITS(fcntl64, 1, low, F_SETOWN),
+        IF_BITS(fcntl64, 1, low, F_SETOWN_EX),
+        IF_BITS(ioctl, 1, low, FIOSETOWN),
+        IF_BITS(ioctl, 1, low, SIOCSPGRP),
         /* Pairs of sockets, but none that could send to others. */
-        IF_NOT(socketpair, 0, AF_UNIX), IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM), IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
+        IF_NOT(socketpair, 0, AF_UNIX),
+        IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
+        IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
         /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */
-        IF_BITS(openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC), IF_BITS(open, 1, O_TRUNC | O_ACCMODE, O_TRUNC),
+        IF_BITS(openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC),
+        IF_BITS(open, 1, O_TRUNC | O_ACCMODE, O_TRUNC),
         /* To ask is allowed. */
-        IF_NOT(personality, 0, low)};
+        IF_NOT(personality, 0, low)
+    };
     /* Typing on the user's terminal. */
     const struct condition typing[] = {IF_BITS(ioctl, 1, low, TIOCSTI), IF_BITS(ioctl, 1, low, TIOCLINUX)};
     const struct condition new_memory = IF_NOT(shmget, 0, IPC_PRIVATE);

@@ -2,6 +2,7 @@
 /* What a replay refuses of traces that somebody made to do harm, and how it says where. */
 #include <sys/resource.h>
 
+#include "base/sanitizers.h"
 #include "codegen/support/conditions.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/trace_file.h"
@@ -9,7 +10,7 @@
 
 /* That any of these traces may take. AddressSanitizer keeps 256 MiB of what was freed, and something around each piece.
  */
-#ifdef __SANITIZE_ADDRESS__
+#if LAP_ADDRESS_SANITIZER
 #define MOST_BYTES ((size_t)768 << 20)
 #else
 #define MOST_BYTES ((size_t)256 << 20)

@@ -2,19 +2,11 @@
 /* Lets the n-th allocation fail, for every n. A write is either in the replay's copy or somebody was told. */
 #include <stdlib.h>
 
+#include "base/sanitizers.h"
 #include "memtrack/memtrack.h"
 #include "tests/unit/unit.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HAS_OWN_MALLOC 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define HAS_OWN_MALLOC 1
-#endif
-
-#ifdef HAS_OWN_MALLOC
+#if LAP_ADDRESS_SANITIZER || LAP_THREAD_SANITIZER || !defined(__GLIBC__)
 
 UNIT_TEST(every_allocation_may_fail)
 {

@@ -5,20 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/sanitizers.h"
 #include "memtrack/memtrack.h"
 #include "tests/unit/unit.h"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define TSAN 1
-#endif
-#ifndef TSAN
-#define TSAN 0
-#endif
 
 /* After the writers' part comes the collecting thread's own word: what a thread wrote before it collects is in that
  * collect. */
@@ -58,7 +47,7 @@ static uint32_t next_random(uint32_t *state)
 static void *write_lines(void *unused)
 {
     uint32_t at = 0, value = 1;
-    if (TSAN) /* to read what the program is writing is the tracker's trade, and a race by the letter */
+    if (LAP_THREAD_SANITIZER) /* to read what the program is writing is the tracker's trade, and a race by the letter */
         return NULL;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         *(volatile uint32_t *)(void *)(store + (size_t)at * LINE) = value++;
@@ -73,7 +62,7 @@ static void *write_words(void *which)
 {
     uint32_t state = 77 + (uint32_t)(uintptr_t)which;
     volatile uint32_t *words = (volatile uint32_t *)(void *)(store + LINES * LINE);
-    if (TSAN)
+    if (LAP_THREAD_SANITIZER)
         return NULL;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         uint32_t at = next_random(&state) % (RUNS / 8) * 2 + (uint32_t)(uintptr_t)which;
@@ -139,7 +128,7 @@ static void write_and_collect(enum lap_watch_kind watch, const char *name)
         CHECK_EQ_INT(pthread_create(&writers[i], NULL, i < 2 ? write_words : write_lines, (void *)i), 0);
     CHECK_EQ_INT(pthread_create(&binder, NULL, bind_and_unbind, NULL), 0);
     while ((seconds() - start < 1 || collects < 4) && !unit_failed) { /* instrumented, a collect takes long */
-        if (TSAN)
+        if (LAP_THREAD_SANITIZER)
             store[collects * 997 % MEM]++, atomic_fetch_add(&written, 1);
         memcpy(store + MEM, &collects, sizeof(collects));
         CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, &stats), LAP_OK);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "base/sanitizers.h"
 #include "tests/unit/trace_file.h"
 #include "trace/queue.h"
 #include "trace/writer_internal.h"
@@ -33,7 +34,7 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
     return syscall(SYS_pwritev, fd, parts, (unsigned long)count, (unsigned long)offset, 0ul);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#if !LAP_ADDRESS_SANITIZER && !LAP_THREAD_SANITIZER && !defined(__clang__)
 #define CAN_REPLACE 1
 static bool no_threads;
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
