@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: MIT
-# One libFuzzer target for each tests/fuzz/fuzz_*.c, built with clang and sanitizers into a folder of its own.
+# One libFuzzer target for each tests/fuzz/fuzz_*.c, built as the tests with sanitizers are.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGET ?=
 FUZZ_SEED ?=
-FUZZ_CC ?= clang
 FUZZ_ARGUMENTS ?=
-# Zero added to a null pointer is no finding; what is really out of bounds, AddressSanitizer sees.
-FUZZ_CFLAGS := -fno-sanitize=pointer-overflow
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
 # Nothing here encodes, and compiling that takes its time.
@@ -18,8 +15,7 @@ FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $
 .PHONY: fuzz fuzz-built
 fuzz: ## run each fuzz target FUZZ_SECONDS long (FUZZ_TARGET=NAME: one of them)
 	scripts/install-deps.sh build fuzz
-	+$(MAKE) BUILD=$(BUILD)/fuzz CC="$(FUZZ_CC)" SANITIZE=address,undefined,fuzzer-no-link \
-		CFLAGS="-O1 -gline-tables-only $(FUZZ_CFLAGS)" fuzz-built
+	+$(MAKE) $(INSTRUMENTED) fuzz-built
 
 fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)) $(BUILD)/seeds/made
 	$(PYTHON) tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED)) \
