@@ -146,6 +146,10 @@ EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd
 EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
     __attribute__((alias("mmap")));
 
+static _Atomic bool becomes_another;
+
+/* While one thread is about to make the process another program, the kernel gives the others no new ones (Linux, copy_fs in
+ * kernel/fork.c). Who is refused then is about to end, and does not live to tell. */
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
 {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -154,7 +158,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     if (!real)
         real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
                                                                                             "pthread_create");
-    return real(thread, attributes, run, context);
+    int failed = real(thread, attributes, run, context);
+    while (failed == EAGAIN && becomes_another)
+        pause();
+    return failed;
 }
 
 /* ---- files ---- */
@@ -254,6 +261,7 @@ static void leave(int number)
 static void go_on_as_another(int number)
 {
     (void)number;
+    becomes_another = true;
     execl("/bin/true", "true", (char *)NULL);
     _exit(1);
 }
