@@ -93,15 +93,27 @@ def emit(model: Model) -> dict[str, str]:
     c("};")
     _command_queues(model, c)
     _object_types(model, c)
-    for what, count in (("command", "COMMAND"), ("struct", "STRUCT"), ("handle", "HANDLE")):
-        c(f"uint32_t gen_{what}_by_name(const char *name)")
-        c("{")
-        c(f"for (uint32_t i = 1; i < GEN_{count}_COUNT; i++)")
-        c(f"    if (strcmp(gen_{what}_names[i], name) == 0)")
-        c("        return i;")
-        c("return 0;")
-        c("}")
+    for what, names in (("command", [p.name for p in model.commands]), ("struct", [p.name for p in model.structs]), ("handle", model.handles)):
+        _by_name(c, what, names)
     return {"gen_ids.h": finish_header(h), "gen_ids.c": c.render()}
+
+
+def _by_name(c: Text, what: str, names: list[str]) -> None:
+    """A search in halves: a file may have as many names as it likes."""
+    c(f"static int compare_{what}(const void *name, const void *number)")
+    c("{")
+    c(f"return strcmp(name, gen_{what}_names[*(const uint16_t *)number]);")
+    c("}")
+    c(f"uint32_t gen_{what}_by_name(const char *name)")
+    c("{")
+    c(f"static const uint16_t by_name[] = {{")
+    ordered = sorted(range(1, len(names) + 1), key=lambda number: names[number - 1])
+    for at in range(0, len(ordered), 16):
+        c(", ".join(map(str, ordered[at:at + 16])) + ",")
+    c("};")
+    c(f"const uint16_t *found = bsearch(name, by_name, sizeof by_name / sizeof by_name[0], sizeof by_name[0], compare_{what});")
+    c("return found ? *found : 0;")
+    c("}")
 
 
 def _command_queues(model: Model, c: Text) -> None:

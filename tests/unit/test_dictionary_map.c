@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "codegen/support/block.h"
@@ -151,6 +153,47 @@ UNIT_TEST(a_damaged_block_is_refused)
         if (status != cases[i].status || count != cases[i].commands)
             UNIT_FAIL("case %zu: status %d after %u commands: %s", i, status, count, lap_error_message());
     }
+}
+
+/* ---- what a look-up costs ---- */
+
+static unsigned long comparisons;
+
+/* In place of the C library's: whoever compares names here is counted. */
+int strcmp(const char *a, const char *b)
+{
+    comparisons++;
+    for (; *a && *a == *b; a++)
+        b++;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+#define MOST_STEPS 12u /* there are fewer than 2^12 names of a kind */
+
+static void check_names(const char *const *names, uint32_t count, uint32_t (*by_name)(const char *))
+{
+    char other[LAP_NAME_MAX_BYTES + 2];
+    unsigned long most = 0;
+
+    CHECK(count < 1u << MOST_STEPS);
+    CHECK_EQ_U64(by_name(""), 0);
+    for (uint32_t i = 1; i < count; i++) {
+        comparisons = 0;
+        CHECK_EQ_U64(by_name(names[i]), i);
+        most = comparisons > most ? comparisons : most;
+        snprintf(other, sizeof other, "%s!", names[i]);
+        comparisons = 0;
+        CHECK_EQ_U64(by_name(other), 0);
+        most = comparisons > most ? comparisons : most;
+    }
+    CHECK(most > 0 && most <= MOST_STEPS);
+}
+
+UNIT_TEST(a_name_is_found_in_a_few_steps)
+{
+    check_names(gen_command_names, GEN_COMMAND_COUNT, gen_command_by_name);
+    check_names(gen_struct_names, GEN_STRUCT_COUNT, gen_struct_by_name);
+    check_names(gen_handle_names, GEN_HANDLE_COUNT, gen_handle_by_name);
 }
 
 UNIT_MAIN();
