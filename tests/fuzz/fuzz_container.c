@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A file, its tail file and everything a reader gives out: trace/reader.h. The input is a trace; or 'T', a few
  * bytes that say how it is parted, and a trace of which the rest is in a tail file. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
-#include "trace/bytes.h"
-#include "trace/hash.h"
+#include "tests/fuzz/tail.h"
 #include "trace/reader.h"
 #include "trace/tail.h"
 
@@ -60,13 +56,6 @@ static void read_all(const char *path, const struct lap_reader_options *options)
     lap_reader_close(&reader);
 }
 
-static void write_file(const char *path, const uint8_t *data, size_t bytes)
-{
-    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes || close(fd) != 0)
-        abort();
-}
-
 /* What says how a trace is parted: 'T', how many chunks stand in the trace, and what is wrong with the rest. */
 enum { TAIL_CHUNKS = 1, TAIL_NUMBER, TAIL_START, TAIL_ENTRY, TAIL_BYTE, TAIL_VALUE, TAIL_CUT, TAIL_BYTES };
 
@@ -76,13 +65,8 @@ static size_t make_tail(const uint8_t *how, const uint8_t *trace, size_t bytes, 
     uint64_t seed = lap_tail_seed(trace + 16), number = (uint64_t)how[TAIL_CHUNKS] + how[TAIL_NUMBER] % 3;
     size_t out = LAP_TAIL_HEADER_BYTES;
 
-    memset(tail, 0, LAP_TAIL_HEADER_BYTES);
-    memcpy(tail, LAP_TAIL_MAGIC, 8);
-    lap_store_u32(tail + 8, LAP_TAIL_VERSION);
-    memcpy(tail + 16, trace + 16, 16);
-    lap_store_u64(tail + 32, lap_hash64(tail, 32));
-    lap_store_u64(tail + LAP_TAIL_RING_AT, LAP_TAIL_HEADER_BYTES);
-    lap_store_u64(tail + LAP_TAIL_START_AT, LAP_TAIL_HEADER_BYTES + how[TAIL_START] / 16 * LAP_TAIL_ENTRY_ALIGN);
+    tail_header(tail, trace, LAP_TAIL_HEADER_BYTES,
+                LAP_TAIL_HEADER_BYTES + how[TAIL_START] / 16 * LAP_TAIL_ENTRY_ALIGN);
     for (unsigned i = 0; bytes - at >= LAP_CHUNK_HEADER_BYTES; i++) {
         struct lap_tail_entry entry = {.kind = LAP_TAIL_CHUNK, .number = number++};
         size_t stride;
@@ -106,7 +90,6 @@ static size_t make_tail(const uint8_t *how, const uint8_t *trace, size_t bytes, 
 /* A trace of which a part is in its tail file, which is found by name. */
 static void read_with_tail(const uint8_t *how, const uint8_t *trace, size_t bytes)
 {
-    static char path[64], name[80];
     size_t at = LAP_FILE_HEADER_BYTES, tail_bytes;
     uint8_t *tail;
 
@@ -124,16 +107,9 @@ static void read_with_tail(const uint8_t *how, const uint8_t *trace, size_t byte
     if (!tail)
         abort();
     tail_bytes = make_tail(how, trace, bytes, at, tail);
-    if (!path[0]) {
-        snprintf(path, sizeof path, "/dev/shm/lapilli-fuzz-%ld", (long)getpid());
-        snprintf(name, sizeof name, "%s" LAP_TAIL_SUFFIX, path);
-    }
-    write_file(path, trace, at);
-    write_file(name, tail, tail_bytes);
+    read_all(tail_place(trace, at, tail, tail_bytes), NULL);
     free(tail);
-    read_all(path, NULL);
-    unlink(name);
-    unlink(path);
+    tail_remove();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

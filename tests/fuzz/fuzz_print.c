@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print and lapilli info, as text and as JSON, of a whole trace. */
+/* lapilli print and lapilli info, as text and as JSON, of a whole trace, and of one with calls in flight in its tail
+ * file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,10 @@
 
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tail.h"
+#include "trace/tail.h"
+
+_Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begins where entries can");
 
 /* The main functions of both programs, under other names: tests/fuzz/module.mk. */
 int print_main(int argc, char **argv);
@@ -31,19 +36,59 @@ static int run(int (*program)(int, char **), const char *option, const char *pat
     return program(3, argv);
 }
 
+/* The trace without its end, and the calls; NULL: it is no file that has a header. */
+static const char *place_calls(const uint8_t *list, size_t list_bytes, const uint8_t *trace, size_t bytes)
+{
+    size_t room = LAP_TAIL_HEADER_BYTES + tail_calls_room(list_bytes) + LAP_TAIL_ENTRY_ALIGN, used;
+    const char *path;
+    uint8_t *tail;
+
+    if (bytes < LAP_FILE_HEADER_BYTES)
+        return NULL;
+    tail = calloc(1, room);
+    if (!tail)
+        abort();
+    used = LAP_TAIL_HEADER_BYTES + tail_calls_store(list, list_bytes, trace, tail + LAP_TAIL_HEADER_BYTES);
+    used = (used + LAP_TAIL_ENTRY_ALIGN - 1) & ~(size_t)(LAP_TAIL_ENTRY_ALIGN - 1);
+    tail_header(tail, trace, used, used);
+    path = tail_place(trace, tail_cut(trace, bytes), tail, used);
+    free(tail);
+    return path;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static const struct {
         int (*program)(int, char **);
         const char *option;
     } ways[] = {{print_main, "--color=never"}, {print_main, "--json"}, {info_main, "--"}, {info_main, "--json"}};
-    int code = run(ways[bytes % 4].program, ways[bytes % 4].option, forge_place(data, bytes));
+    size_t list_bytes;
+    const uint8_t *list = tail_list(data, bytes, &list_bytes);
+    const char *path = !list ? forge_place(data, bytes)
+                             : place_calls(list, list_bytes, list + list_bytes, bytes - TAIL_LIST_AT - list_bytes);
+    int code = path ? run(ways[bytes % 4].program, ways[bytes % 4].option, path) : 0;
 
     FUZZ_CHECK(code == 0 || code == 3 || code == 4);
+    if (list && path)
+        tail_remove();
     return 0;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned seed)
 {
-    return forge_mutator(data, bytes, capacity, seed);
+    size_t list_bytes;
+    uint8_t *list = (uint8_t *)tail_list(data, bytes, &list_bytes), *trace;
+
+    if (!list)
+        return forge_mutator(data, bytes, capacity, seed);
+    trace = list + list_bytes;
+    if (seed % 2 || !list_bytes)
+        return TAIL_LIST_AT + list_bytes +
+               forge_mutator(trace, bytes - TAIL_LIST_AT - list_bytes, capacity - TAIL_LIST_AT - list_bytes, seed / 2);
+    /* The list becomes no longer, so that the trace stays where it is, or moves to the front. */
+    size_t shorter = LLVMFuzzerMutate(list, list_bytes, list_bytes);
+    memmove(list + shorter, trace, bytes - TAIL_LIST_AT - list_bytes);
+    data[1] = (uint8_t)shorter;
+    data[2] = (uint8_t)(shorter >> 8);
+    return bytes - list_bytes + shorter;
 }

@@ -8,7 +8,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
 # Nothing here encodes, and compiling that takes its time.
 FUZZ_COMMON := $(filter-out %/gen_encode_structs.o %/gen_encode_commands.o,$(COMMON))
-FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c)
+FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c tests/fuzz/tail.c)
 FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o \
 	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c)
 

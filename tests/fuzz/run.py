@@ -24,7 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Which inputs a target begins with; those in tests/fuzz/corpus/TARGET go with them.
-SEEDS = {"container": "trace", "print": "trace", "rewrite": "trace", "replay": "trace", "decoder": "decoder"}
+SEEDS = {"container": ["trace"], "print": ["trace", "calls"], "rewrite": ["trace"], "replay": ["trace"], "decoder": ["decoder"]}
 LONGEST = {"container": 131072, "print": 131072, "rewrite": 131072, "replay": 131072}
 MEMORY_MIB = 2560
 SLOWEST_SECONDS = 20
@@ -45,8 +45,7 @@ def command(target: str, options: argparse.Namespace, artifacts: Path) -> list[s
     build = Path(options.build)
     folders = [build / "corpus" / target]
     folders[0].mkdir(parents=True, exist_ok=True)
-    folders += [f for f in (build / "seeds" / SEEDS.get(target, ""), HERE / "corpus" / target)
-                if f.is_dir() and f != build / "seeds"]
+    folders += [f for f in (*(build / "seeds" / name for name in SEEDS.get(target, [])), HERE / "corpus" / target) if f.is_dir()]
     return [str(build / "targets" / target), f"-max_total_time={options.seconds}", f"-seed={options.seed}",
             f"-max_len={LONGEST.get(target, 8192)}", f"-rss_limit_mb={MEMORY_MIB}", f"-timeout={SLOWEST_SECONDS}",
             "-print_final_stats=1", "-close_fd_mask=3", f"-artifact_prefix={artifacts}/", *map(str, folders)]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* seeds --reduce TRACE NEW FRAMES: the first frames of a recorded trace, as small as can be, for tests/fuzz/corpus.
  * seeds OUT TRACE...: what fuzzing begins with: OUT/trace has the traces, OUT/decoder some bodies of each command in
- * them. */
+ * them, OUT/calls traces that end with some of their calls in flight. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,9 @@
 #include "codegen/support/block.h"
 #include "gen_ids.h"
 #include "tests/fuzz/forge.h"
+#include "tests/fuzz/tail.h"
 #include "tools/calls.h"
+#include "trace/in_flight.h"
 
 #define BODIES 3u /* of a command */
 
@@ -154,9 +156,78 @@ static void store_bodies(const char *folder, const char *path)
     lap_calls_close(&calls);
 }
 
+/* ---- calls in flight ---- */
+
+static void add_call(uint8_t *list, size_t *used, uint64_t command, unsigned flags, const uint8_t *body, size_t bytes)
+{
+    uint8_t *head = list + *used;
+
+    memset(head, 0, TAIL_CALL_HEAD);
+    head[TAIL_CALL_COMMAND] = (uint8_t)command;
+    head[TAIL_CALL_COMMAND + 1] = (uint8_t)(command >> 8);
+    head[TAIL_CALL_FLAGS] = (uint8_t)flags;
+    head[TAIL_CALL_SIGNAL] = flags & LAP_IN_FLIGHT_GUILTY ? 11 : 0;
+    head[TAIL_CALL_COMMAND_BUFFER] = 1;
+    head[TAIL_CALL_BYTES] = (uint8_t)bytes;
+    head[TAIL_CALL_BYTES + 1] = (uint8_t)(bytes >> 8);
+    if (bytes)
+        memcpy(head + TAIL_CALL_HEAD, body, bytes);
+    *used += TAIL_CALL_HEAD + bytes;
+}
+
+#define MOST_CALLS 24u
+#define MOST_BODY  512u
+
+/* Every seventh call of a trace, and a command of every block, as though they had not returned. */
+static size_t list_calls(const char *path, uint8_t *list)
+{
+    struct lap_calls calls;
+    enum lap_status status = lap_calls_open(&calls, path);
+    size_t used = 0;
+    unsigned count = 0;
+
+    for (unsigned i = 0; status == LAP_OK && count < MOST_CALLS && (status = lap_calls_next(&calls)) == LAP_OK; i++) {
+        if (calls.command == GEN_lapilliBlock && lap_calls_block_begin(&calls) == LAP_OK &&
+            lap_calls_block_next(&calls) == LAP_OK) {
+            struct lap_dec at = calls.block.dec;
+            uint64_t command = lap_get_u64(&at);
+            if (lap_calls_block_next(&calls) == LAP_OK && (size_t)(calls.block.dec.p - at.p) <= MOST_BODY) {
+                add_call(list, &used, command, LAP_IN_FLIGHT_COMMAND, at.p, (size_t)(calls.block.dec.p - at.p));
+                count++;
+            }
+        } else if (i % 7 == 0 && calls.packet.bytes <= MOST_BODY) {
+            add_call(list, &used, calls.packet.command, i % 2 ? 0 : LAP_IN_FLIGHT_GUILTY, calls.packet.body,
+                     calls.packet.bytes);
+            count++;
+        }
+    }
+    add_call(list, &used, 1, LAP_IN_FLIGHT_BARE, NULL, 0);
+    lap_calls_close(&calls);
+    return used;
+}
+
+static void store_calls(const char *path, const char *unpacked, const char *to)
+{
+    struct forge_bytes trace = load(unpacked);
+    uint8_t *input = malloc(TAIL_LIST_AT + (MOST_CALLS + 1) * (TAIL_CALL_HEAD + MOST_BODY) + trace.bytes);
+    size_t used;
+
+    if (!input)
+        exit(1);
+    used = list_calls(path, input + TAIL_LIST_AT);
+    input[0] = 'F';
+    input[1] = (uint8_t)used;
+    input[2] = (uint8_t)(used >> 8);
+    memcpy(input + TAIL_LIST_AT + used, trace.data, trace.bytes);
+    store(to, input, TAIL_LIST_AT + used + trace.bytes);
+    free(input);
+    free(trace.data);
+}
+
 int main(int argc, char **argv)
 {
-    char path[4096];
+    static const char *const folders[] = {"trace", "decoder", "calls"};
+    char path[4096], other[4096];
 
     if (argc == 5 && strcmp(argv[1], "--reduce") == 0)
         return reduce(argv[2], argv[3], (unsigned)atoi(argv[4]));
@@ -165,14 +236,16 @@ int main(int argc, char **argv)
         return 2;
     }
     mkdir(argv[1], 0777);
-    snprintf(path, sizeof path, "%s/trace", argv[1]);
-    mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/decoder", argv[1]);
-    mkdir(path, 0777);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", argv[1], folders[i]);
+        mkdir(path, 0777);
+    }
     for (int i = 2; i < argc; i++) {
         const char *slash = strrchr(argv[i], '/');
         snprintf(path, sizeof path, "%s/trace/%s", argv[1], slash ? slash + 1 : argv[i]);
         unpack(argv[i], path);
+        snprintf(other, sizeof other, "%s/calls/%s", argv[1], slash ? slash + 1 : argv[i]);
+        store_calls(argv[i], path, other);
         store_bodies(argv[1], argv[i]);
     }
     return 0;
