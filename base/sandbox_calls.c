@@ -9,11 +9,19 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/sandbox_internal.h"
 #include "base/sanitizers.h"
+
+#define IOCTL_TYPE    0xff00u /* of requests: whose they are */
+#define IO_OF_PROCESS 1       /* IOPRIO_WHO_PROCESS */
+#ifndef SHM_STAT_ANY
+#define SHM_STAT_ANY 15
+#endif
 
 #define REFUSE  SCMP_ACT_ERRNO(EPERM)
 #define UNKNOWN SCMP_ACT_ERRNO(ENOSYS) /* the C library then takes the older call */
@@ -37,7 +45,8 @@ static const int refused[] = {
     SCMP_SYS(truncate), SCMP_SYS(truncate64), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(chown),
     SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(chown32), SCMP_SYS(fchown32), SCMP_SYS(lchown32),
     SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
-    SCMP_SYS(fremovexattr), SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at), SCMP_SYS(fanotify_init),
+    SCMP_SYS(fremovexattr), SCMP_SYS(utime), SCMP_SYS(utimes), SCMP_SYS(futimesat), SCMP_SYS(utimensat),
+    SCMP_SYS(utimensat_time64), SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at), SCMP_SYS(fanotify_init),
     /* queues and semaphores of other processes */
     SCMP_SYS(ipc), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(semget),
     SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink),
@@ -127,6 +136,17 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         IF_NOT(socketpair, 0, AF_UNIX),
         IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
         IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
+        /* What is nice for others. Threads of one's own have numbers as other processes have, so which processors and
+         * policies threads have, which drivers set, is left to be set of all. */
+        IF_NOT(setpriority, 0, PRIO_PROCESS),
+        IF_NOT(setpriority, 1, 0),
+        IF_NOT(ioprio_set, 0, IO_OF_PROCESS),
+        IF_NOT(ioprio_set, 1, 0),
+        IF_NOT(sched_setattr, 0, 0),
+        /* What file systems have for a descriptor that was opened for reading: flags, projects, freezing, clones. */
+        IF_BITS(ioctl, 1, IOCTL_TYPE, 'f' << 8),
+        IF_BITS(ioctl, 1, IOCTL_TYPE, 'X' << 8),
+        IF_BITS(ioctl, 1, IOCTL_TYPE, 0x94 << 8),
         /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */
         IF_BITS(openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC),
         IF_BITS(open, 1, O_TRUNC | O_ACCMODE, O_TRUNC),
@@ -135,7 +155,13 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
     };
     /* Typing on the user's terminal. */
     const struct condition typing[] = {IF_BITS(ioctl, 1, low, TIOCSTI), IF_BITS(ioctl, 1, low, TIOCLINUX)};
-    const struct condition new_memory = IF_NOT(shmget, 0, IPC_PRIVATE);
+    /* Memory shared with an X server is one's own, and removed; with no other command is anything of others found,
+     * locked or changed. (What a number names is in no argument, so that of others can be attached and removed.) */
+    const struct condition memory[] = {
+        IF_NOT(shmget, 0, IPC_PRIVATE),     IF_BITS(shmctl, 1, 0xff, IPC_SET),  IF_BITS(shmctl, 1, 0xff, IPC_STAT),
+        IF_BITS(shmctl, 1, 0xff, IPC_INFO), IF_BITS(shmctl, 1, 0xff, SHM_LOCK), IF_BITS(shmctl, 1, 0xff, SHM_UNLOCK),
+        IF_BITS(shmctl, 1, 0xff, SHM_STAT), IF_BITS(shmctl, 1, 0xff, SHM_INFO), IF_BITS(shmctl, 1, 0xff, SHM_STAT_ANY)};
+    const int no_memory[] = {SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl)};
     /* Limits of other processes, to be set. */
     const struct scmp_arg_cmp limits[] = {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}};
     int error = add_conditions(filter, REFUSE, some, sizeof some / sizeof *some);
@@ -145,10 +171,8 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
     if (!error)
         error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
     if (!error && options->shared_memory)
-        return add_conditions(filter, REFUSE, &new_memory, 1);
-    if (!error)
-        error = seccomp_rule_add(filter, REFUSE, SCMP_SYS(shmget), 0);
-    return error ? error : seccomp_rule_add(filter, REFUSE, SCMP_SYS(shmat), 0);
+        return add_conditions(filter, REFUSE, memory, sizeof memory / sizeof *memory);
+    return error ? error : add_all(filter, REFUSE, no_memory, sizeof no_memory / sizeof *no_memory);
 }
 
 int lap_sandbox_restrict_calls(const struct lap_sandbox_options *options)
@@ -167,6 +191,7 @@ int lap_sandbox_restrict_calls(const struct lap_sandbox_options *options)
     if (!error) {
         /* Where these are not known, the filter does the same. SSB: nothing in this process is a secret from the rest
          * of it, and kernels before 5.16 would slow all of it down. */
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* the kernel's own errors */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);

@@ -8,6 +8,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,9 +20,12 @@
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +174,77 @@ static int open_process(void)
     return closed((int)syscall(SYS_pidfd_open, getpid(), 0));
 }
 
+/* As nice as it is; but it could be less. */
+static int set_priority(void)
+{
+    errno = 0;
+    int value = getpriority(PRIO_PROCESS, (id_t)getppid());
+    return errno ? errno : result(setpriority(PRIO_PROCESS, (id_t)getppid(), value));
+}
+
+/* That of all of somebody's processes; there is no such kind of who, so without a sandbox it fails in another way. */
+static int set_priority_of_many(void)
+{
+    return result(setpriority((__priority_which_t)3, 0, 0));
+}
+
+static int set_io_priority(void)
+{
+    long value = syscall(SYS_ioprio_get, 1, getppid());
+    return value < 0 ? errno : result(syscall(SYS_ioprio_set, 1, getppid(), value));
+}
+
+static int set_attributes_of_process(void)
+{
+    char attributes[56] = {56};
+    return result(syscall(SYS_sched_setattr, getppid(), attributes, 0));
+}
+
+static int set_times(void)
+{
+    return result(utimensat(AT_FDCWD, inside("victim"), NULL, 0));
+}
+
+static int set_old_times(void)
+{
+    return result(utimes(inside("victim"), NULL));
+}
+
+/* Nothing of it is as it should be, but who refuses what kinds of requests does not look. */
+static int ask_file_system(unsigned long request)
+{
+    int fd = open(inside("victim"), O_RDONLY | O_CLOEXEC), error = fd < 0 ? errno : result(ioctl(fd, request, NULL));
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int set_flags(void)
+{
+    return ask_file_system(_IOW('f', 2, long));
+}
+
+static int set_project(void)
+{
+    return ask_file_system(_IOW('X', 32, char[28]));
+}
+
+static int clone_file(void)
+{
+    return ask_file_system(_IOW(0x94, 9, int));
+}
+
+static int list_shared_memory(void)
+{
+    char info[256];
+    return result(shmctl(0, 14 /* SHM_INFO */, (struct shmid_ds *)(void *)info));
+}
+
+static int remove_shared_memory(void)
+{
+    return result(shmctl(INT_MAX, IPC_RMID, NULL));
+}
+
 static int leave_namespace(void)
 {
     return result(unshare(CLONE_NEWUTS));
@@ -221,6 +297,20 @@ static int write_kept_file(void)
     return closed(open(getenv("LAPILLI_INTRUDER_KEEPS"), O_WRONLY | O_CREAT, 0600));
 }
 
+static int be_nice(void)
+{
+    errno = 0;
+    int value = getpriority(PRIO_PROCESS, 0);
+    return errno ? errno : result(setpriority(PRIO_PROCESS, 0, value));
+}
+
+static int choose_processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) != 0 ? errno
+                                                       : pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 static int map_code(void)
 {
     void *pages = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -248,6 +338,17 @@ static const struct {
                 {"kill", signal_process},
                 {"fcntl-owner", name_process},
                 {"pidfd_open", open_process},
+                {"setpriority", set_priority},
+                {"setpriority-of-many", set_priority_of_many},
+                {"ioprio_set", set_io_priority},
+                {"sched_setattr", set_attributes_of_process},
+                {"utimensat", set_times},
+                {"utimes", set_old_times},
+                {"file-flags", set_flags},
+                {"file-project", set_project},
+                {"file-clone", clone_file},
+                {"shmctl-info", list_shared_memory},
+                {"shmctl-remove", remove_shared_memory},
                 {"unshare", leave_namespace},
                 {"keyctl", ask_for_keys},
                 {"io_uring", make_ring},
@@ -258,6 +359,8 @@ static const struct {
                 {"unlink", remove_file},
                 {"may-read", read_file},
                 {"may-memfd", make_memory},
+                {"may-be-nice", be_nice},
+                {"may-choose-processors", choose_processors},
                 {"may-map-code", map_code},
                 {"may-write", write_kept_file}};
 
