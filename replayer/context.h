@@ -79,6 +79,7 @@ struct replay_options {
     uint64_t last_frame;        /* stop after this frame; 0: all */
     unsigned threads;           /* that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured, warm_up; /* figures are of frames from the one on, less so many; 0: from the first on */
+    uint64_t wait_limit_ms;           /* for the device (wait.h); 0: the usual one */
     uint64_t ahead_bytes;             /* read so far ahead of what is played; 0: not at all */
     bool blackhole;                   /* no commands are submitted, only waits and signals */
     bool preload;                     /* read everything before the first frame */

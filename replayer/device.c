@@ -19,6 +19,7 @@
 #include "replayer/resource.h"
 #include "replayer/stages.h"
 #include "replayer/submit.h"
+#include "replayer/wait.h"
 
 /* ---- devices ---- */
 
@@ -172,7 +173,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
 {
     struct replay_device **at = &r->devices;
 
-    if (dev->live && dev->vk.DeviceWaitIdle)
+    if (dev->live && dev->vk.DeviceWaitIdle) /* nothing is under way, or replay_wait_device has waited for it */
         (void)dev->vk.DeviceWaitIdle(dev->live);
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
@@ -197,6 +198,9 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
 
 enum lap_status replay_DestroyDevice(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyDevice *args)
 {
-    replay_device_destroy(r, dev);
-    return LAP_OK;
+    enum lap_status status = replay_wait_device(r, dev, "all that was submitted");
+
+    if (status == LAP_OK)
+        replay_device_destroy(r, dev);
+    return status;
 }

@@ -5,6 +5,7 @@
 
 #include "codegen/support/barrier.h"
 #include "replayer/player.h"
+#include "replayer/wait.h"
 
 enum { THERE, MAIN };
 
@@ -71,12 +72,15 @@ static VkResult make_side(struct replay_device *dev, struct replay_handover *han
 static enum lap_status need(struct replay *r, struct replay_device *dev, struct replay_handover **handover,
                             const struct replay_queue *queue, VkImage image, VkImageLayout layout)
 {
+    enum lap_status status = LAP_OK;
     VkResult result;
 
     if (*handover && (*handover)->queue == queue)
         return LAP_OK;
     if (*handover) /* it is presented on another queue than before */
-        dev->vk.DeviceWaitIdle(dev->live);
+        status = replay_wait_device(r, dev, "an image's way to another queue");
+    if (status != LAP_OK)
+        return status;
     replay_handover_destroy(dev, handover);
     *handover = calloc(1, sizeof **handover);
     if (!*handover)

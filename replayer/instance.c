@@ -8,6 +8,7 @@
 #include "replayer/match.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
+#include "replayer/wait.h"
 #include "replayer/window_system.h"
 
 #define MAX_EXTENSIONS 64u
@@ -197,6 +198,12 @@ void replay_instance_destroy(struct replay *r, struct replay_instance *instance)
 enum lap_status replay_DestroyInstance(struct replay *r, struct replay_instance *instance,
                                        struct gen_args_vkDestroyInstance *args)
 {
-    replay_instance_destroy(r, instance);
-    return LAP_OK;
+    enum lap_status status = LAP_OK;
+
+    for (struct replay_device *dev = r->devices; dev && status == LAP_OK; dev = dev->next)
+        if (dev->instance == instance)
+            status = replay_wait_device(r, dev, "all that was submitted");
+    if (status == LAP_OK)
+        replay_instance_destroy(r, instance);
+    return status;
 }

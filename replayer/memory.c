@@ -12,6 +12,7 @@
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/sparse.h"
+#include "replayer/wait.h"
 
 #define FEW_ALLOCATIONS 256u  /* as long as there are so few, each object has its own ... */
 #define FEW_CHANGES     1024u /* ... unless so many have come and gone */
@@ -32,6 +33,8 @@ enum lap_status replay_planner_create(struct replay *r, struct replay_device *de
                                  properties->apiVersion >= VK_API_VERSION_1_1 && dev->vk.GetBufferMemoryRequirements2 &&
                                  dev->vk.GetImageMemoryRequirements2;
     lap_readback_init(&planner->readback, dev->live, &dev->vk, &dev->instance->memory, NULL);
+    planner->readback.wait = replay_wait_readback;
+    planner->readback.user = r;
     dev->planner = planner;
     return LAP_OK;
 }

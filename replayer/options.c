@@ -33,6 +33,7 @@ enum id {
     OPTION_WARM_UP,
     OPTION_PRELOAD,
     OPTION_AHEAD,
+    OPTION_WAIT_LIMIT,
     OPTION_BLACKHOLE,
     OPTION_SANDBOX,
     OPTION_VALIDATE_SHADERS,
@@ -75,6 +76,9 @@ static const struct {
     [OPTION_PRELOAD] = {"--preload", NULL,
                         "read and unpack the whole trace, or half of memory of it, before the first frame"},
     [OPTION_AHEAD] = {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)"},
+    [OPTION_WAIT_LIMIT] = {"--wait-limit", "SECONDS",
+                           "end when the device takes longer for what is waited for (default: 60; an hour where the "
+                           "driver computes on the CPU)"},
     [OPTION_BLACKHOLE] = {"--blackhole", NULL,
                           "submit no commands, only waits and signals: what is left is the host's part; shows nothing"},
     [OPTION_SANDBOX] = {"--sandbox", "HOW",
@@ -243,6 +247,12 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_AHEAD:
         status = parse_number("--ahead", value, &out->ahead_bytes);
         out->ahead_bytes <<= 20;
+        return status;
+    case OPTION_WAIT_LIMIT:
+        status = parse_number("--wait-limit", value, &out->wait_limit_ms);
+        if (status == LAP_OK && !out->wait_limit_ms)
+            return lap_fail(LAP_ERROR_ARGUMENT, "--wait-limit wants a number of seconds from 1 on");
+        out->wait_limit_ms *= 1000;
         return status;
     case OPTION_BLACKHOLE:
         out->blackhole = true;

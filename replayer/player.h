@@ -49,7 +49,6 @@ void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes);
 enum lap_status replay_no_scratch(struct replay *r);
 /* Milliseconds of a clock that never goes back. */
 uint64_t replay_now_ms(void);
-#define REPLAY_WAIT_LIMIT_MS 60000u
 
 /* ---- handles.c ---- */
 

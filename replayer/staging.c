@@ -8,6 +8,7 @@
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
+#include "replayer/wait.h"
 
 #define RING_BYTES     ((VkDeviceSize)8 << 20)
 #define MIN_RING_BYTES ((VkDeviceSize)64 << 10) /* where memory that the host sees is scarce */
@@ -353,6 +354,17 @@ static enum lap_status retire_finished(struct replay *r, struct replay_device *d
     return status == LAP_AGAIN ? LAP_OK : status;
 }
 
+static enum lap_status wait_for_first(struct replay *r, struct replay_device *dev)
+{
+    struct replay_wait wait = replay_wait_begin();
+    enum lap_status status;
+
+    do
+        status = wait_batch(r, dev, dev->planner->staging->first, REPLAY_WAIT_SLICE_NS);
+    while (status == LAP_AGAIN && !replay_wait_is_over(r, dev, &wait));
+    return status == LAP_AGAIN ? replay_wait_fail(r, dev, "copies of what the host wrote") : status;
+}
+
 /* Room for so many bytes that lie side by side. */
 static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDeviceSize bytes,
                                VkDeviceSize *out_offset)
@@ -371,10 +383,7 @@ static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDe
         if (!staging->first)
             status = replay_staging_flush(r, dev, dev->main_queue->live);
         if (status == LAP_OK && staging->first)
-            status = wait_batch(r, dev, staging->first, (uint64_t)REPLAY_WAIT_LIMIT_MS * 1000000u);
-        if (status == LAP_AGAIN)
-            return replay_fail(r, "the device does not get to what the host wrote: %u s were not enough",
-                               REPLAY_WAIT_LIMIT_MS / 1000);
+            status = wait_for_first(r, dev);
     }
     staging->head += skip;
     *out_offset = staging->head % staging->bytes;

@@ -11,6 +11,7 @@
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/submit.h"
+#include "replayer/wait.h"
 #include "replayer/window.h"
 
 struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain)
@@ -191,11 +192,14 @@ enum lap_status replay_DestroySwapchainKHR(struct replay *r, struct replay_devic
                                            struct gen_args_vkDestroySwapchainKHR *args)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, args->swapchain);
+    enum lap_status status;
 
     if (!swapchain)
         return LAP_OK;
     /* The program may destroy a swapchain whose last images are still being presented. */
-    dev->vk.DeviceWaitIdle(dev->live);
+    status = replay_wait_device(r, dev, "what still uses the swapchain");
+    if (status != LAP_OK)
+        return status;
     for (size_t i = 0; i < swapchain->image_object_count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, swapchain->image_objects[i]);
         struct replay_image *record = object ? object->record : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the program learnt from the device. A trace has only answers that said something: each is replayed as a wait
- * until this device says the same. Waits are cut into slices and end in an error when the device does not finish.
+ * until this device says the same. Waits end in an error when the device does not finish (wait.h).
  */
 #include <inttypes.h>
 #include <time.h>
@@ -10,25 +10,23 @@
 #include "replayer/events.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
+#include "replayer/wait.h"
 
-#define SLICE_NS 200000000u
-#define REST_NS  20000
-#define ASK_MS   100u /* between questions whether the device has anything under way */
-
-#define STUCK                                                                                                          \
-    "the device waits for an event that the host sets later: what is waited for here stands behind that, where the "   \
-    "recorded machine had a queue of its own for it"
+#define REST_NS 20000
+#define ASK_MS  100u /* between questions whether the device has anything under way */
 
 /* Waits in progress: how long, and whether anything can still end them. */
 struct waiting {
-    uint64_t begin_ms, asked_ms;
+    struct replay_wait wait;
+    const char *what;
+    uint64_t asked_ms;
     bool idle; /* the device had nothing under way before the last look */
 };
 
-static struct waiting begin_waiting(void)
+static struct waiting begin_waiting(const char *what)
 {
-    uint64_t now = replay_now_ms();
-    return (struct waiting){.begin_ms = now, .asked_ms = now};
+    struct replay_wait wait = replay_wait_begin();
+    return (struct waiting){.wait = wait, .what = what, .asked_ms = wait.now_ms};
 }
 
 /* The device has nothing under way: only what is held back can still end a wait. */
@@ -47,14 +45,12 @@ static enum lap_status wait_more(struct replay *r, struct replay_device *dev, st
 {
     uint64_t now = replay_now_ms();
 
-    if (now - waiting->begin_ms > REPLAY_WAIT_LIMIT_MS && replay_submits_await(dev))
-        return replay_fail(r, STUCK);
-    if (now - waiting->begin_ms > REPLAY_WAIT_LIMIT_MS)
-        return replay_fail(r, "the device does not finish: %u s were not enough", REPLAY_WAIT_LIMIT_MS / 1000);
+    if (replay_wait_is_over(r, dev, &waiting->wait))
+        return replay_wait_fail(r, dev, waiting->what);
     if (!waiting->idle) {
         if (now - waiting->asked_ms >= ASK_MS) {
             waiting->asked_ms = now;
-            waiting->idle = replay_device_finishes(dev, SLICE_NS);
+            waiting->idle = replay_device_finishes(dev, REPLAY_WAIT_SLICE_NS);
         }
         return waiting->idle ? let_go(r, dev, waiting) : LAP_AGAIN;
     }
@@ -75,11 +71,11 @@ static void rest(uint32_t round)
 static enum lap_status wait_fences(struct replay *r, struct replay_device *dev, uint32_t count, const VkFence *fences,
                                    VkBool32 all)
 {
-    struct waiting waiting = begin_waiting();
+    struct waiting waiting = begin_waiting(count == 1 ? "a fence" : "fences");
     enum lap_status status = LAP_AGAIN;
 
     while (status == LAP_AGAIN) {
-        VkResult result = dev->vk.WaitForFences(dev->live, count, fences, all, SLICE_NS);
+        VkResult result = dev->vk.WaitForFences(dev->live, count, fences, all, REPLAY_WAIT_SLICE_NS);
         status = result == VK_TIMEOUT ? wait_more(r, dev, &waiting) : replay_result(r, result);
     }
     return status;
@@ -100,13 +96,14 @@ enum lap_status replay_GetFenceStatus(struct replay *r, struct replay_device *de
 
 static enum lap_status wait_semaphores(struct replay *r, struct replay_device *dev, const VkSemaphoreWaitInfo *info)
 {
-    struct waiting waiting = begin_waiting();
+    struct waiting waiting =
+        begin_waiting(info->semaphoreCount == 1 ? "a value of a semaphore" : "values of semaphores");
     enum lap_status status = LAP_AGAIN;
 
     if (!dev->vk.WaitSemaphores)
         return replay_missing(r, GEN_vkWaitSemaphores);
     while (status == LAP_AGAIN) {
-        VkResult result = dev->vk.WaitSemaphores(dev->live, info, SLICE_NS);
+        VkResult result = dev->vk.WaitSemaphores(dev->live, info, REPLAY_WAIT_SLICE_NS);
         status = result == VK_TIMEOUT ? wait_more(r, dev, &waiting) : replay_result(r, result);
     }
     return status;
@@ -136,7 +133,7 @@ enum lap_status replay_GetSemaphoreCounterValue(struct replay *r, struct replay_
 enum lap_status replay_GetEventStatus(struct replay *r, struct replay_device *dev,
                                       struct gen_args_vkGetEventStatus *args)
 {
-    struct waiting waiting = begin_waiting();
+    struct waiting waiting = begin_waiting("an event");
     enum lap_status status = LAP_OK;
 
     if ((args->result != VK_EVENT_SET && args->result != VK_EVENT_RESET) || r->options.blackhole)
@@ -160,7 +157,7 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
     /* Asked again and again rather than with WAIT, which has no limit; and for no part then, which is there at once. */
     const VkQueryResultFlags waits = VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT;
     const VkQueryResultFlags flags = args->flags & VK_QUERY_RESULT_WAIT_BIT ? args->flags & ~waits : args->flags;
-    struct waiting waiting = begin_waiting();
+    struct waiting waiting = begin_waiting("results of queries");
     enum lap_status status = LAP_AGAIN;
     void *scratch;
 
@@ -180,29 +177,14 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
     return status;
 }
 
-/* As vkQueueWaitIdle, which has no limit. */
-static enum lap_status wait_queue(struct replay *r, struct replay_device *dev, VkQueue queue)
-{
-    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkFence fence = VK_NULL_HANDLE;
-    enum lap_status status = replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, &fence));
-
-    if (status == LAP_OK)
-        status = replay_result(r, dev->vk.QueueSubmit(queue, 0, NULL, fence));
-    if (status == LAP_OK)
-        status = wait_fences(r, dev, 1, &fence, VK_TRUE);
-    if (status == LAP_OK) /* else it is under way until the process ends */
-        dev->vk.DestroyFence(dev->live, fence, NULL);
-    return status;
-}
-
 enum lap_status replay_QueueWaitIdle(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueWaitIdle *args)
 {
     enum lap_status status = replay_submits_flush_queue(r, dev, args->queue);
 
-    if (status == LAP_OK && replay_submits_await(dev))
-        return wait_queue(r, dev, args->queue);
-    return status == LAP_OK ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
+    if (status == LAP_OK)
+        status = replay_wait_queue(r, dev, args->queue, "what was submitted to a queue");
+    /* A fence does not tell of binds. */
+    return status == LAP_OK && dev->sparse ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
 }
 
 enum lap_status replay_DeviceWaitIdle(struct replay *r, struct replay_device *dev,
@@ -212,6 +194,6 @@ enum lap_status replay_DeviceWaitIdle(struct replay *r, struct replay_device *de
     enum lap_status status = replay_submits_flush(r, dev, &any);
 
     if (status == LAP_OK && replay_submits_await(dev))
-        return replay_fail(r, STUCK);
-    return status == LAP_OK ? replay_result(r, dev->vk.DeviceWaitIdle(dev->live)) : status;
+        return replay_wait_fail(r, dev, "all of it");
+    return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
 }

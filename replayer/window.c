@@ -9,6 +9,7 @@
 #include "codegen/support/barrier.h"
 #include "replayer/player.h"
 #include "replayer/report.h"
+#include "replayer/wait.h"
 #include "replayer/window_internal.h"
 
 /* How long a window that is not shown for some reason may keep the replay waiting, once. */
@@ -190,7 +191,11 @@ static void leave_device(struct replay_window *w)
 
     if (!dev)
         return;
+    w->dev = NULL;
+    if (!replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS))
+        return; /* what it has there is left to the end of the process */
     dev->vk.QueueWaitIdle(dev->main_queue->live);
+    w->dev = dev;
     replay_window_drop_swapchain(w);
     for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS; i++) {
         if (w->slots[i].done)
@@ -394,8 +399,7 @@ enum lap_status replay_window_show(struct replay *r, struct replay_window *w, co
     case REPLAY_WINDOW_LOST:
         return replay_fail(r, "the window is lost: its display (%s) does not answer any more", w->system->name);
     }
-    status = replay_window_result(w->dev->vk.WaitForFences(w->dev->live, 1, &slot->done, VK_TRUE, UINT64_MAX),
-                                  "vkWaitForFences");
+    status = replay_wait_fence(r, w->dev, slot->done, "an earlier copy to the window");
     if (status == LAP_OK)
         status = next_image(r, w, slot, window_extent, picture->mode, &image_index);
     if (status == LAP_OK && image_index != UINT32_MAX) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The real swapchain of a window. */
 #include "replayer/player.h"
+#include "replayer/wait.h"
 #include "replayer/window_internal.h"
 
 enum lap_status replay_window_result(VkResult result, const char *call)
@@ -131,6 +132,7 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     struct replay_device *dev = w->dev;
     bool good = w->swapchain && !w->stale && w->wanted == mode;
     VkSurfaceCapabilitiesKHR caps;
+    enum lap_status status;
     VkExtent2D extent;
     VkResult result;
 
@@ -151,7 +153,10 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     }
     if (good && extent.width == w->extent.width && extent.height == w->extent.height)
         return LAP_OK;
-    dev->vk.QueueWaitIdle(dev->main_queue->live);
+    status = replay_wait_queue(r, dev, dev->main_queue->live, "copies to the window, whose size changes");
+    if (status != LAP_OK)
+        return status;
+    dev->vk.QueueWaitIdle(dev->main_queue->live); /* and its presents */
     w->stale = false;
     if (extent.width == 0 || extent.height == 0 || caps.maxImageExtent.width == 0 || caps.maxImageExtent.height == 0) {
         replay_window_drop_swapchain(w);

@@ -223,7 +223,8 @@ static enum lap_status run(struct lap_readback *rb, const struct lap_readback_qu
         return status;
     if (out_submitted)
         *out_submitted = true;
-    status = check(rb->vk->WaitForFences(rb->device, 1, &rb->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+    status = rb->wait ? rb->wait(rb, rb->fence)
+                      : check(rb->vk->WaitForFences(rb->device, 1, &rb->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
     if (status == LAP_OK)
         status = check(rb->vk->ResetFences(rb->device, 1, &rb->fence), "vkResetFences");
     if (status == LAP_OK && !rb->coherent) {

@@ -38,13 +38,17 @@ struct lap_readback {
     VkDeviceSize capacity;
     void *mapped;
     bool coherent;
+    /* How a copy is waited for; NULL: without an end. The caller sets it, and `user` for it. */
+    enum lap_status (*wait)(const struct lap_readback *rb, VkFence fence);
+    void *user;
 };
 
 /* Copies its arguments; `vk` outlives it. memory_properties are the driver's own. Makes no Vulkan object yet. */
 void lap_readback_init(struct lap_readback *rb, VkDevice device, const struct gen_device_dispatch *vk,
                        const VkPhysicalDeviceMemoryProperties *memory_properties,
                        lap_set_loader_data_fn set_loader_data);
-/* Destroys what it made; no copy is under way, since every copy is waited for. Also for a zeroed one. */
+/* Destroys what it made; no copy is under way, since every copy is waited for (unless that failed). Also for a zeroed
+ * one. */
 void lap_readback_finish(struct lap_readback *rb);
 
 /* A place on the device's time line: a queue, what to wait for there and what to signal. A semaphore may be in both
