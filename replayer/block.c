@@ -3,6 +3,7 @@
 #include "replayer/block.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/support/block.h"
@@ -41,75 +42,245 @@ static bool is_state(const char *name)
             strncmp(name, "vkCmdSetCheckpoint", 18) != 0 && strncmp(name, "vkCmdSetRendering", 17) != 0);
 }
 
+/* A command that a later part begins with. */
+struct mark {
+    const uint8_t *at;
+    uint32_t number, bytes;
+};
+
+/* A part begins with all that was bound and set before it. That is recorded again as long as it is at most so many
+ * times the bytes of the block so far, and that is enough for a command buffer of any kind to have a few dozens of
+ * parts, or thousands of small ones. */
+#define AGAIN_TIMES 64u
+#define AGAIN_BYTES 65536u /* and so much in any case */
+
 /* A command buffer that is being played. */
 struct playing {
     const struct replay_block *recorded;
-    struct replay_follow *follow; /* NULL: images have the recorded formats */
-    VkCommandBuffer commands;     /* of the part that is being recorded */
-    uint32_t first, end;          /* commands of the part; `end` when it is over, by numbers in the block */
-    bool secondary;
+    struct lap_block block;              /* at the command that comes next */
+    struct replay_follow state, *follow; /* NULL: images have the recorded formats */
+    VkCommandBuffer commands;            /* of the part that is being recorded */
+    bool divides;                        /* it may have parts */
+    uint32_t open;                       /* render passes, queries and the like, within which no command buffer ends */
+    bool marks_all;                      /* from the first division on */
+    struct mark *marks;
+    size_t mark_count, mark_capacity;
+    uint64_t mark_bytes, again_bytes; /* of the marks; recorded again for all parts */
 };
 
-static enum lap_status play_one(struct replay *r, const struct playing *p, const struct lap_block *before,
+static enum lap_status play_one(struct replay *r, struct playing *p, const struct lap_block *before,
                                 struct lap_args *args)
 {
     return p->follow ? play_following(r, p->recorded->dev, p->follow, before, args) : play(r, p->recorded->dev, args);
 }
 
-/* Whether a render pass, a query or the like that was begun has not ended before command `number`: no command buffer
- * may end there. */
-static bool is_within(struct replay *r, const struct playing *p, uint32_t number)
-{
-    uint32_t command, open = 0;
-    struct lap_block block;
-    struct lap_args args;
-
-    lap_block_init(&block, p->recorded->data, p->recorded->bytes, gen_u64_VkCommandBuffer(p->commands), r->dictionary,
-                   &r->arena, &r->source);
-    while (block.index < number && lap_block_next(&block, &command, &args) == LAP_OK) {
-        const char *name = gen_command_names[command];
-        bool label = strstr(name, "Label") != NULL;
-        if (!label && !strncmp(name, "vkCmdBegin", 10))
-            open++;
-        else if (!label && !strncmp(name, "vkCmdEnd", 8) && open)
-            open--;
-    }
-    return open > 0;
-}
-
-/* One part: up to where the next one begins, LAP_OK, or to the end, LAP_END. */
-static enum lap_status play_part(struct replay *r, struct playing *p, struct lap_block *block)
+static enum lap_status play_and_note(struct replay *r, struct playing *p, const struct lap_block *before,
+                                     struct lap_args *args)
 {
     struct replay_device *dev = p->recorded->dev;
+    enum lap_status status = play_one(r, p, before, args);
+
+    return status == LAP_OK && dev->events ? replay_events_note(r, dev, p->recorded->commands, args->bytes) : status;
+}
+
+/* ---- parts ---- */
+
+static void begin_part(struct replay *r, struct playing *p)
+{
+    struct replay_device *dev = p->recorded->dev;
+
+    replay_bound_finish(&p->state.bound);
+    p->state = (struct replay_follow){.commands = p->commands};
+    if (dev->formats && dev->formats->follows) {
+        p->follow = &p->state;
+        replay_converter_reuse(dev, p->commands);
+    }
+    lap_block_init(&p->block, p->recorded->data, p->recorded->bytes, gen_u64_VkCommandBuffer(p->commands),
+                   r->dictionary, &r->arena, &r->source);
+}
+
+static enum lap_status mark(struct playing *p, const struct lap_block *before, const struct lap_block *behind)
+{
+    if (p->mark_count == p->mark_capacity) {
+        size_t capacity = p->mark_capacity ? 2 * p->mark_capacity : 16;
+        struct mark *more = realloc(p->marks, capacity * sizeof *more);
+        if (!more)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory for a part of a command buffer");
+        p->marks = more;
+        p->mark_capacity = capacity;
+    }
+    p->marks[p->mark_count] = (struct mark){before->dec.p, before->index, (uint32_t)(behind->dec.p - before->dec.p)};
+    p->mark_bytes += p->marks[p->mark_count++].bytes;
+    return LAP_OK;
+}
+
+/* What stands before command `end`; vkBeginCommandBuffer, too. */
+static enum lap_status mark_all(struct replay *r, struct playing *p, uint32_t end)
+{
+    struct lap_block block, before;
+    struct lap_args args;
+    enum lap_status status = LAP_OK;
+    uint32_t command;
+
+    lap_block_init(&block, p->recorded->data, p->recorded->bytes, p->block.command_buffer, r->dictionary, &r->arena,
+                   &r->source);
+    while (block.index < end && status == LAP_OK) {
+        lap_arena_reset(&r->arena);
+        before = block;
+        status = lap_block_next(&block, &command, &args);
+        if (status == LAP_OK && (before.index == 0 || is_state(gen_command_names[command])))
+            status = mark(p, &before, &block);
+    }
+    p->marks_all = true;
+    return status;
+}
+
+/* What may not be cut stays open until it has ended. */
+static void note_open(struct playing *p, const char *name)
+{
+    bool begins = !strncmp(name, "vkCmdBegin", 10), ends = !strncmp(name, "vkCmdEnd", 8);
+
+    if ((!begins && !ends) || strstr(name, "Label"))
+        return;
+    if (begins)
+        p->open++;
+    else if (p->open)
+        p->open--;
+}
+
+/* Whether another part may begin in front of a command. */
+static bool has_room(struct replay *r, const struct playing *p, const struct lap_block *before)
+{
+    uint64_t so_far = (uint64_t)(before->dec.p - before->dec.base);
+
+    if (p->again_bytes + p->mark_bytes <= AGAIN_TIMES * so_far + AGAIN_BYTES)
+        return true;
+    if (!r->said_undivided)
+        lap_log(r->log, LAP_LOG_WARNING,
+                "packet %" PRIu64 ": a command buffer waits for the host so often, and has so much bound, that it is "
+                "not taken apart any further",
+                r->packet.ticket);
+    r->said_undivided = true;
+    return false;
+}
+
+/* The next part begins in front of the command that was decoded last, and decodes it again. */
+static enum lap_status next_part(struct replay *r, struct playing *p, struct lap_block *before, struct lap_args *args)
+{
+    struct replay_device *dev = p->recorded->dev;
+    enum lap_status status = replay_result(r, dev->vk.EndCommandBuffer(p->commands));
+
+    if (status == LAP_OK)
+        status = replay_events_add_part(r, dev, p->recorded->commands, &p->commands);
+    if (status != LAP_OK)
+        return status;
+    begin_part(r, p);
+    for (size_t i = 0; i < p->mark_count && status == LAP_OK; i++) {
+        struct lap_block block = p->block, at;
+        block.dec.p = p->marks[i].at;
+        block.index = p->marks[i].number;
+        at = block;
+        lap_arena_reset(&r->arena);
+        status = lap_block_next(&block, &r->command, args);
+        if (status == LAP_OK)
+            status = play_one(r, p, &at, args);
+    }
+    p->again_bytes += p->mark_bytes;
+    before->command_buffer = gen_u64_VkCommandBuffer(p->commands);
+    p->block = *before;
+    lap_arena_reset(&r->arena);
+    return status == LAP_OK ? lap_block_next(&p->block, &r->command, args) : status;
+}
+
+/* Before a command: whether it had better stand in another part. Then it does, and was decoded again. */
+static enum lap_status divide(struct replay *r, struct playing *p, struct lap_block *before, struct lap_args *args,
+                              const struct lap_args *command)
+{
+    enum lap_status status = LAP_OK;
+
+    if (p->open || !replay_events_divide(r, p->recorded->dev, p->recorded->commands, command->bytes))
+        return LAP_OK;
+    if (!p->marks_all) {
+        status = mark_all(r, p, before->index);
+        p->block = *before;
+        lap_arena_reset(&r->arena);
+        if (status == LAP_OK)
+            status = lap_block_next(&p->block, &r->command, args);
+    }
+    return status == LAP_OK && has_room(r, p, before) ? next_part(r, p, before, args) : status;
+}
+
+static bool executes_waits(struct replay *r, const struct playing *p, const struct lap_args *args)
+{
+    const struct gen_args_vkCmdExecuteCommands *all = (const void *)args->bytes;
+
+    if (r->command != GEN_vkCmdExecuteCommands || !all->pCommandBuffers || p->open)
+        return false;
+    for (uint32_t i = 0; i < all->commandBufferCount; i++)
+        if (replay_events_waits(r, p->recorded->dev, all->pCommandBuffers[i]))
+            return true;
+    return false;
+}
+
+/* Secondary command buffers of which some wait for the host: one by one, so that it may be divided between them. */
+static enum lap_status play_executed(struct replay *r, struct playing *p, struct lap_block *before,
+                                     struct lap_args *args)
+{
+    struct gen_args_vkCmdExecuteCommands *all = (void *)args->bytes;
+    uint32_t count = all->commandBufferCount;
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
+        struct lap_args one = *args;
+        struct gen_args_vkCmdExecuteCommands *executed = (void *)one.bytes;
+        executed->commandBufferCount = 1;
+        executed->pCommandBuffers = all->pCommandBuffers + i;
+        status = divide(r, p, before, args, &one);
+        executed->commandBuffer = all->commandBuffer;
+        executed->pCommandBuffers = all->pCommandBuffers + i; /* it may have been decoded again */
+        if (status == LAP_OK)
+            status = play_and_note(r, p, before, &one);
+    }
+    return status;
+}
+
+static enum lap_status play_dividing(struct replay *r, struct playing *p, struct lap_block *before,
+                                     struct lap_args *args)
+{
+    enum lap_status status;
+
+    if (executes_waits(r, p, args))
+        return play_executed(r, p, before, args);
+    status = divide(r, p, before, args, args);
+    if (status == LAP_OK)
+        status = play_and_note(r, p, before, args);
+    note_open(p, gen_command_names[r->command]);
+    if (status == LAP_OK && p->marks_all && is_state(gen_command_names[r->command]))
+        status = mark(p, before, &p->block);
+    return status;
+}
+
+/* ---- blocks ---- */
+
+/* LAP_END: all of it. Where a command fails, r->block_command names it. */
+static enum lap_status play_all(struct replay *r, struct playing *p)
+{
     struct lap_args args;
     struct lap_block before;
     enum lap_status status;
 
     for (;;) {
-        uint32_t number = block->index;
         lap_arena_reset(&r->arena);
-        if (p->follow)
-            before = *block;
-        status = lap_block_next(block, &r->command, &args);
+        if (p->follow || p->divides)
+            before = p->block;
+        status = lap_block_next(&p->block, &r->command, &args);
         if (status != LAP_OK)
             return status;
         r->block_command = gen_command_names[r->command];
-        if (number < p->first && number > 0 && !is_state(r->block_command))
-            continue;
-        if (number > p->first && dev->events && !p->secondary &&
-            replay_events_divide(r, dev, p->recorded->commands, args.bytes) && !is_within(r, p, number)) {
-            p->end = number;
-            status = replay_result(r, dev->vk.EndCommandBuffer(p->commands));
-            if (status == LAP_OK)
-                r->block_command = NULL;
-            return status;
-        }
         if (replay_named_matters(r->command))
             status = replay_named_look(r, r->command, args.bytes);
         if (status == LAP_OK)
-            status = play_one(r, p, &before, &args);
-        if (status == LAP_OK && dev->events && number >= p->first)
-            status = replay_events_note(r, dev, p->recorded->commands, args.bytes);
+            status = p->divides ? play_dividing(r, p, &before, &args) : play_and_note(r, p, &before, &args);
         if (status != LAP_OK)
             return status;
         r->block_command = NULL;
@@ -120,37 +291,29 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
 {
     struct replay_device *dev = recorded->dev;
     struct playing p = {.recorded = recorded, .commands = recorded->commands};
-    struct lap_block block;
     enum lap_status status;
+    bool secondary;
 
     r->caller = dev;
     r->block_family = replay_command_buffer_family(r, recorded->commands);
-    if (dev->events)
-        replay_command_buffer_pool(r, recorded->commands, &p.secondary);
+    if (dev->events) {
+        replay_command_buffer_pool(r, recorded->commands, &secondary);
+        p.divides = !secondary;
+    }
     replay_events_begin(r, dev, recorded->commands);
-    do {
-        struct replay_follow state = {.commands = p.commands};
-        lap_block_init(&block, recorded->data, recorded->bytes, gen_u64_VkCommandBuffer(p.commands), r->dictionary,
-                       &r->arena, &r->source);
-        if (dev->formats && dev->formats->follows) {
-            p.follow = &state;
-            replay_converter_reuse(dev, p.commands);
-        }
-        status = play_part(r, &p, &block);
-        replay_bound_finish(&state.bound);
-        p.first = p.end;
-        if (status == LAP_OK)
-            status = replay_events_add_part(r, dev, recorded->commands, &p.commands);
-    } while (status == LAP_OK);
+    begin_part(r, &p);
+    status = play_all(r, &p);
+    replay_bound_finish(&p.state.bound);
+    free(p.marks);
     r->block_family = UINT32_MAX;
     if (r->block_command)
         return status;
-    r->skipped_structs += block.dec.unknown_structs;
+    r->skipped_structs += p.block.dec.unknown_structs;
     if (status != LAP_END)
         return status;
-    if (block.index != recorded->command_count)
+    if (p.block.index != recorded->command_count)
         return lap_fail(LAP_ERROR_FORMAT, "block %" PRIu64 " has %" PRIu32 " commands, its packet says %" PRIu32,
-                        recorded->number, block.index, recorded->command_count);
+                        recorded->number, p.block.index, recorded->command_count);
     return LAP_OK;
 }
 

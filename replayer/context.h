@@ -226,6 +226,7 @@ struct replay {
     uint64_t frames;                  /* presented so far */
     bool said_hidden;                 /* once: nothing is shown */
     bool gave_up_waiting;             /* said once: a recorded wait can't be satisfied here */
+    bool said_undivided;              /* once: a command buffer gets no more parts (block.c) */
     uint64_t skipped_structs;         /* pNext structures that this build does not know */
 };
 

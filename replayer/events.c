@@ -12,10 +12,25 @@
 #include "replayer/player.h"
 #include "replayer/submit.h"
 
+/* Steps of all command buffers of a device, and as many of one submit (submit_parts.c). A secondary command buffer's
+ * are its primaries' once more, each time that it is executed. */
+#define STEPS_MOST ((uint64_t)1 << 23)
+
+/* What a wait finds, by what its own command buffer has done before. */
+enum found { FOUND_NOTHING, FOUND_SET, FOUND_RESET };
+
 /* By index, since an event may end before a command buffer that names it. */
 struct step {
     uint64_t event;
     enum replay_event_use use;
+    enum found found; /* of a wait */
+};
+
+/* An event's last use in a command buffer, in a table with open addresses. */
+struct known {
+    uint64_t event;
+    uint32_t round; /* another one than the list's: the place is empty */
+    bool set;
 };
 
 /* Of a part but the first. */
@@ -27,13 +42,18 @@ struct part {
 struct list {
     uint32_t count, capacity;
     struct step *steps;
-    bool told; /* the part has done something that the program can ask for */
+    struct known *known;
+    uint32_t known_count, known_capacity, round;
+    bool told;  /* the part has done something that the program can ask for */
+    bool waits; /* for an event that the command buffer does not set before */
     struct part *parts;
     uint32_t part_count, made_parts; /* those that are left from an earlier recording are taken again */
+    uint32_t part_capacity;
 };
 
 struct replay_events {
-    struct lap_map lists; /* struct list by the command buffer's index */
+    struct lap_map lists;   /* struct list by the command buffer's index */
+    _Atomic uint64_t steps; /* room for them in all lists */
 };
 
 /* ---- lists ---- */
@@ -54,6 +74,7 @@ static void free_list(void *user, uint64_t key, void *value)
     (void)user;
     (void)key;
     free(list->steps);
+    free(list->known);
     free(list->parts);
     free(list);
 }
@@ -75,8 +96,12 @@ void replay_events_begin(struct replay *r, struct replay_device *dev, VkCommandB
 
     if (!list)
         return;
-    list->count = list->part_count = 0;
-    list->told = false;
+    list->count = list->part_count = list->known_count = 0;
+    list->told = list->waits = false;
+    if (++list->round == 0 && list->known) { /* once in four billion recordings */
+        memset(list->known, 0, list->known_capacity * sizeof *list->known);
+        list->round = 1;
+    }
 }
 
 void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommandPool pool, VkCommandBuffer commands)
@@ -88,8 +113,10 @@ void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommand
         if (pool)
             dev->vk.FreeCommandBuffers(dev->live, pool, 1, &list->parts[i].live);
     }
-    if (list)
+    if (list) {
+        dev->events->steps -= list->capacity;
         free_list(NULL, 0, list);
+    }
 }
 
 void replay_events_finish(struct replay_device *dev)
@@ -122,6 +149,69 @@ uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, 
     return count;
 }
 
+/* ---- what is known of events ---- */
+
+/* The event's place, or an empty one; the table has room. */
+static struct known *find_known(const struct list *list, uint64_t event)
+{
+    uint32_t mask = list->known_capacity - 1;
+    uint32_t at = (uint32_t)((event * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+
+    while (list->known[at].round == list->round && list->known[at].event != event)
+        at = (at + 1) & mask;
+    return &list->known[at];
+}
+
+/* What a wait for it finds behind the commands so far. */
+static enum found find(const struct list *list, uint64_t event)
+{
+    const struct known *known = list->known_count ? find_known(list, event) : NULL;
+
+    if (!known || known->round != list->round)
+        return FOUND_NOTHING;
+    return known->set ? FOUND_SET : FOUND_RESET;
+}
+
+/* Room for one event more. */
+static bool need_known(struct list *list)
+{
+    struct list more = *list;
+
+    if (2 * (list->known_count + 1) <= list->known_capacity)
+        return true;
+    more.known_capacity = list->known_capacity ? 2 * list->known_capacity : 8;
+    more.known = calloc(more.known_capacity, sizeof *more.known);
+    if (!more.known)
+        return false;
+    if (!more.round)
+        more.round = 1;
+    for (uint32_t i = 0; i < list->known_capacity; i++)
+        if (list->known[i].round == list->round)
+            *find_known(&more, list->known[i].event) = list->known[i];
+    free(list->known);
+    *list = more;
+    return true;
+}
+
+/* A step comes behind those so far. False: no memory. */
+static bool know(struct list *list, struct step *step)
+{
+    struct known *known;
+
+    if (!need_known(list))
+        return false;
+    known = find_known(list, step->event);
+    if (known->round != list->round) {
+        *known = (struct known){.event = step->event, .round = list->round};
+        list->known_count++;
+    } else if (step->use == REPLAY_EVENT_WAIT && step->found == FOUND_NOTHING) {
+        step->found = known->set ? FOUND_SET : FOUND_RESET;
+    }
+    list->waits = list->waits || (step->use == REPLAY_EVENT_WAIT && step->found != FOUND_SET);
+    known->set = step->use != REPLAY_EVENT_RESET; /* a wait is over when it is set */
+    return true;
+}
+
 /* ---- commands ---- */
 
 /* NULL when there is no memory. */
@@ -139,31 +229,49 @@ static struct list *need_list(struct replay *r, struct replay_device *dev, VkCom
     return list;
 }
 
+static enum lap_status no_steps(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what command buffers wait for");
+}
+
+/* Room for so many steps more. */
+static enum lap_status need_steps(struct replay_device *dev, struct list *list, uint32_t count)
+{
+    uint64_t capacity = 2 * ((uint64_t)list->count + count), more = capacity - list->capacity;
+    struct step *steps;
+
+    if (count <= list->capacity - list->count)
+        return LAP_OK;
+    if (dev->events->steps + more > STEPS_MOST)
+        return lap_fail(LAP_ERROR_LIMIT, "what command buffers do with events takes more than %u million steps",
+                        (unsigned)(STEPS_MOST >> 20));
+    steps = realloc(list->steps, capacity * sizeof *steps);
+    if (!steps)
+        return no_steps();
+    dev->events->steps += more;
+    list->steps = steps;
+    list->capacity = (uint32_t)capacity;
+    return LAP_OK;
+}
+
 static enum lap_status add(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                            const struct step *steps, uint32_t count)
 {
     struct list *list = count ? need_list(r, dev, commands) : NULL;
-    enum lap_status status = LAP_OK;
+    enum lap_status status;
 
     if (!count)
         return LAP_OK;
-    if (list && count > list->capacity - list->count) {
-        uint64_t capacity = 2 * ((uint64_t)list->count + count);
-        struct step *more =
-            capacity <= UINT32_MAX / sizeof *more ? realloc(list->steps, capacity * sizeof *more) : NULL;
-        if (more) {
-            list->steps = more;
-            list->capacity = (uint32_t)capacity;
-        } else {
-            list = NULL;
-        }
-    }
     if (!list)
-        status = lap_fail(LAP_ERROR_MEMORY, "out of memory for what command buffers wait for");
-    else
-        memcpy(list->steps + list->count, steps, count * sizeof *steps);
-    if (list)
-        list->count += count;
+        return no_steps();
+    status = need_steps(dev, list, count);
+    for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
+        list->steps[list->count] = steps[i];
+        if (know(list, &list->steps[list->count]))
+            list->count++;
+        else
+            status = no_steps();
+    }
     return status;
 }
 
@@ -180,7 +288,7 @@ static enum lap_status tell(struct replay *r, struct replay_device *dev, VkComma
 static enum lap_status add_event(struct replay *r, struct replay_device *dev, VkCommandBuffer commands, VkEvent event,
                                  enum replay_event_use use)
 {
-    struct step step = {replay_object_index(r, GEN_HANDLE_VkEvent, gen_u64_VkEvent(event)), use};
+    struct step step = {replay_object_index(r, GEN_HANDLE_VkEvent, gen_u64_VkEvent(event)), use, FOUND_NOTHING};
 
     return replay_event_of(r, event) ? add(r, dev, commands, &step, 1) : LAP_OK;
 }
@@ -253,33 +361,53 @@ enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, 
 
 /* ---- parts ---- */
 
-/* Whether it is set when the command buffer has come so far, by what the command buffer does. */
-static bool is_set_before(const struct list *list, uint64_t event)
+static bool waits_for_one(struct replay *r, const struct list *list, uint32_t count, const VkEvent *events)
 {
-    for (uint32_t i = list->count; i-- > 0;)
-        if (list->steps[i].event == event)
-            return list->steps[i].use != REPLAY_EVENT_RESET;
+    for (uint32_t i = 0; events && i < count; i++)
+        if (replay_event_of(r, events[i]) &&
+            find(list, replay_object_index(r, GEN_HANDLE_VkEvent, gen_u64_VkEvent(events[i]))) != FOUND_SET)
+            return true;
     return false;
+}
+
+/* Whether a secondary command buffer waits for an event that is not set when it is executed now. */
+static bool waits_within(const struct list *list, const struct list *secondary)
+{
+    for (uint32_t i = 0; secondary && secondary->waits && i < secondary->count; i++) {
+        const struct step *step = &secondary->steps[i];
+        if (step->use == REPLAY_EVENT_WAIT &&
+            (step->found == FOUND_RESET || (step->found == FOUND_NOTHING && find(list, step->event) != FOUND_SET)))
+            return true;
+    }
+    return false;
+}
+
+bool replay_events_waits(struct replay *r, const struct replay_device *dev, VkCommandBuffer secondary)
+{
+    const struct list *list = list_of(r, dev, secondary);
+    return list && list->waits;
 }
 
 bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, const void *args)
 {
-    const struct gen_args_vkCmdWaitEvents *one = args;
-    const struct gen_args_vkCmdWaitEvents2 *two = args;
-    const struct list *list;
-    const VkEvent *events;
-    uint32_t count;
+    const struct list *list = NULL;
 
-    if (r->command != GEN_vkCmdWaitEvents && r->command != GEN_vkCmdWaitEvents2)
-        return false;
-    list = list_of(r, dev, commands);
+    if (r->command == GEN_vkCmdWaitEvents || r->command == GEN_vkCmdWaitEvents2 ||
+        r->command == GEN_vkCmdExecuteCommands)
+        list = list_of(r, dev, commands);
     if (!list || !list->told)
         return false;
-    count = r->command == GEN_vkCmdWaitEvents ? one->eventCount : two->eventCount;
-    events = r->command == GEN_vkCmdWaitEvents ? one->pEvents : two->pEvents;
-    for (uint32_t i = 0; events && i < count; i++)
-        if (replay_event_of(r, events[i]) &&
-            !is_set_before(list, replay_object_index(r, GEN_HANDLE_VkEvent, gen_u64_VkEvent(events[i]))))
+    if (r->command == GEN_vkCmdWaitEvents) {
+        const struct gen_args_vkCmdWaitEvents *a = args;
+        return waits_for_one(r, list, a->eventCount, a->pEvents);
+    }
+    if (r->command == GEN_vkCmdWaitEvents2) {
+        const struct gen_args_vkCmdWaitEvents2 *a = args;
+        return waits_for_one(r, list, a->eventCount, a->pEvents);
+    }
+    const struct gen_args_vkCmdExecuteCommands *a = args;
+    for (uint32_t i = 0; a->pCommandBuffers && i < a->commandBufferCount; i++)
+        if (waits_within(list, list_of(r, dev, a->pCommandBuffers[i])))
             return true;
     return false;
 }
@@ -295,15 +423,19 @@ static enum lap_status make_part(struct replay *r, struct replay_device *dev, Vk
                                         .commandPool = gen_VkCommandPool(object ? object->live : 0),
                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                         .commandBufferCount = 1};
-    struct part *more = realloc(list->parts, (list->made_parts + 1) * sizeof *more);
     enum lap_status status;
 
-    if (!more)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a part of a command buffer");
-    list->parts = more;
+    if (list->made_parts == list->part_capacity) {
+        uint32_t capacity = list->part_capacity ? 2 * list->part_capacity : 4;
+        struct part *more = realloc(list->parts, capacity * sizeof *more);
+        if (!more)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory for a part of a command buffer");
+        list->parts = more;
+        list->part_capacity = capacity;
+    }
     if (!object)
         return replay_absent(r, "commandPool");
-    status = replay_result(r, dev->vk.AllocateCommandBuffers(dev->live, &info, &more[list->made_parts].live));
+    status = replay_result(r, dev->vk.AllocateCommandBuffers(dev->live, &info, &list->parts[list->made_parts].live));
     list->made_parts += status == LAP_OK;
     return status;
 }

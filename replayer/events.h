@@ -34,8 +34,11 @@ uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, 
 
 /* ---- parts ---- */
 
+/* Whether a secondary command buffer waits for an event that it does not set itself. */
+bool replay_events_waits(struct replay *r, const struct replay_device *dev, VkCommandBuffer secondary);
 /* Whether a new part had better begin with the command that comes next (r->command): it waits for an event that the
- * command buffer does not set itself, and the program may have learnt before how far it has come. */
+ * command buffer does not set itself, or executes a secondary one that does, and the program may have learnt before how
+ * far it has come. */
 bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
                           const void *args);
 /* A new part of a primary command buffer, which is to be begun. */

@@ -37,7 +37,7 @@ struct replay_event {
     bool set;     /* when all that was given has run */
     bool awaited; /* something was given that waits for the host to set it */
     bool then;    /* `set` when the host has */
-    /* The schedule's own, while it looks at a batch. */
+    /* Whose look is the last one: the schedule's, at a batch, or submit_parts.c's, at a submit. */
     struct {
         uint64_t look;
         bool set, awaited;

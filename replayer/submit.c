@@ -378,7 +378,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
     if (!s)
         return call(r, dev, job, 0, count);
     if (job->command != GEN_vkQueueBindSparse)
-        status = replay_submit_cut(r, dev, job->command, job->args, &parts);
+        status = replay_submit_cut(r, dev, job->command, job->args, ++s->schedule.looks, &parts);
     if (status != LAP_OK)
         return status;
     job->operation.batch_count = count = parts.batch_count;

@@ -5,7 +5,9 @@
  * buffer is submitted again and again, so it resets the event behind itself. With --asks the work first sets an event
  * of its own, which the host waits for, and a shader that was bound before adds up what the host answers; with
  * --between in a command buffer of its own, and then the other queue's work comes in between as well. --two: by the
- * commands of synchronization2.
+ * commands of synchronization2. --secondary: what waits is in a secondary command buffer, which one that asked before
+ * executes. --semaphores: work before signals a semaphore that the work waits for, and the work one that the other
+ * queue's waits for behind the answer.
  */
 #include "common/app.h"
 #include "shaders/compute_scale_comp.h"
@@ -26,10 +28,11 @@ struct adder {
 
 struct scene {
     const struct app *app;
-    bool asks, between, two;
+    bool asks, between, two, secondary, semaphores;
     VkQueue other; /* the same one, where there is only one: then nothing is submitted there in between */
     VkEvent answer, question;
     VkFence fence, other_fence;
+    VkSemaphore before, behind; /* --semaphores */
     struct app_buffer source, result, other_source, other_result;
     VkCommandBuffer asks_first, waits, copies;
     struct adder adder; /* --asks */
@@ -119,6 +122,29 @@ static VkCommandBuffer begin(const struct scene *scene)
     return commands;
 }
 
+/* What waits, in a command buffer of its own. */
+static VkCommandBuffer record_secondary(const struct scene *scene)
+{
+    const VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                  .commandPool = scene->app->pool,
+                                                  .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+                                                  .commandBufferCount = 1};
+    const VkCommandBufferInheritanceInfo inheritance = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .pInheritanceInfo = &inheritance};
+    VkCommandBuffer commands;
+    CHECK_VK(vkAllocateCommandBuffers(scene->app->device, &allocate, &commands));
+    CHECK_VK(vkBeginCommandBuffer(commands, &info));
+    if (scene->asks)
+        bind_adder(&scene->adder, commands); /* nothing that is bound is inherited */
+    if (scene->two)
+        record_two(scene, commands);
+    else
+        record_old(scene, commands);
+    CHECK_VK(vkEndCommandBuffer(commands));
+    return commands;
+}
+
 static void fill(const struct app *app, const struct app_buffer *buffer, uint32_t seed)
 {
     for (uint32_t i = 0; i < BYTES; i++)
@@ -151,11 +177,27 @@ static void run_frame(struct scene *scene, uint32_t frame)
 {
     const struct app *app = scene->app;
     const VkCommandBuffer both[] = {scene->asks_first, scene->waits};
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkSubmitInfo before = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &scene->before};
     const VkSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .waitSemaphoreCount = scene->semaphores,
+                                .pWaitSemaphores = &scene->before,
+                                .pWaitDstStageMask = &stage,
                                 .commandBufferCount = scene->between ? 2 : 1,
-                                .pCommandBuffers = scene->between ? both : &scene->waits};
+                                .pCommandBuffers = scene->between ? both : &scene->waits,
+                                .signalSemaphoreCount = scene->semaphores,
+                                .pSignalSemaphores = &scene->behind};
     const VkSubmitInfo copies = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &scene->copies};
+    const VkSubmitInfo behind = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .waitSemaphoreCount = 1,
+                                 .pWaitSemaphores = &scene->behind,
+                                 .pWaitDstStageMask = &stage,
+                                 .commandBufferCount = 1,
+                                 .pCommandBuffers = &scene->copies};
+    if (scene->semaphores)
+        CHECK_VK(vkQueueSubmit(scene->other, 1, &before, VK_NULL_HANDLE));
     CHECK_VK(vkQueueSubmit(app->queue, 1, &waits, scene->fence));
     if (scene->asks || scene->between) {
         while (vkGetEventStatus(app->device, scene->question) == VK_EVENT_RESET && !app->no_check) {
@@ -170,6 +212,12 @@ static void run_frame(struct scene *scene, uint32_t frame)
     }
     fill(app, &scene->source, frame);
     CHECK_VK(vkSetEvent(app->device, scene->answer));
+    if (scene->semaphores) {
+        fill(app, &scene->other_source, 2000 + frame);
+        CHECK_VK(vkQueueSubmit(scene->other, 1, &behind, scene->other_fence));
+        finish(app, scene->other_fence);
+        expect_same(app, &scene->other_source, &scene->other_result);
+    }
     finish(app, scene->fence);
     expect_same(app, &scene->source, &scene->result);
     if (scene->asks)
@@ -230,6 +278,8 @@ static void create(struct scene *scene, struct app *app)
         .next = scene->two ? &synchronization2 : NULL, .queues = &queues, .queue_count = 1};
     const VkEventCreateInfo event = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    VkCommandBuffer secondary = VK_NULL_HANDLE;
     app_device_create(app, &request);
     vkGetDeviceQueue(app->device, app->queue_family, queues.queueCount - 1, &scene->other);
     if (scene->two) {
@@ -241,6 +291,8 @@ static void create(struct scene *scene, struct app *app)
     CHECK_VK(vkCreateEvent(app->device, &event, NULL, &scene->question));
     CHECK_VK(vkCreateFence(app->device, &fence, NULL, &scene->fence));
     CHECK_VK(vkCreateFence(app->device, &fence, NULL, &scene->other_fence));
+    CHECK_VK(vkCreateSemaphore(app->device, &semaphore, NULL, &scene->before));
+    CHECK_VK(vkCreateSemaphore(app->device, &semaphore, NULL, &scene->behind));
     app_buffer_create(app, &scene->source, BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                       APP_UPLOAD);
     app_buffer_create(app, &scene->result, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
@@ -253,12 +305,16 @@ static void create(struct scene *scene, struct app *app)
     }
     if (scene->asks)
         create_adder(app, &scene->adder, &scene->source);
+    if (scene->secondary)
+        secondary = record_secondary(scene);
     scene->waits = begin(scene);
     if (scene->asks) {
         bind_adder(&scene->adder, scene->waits);
         ask(scene, scene->waits);
     }
-    if (scene->two)
+    if (secondary)
+        vkCmdExecuteCommands(scene->waits, 1, &secondary);
+    else if (scene->two)
         record_two(scene, scene->waits);
     else
         record_old(scene, scene->waits);
@@ -276,6 +332,8 @@ int main(int argc, char **argv)
         {.name = "--between",
          .help = "the same in two command buffers, and another queue is waited for",
          .flag = &scene.between},
+        {.name = "--secondary", .help = "what waits is executed by what asks", .flag = &scene.secondary},
+        {.name = "--semaphores", .help = "with semaphores before and behind it", .flag = &scene.semaphores},
         {.name = "--two", .help = "by the commands of synchronization2", .flag = &scene.two},
         {.name = NULL},
     };
@@ -301,6 +359,8 @@ int main(int argc, char **argv)
     app_buffer_destroy(&app, &scene.other_result);
     vkDestroyFence(app.device, scene.fence, NULL);
     vkDestroyFence(app.device, scene.other_fence, NULL);
+    vkDestroySemaphore(app.device, scene.before, NULL);
+    vkDestroySemaphore(app.device, scene.behind, NULL);
     vkDestroyEvent(app.device, scene.answer, NULL);
     vkDestroyEvent(app.device, scene.question, NULL);
     return app_finish(&app);

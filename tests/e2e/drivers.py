@@ -127,6 +127,7 @@ NOT_PRETENDED = {
     "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
     "answers-asks": "the device answers no question there", "answers-asks-two": "the device answers no question there",
     "answers-between": "the device answers no question there", "answers-between-two": "the device answers no question there",
+    "answers-between-semaphores": "the device answers no question there",
     "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
 }
 

@@ -155,14 +155,23 @@ def answers(arguments: list[str]) -> Callable[[Context], None]:
 
 
 def the_host_is_asked(context: Context) -> None:
-    """What the program saw of a command buffer that waits for the host then is done without what comes behind the wait."""
-    for arguments in (["--asks"], ["--asks", "--two"]):
-        context.capture([str(context.build / "tests/apps/answers"), *arguments], file=f"asks{len(arguments)}.lapilli")
-        # The layer's device begins no command buffer before all is set that it waits for: what comes first has its own.
-        for layers in ((), (QUEUES,)):
-            done = context.replay(f"asks{len(arguments)}.lapilli", env=context.layer_env(*layers))
-            check_verified(done)
-            check("goes to the driver" not in done.err, f"work was let go by force:\n{done.err}")
+    """What the program saw of a command buffer that waits for the host then is done without what comes behind the wait.
+
+    The secondary ones are not looked at by Debian 12's validation layer: it takes their events for those of the primary ones.
+    """
+    for number, one in enumerate(drivers(context)):
+        for arguments in (["--asks"], ["--asks", "--two"], ["--asks", "--secondary"], ["--asks", "--secondary", "--two"]):
+            trace = f"asks{number}{''.join(arguments)}.lapilli"
+            done = one.run([str(one.build / "tests/apps/answers"), *arguments],
+                           one.layer_env(LAYER, LAPILLI_VERIFY="1", LAPILLI_FILE=trace), expect=None)
+            if done.status == 77 and number:
+                continue
+            check(done.out == "ok answers\n", done.text[-2000:])
+            # The layer's device begins no command buffer before all is set that it waits for: what comes first has its own.
+            for layers in ((), (QUEUES,)):
+                done = one.replay(trace, env=one.layer_env(*layers))
+                check_verified(done)
+                check("goes to the driver" not in done.err, f"work was let go by force:\n{done.err}")
 
 
 def validate(arguments: list[str]) -> Callable[[Context], None]:
@@ -187,6 +196,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
                                                           "answers": answers([]), "answers-two": answers(["--two"]),
                                                           "answers-between": answers(["--between"]),
                                                           "answers-between-two": answers(["--between", "--two"]),
+                                                          "answers-between-semaphores": answers(["--between", "--semaphores"]),
                                                           "the-host-is-asked": the_host_is_asked,
                                                           "windows-of-another-family": windows_of_another_family,
                                                           "host-writes-of-another-family": host_writes_of_another_family}
