@@ -404,9 +404,11 @@ enum lap_status replay_named_look(struct replay *r, uint32_t command, const void
     }
 }
 
-enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands)
+enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, uint64_t since)
 {
     uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
 
-    return index ? check(r, GEN_HANDLE_VkCommandBuffer, index, UINT64_MAX) : LAP_OK;
+    if (!index && commands)
+        return lap_fail(LAP_ERROR_REPLAY, "a command buffer that was submitted is not alive any more");
+    return index ? check(r, GEN_HANDLE_VkCommandBuffer, index, since) : LAP_OK;
 }

@@ -46,7 +46,8 @@ static inline bool replay_named_matters(uint32_t command)
            command == GEN_vkCmdBeginRendering || command == GEN_vkCmdExecuteCommands;
 }
 
-/* Before a driver gets a command buffer. */
-enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands) LAP_MUST_CHECK;
+/* Before a driver gets a command buffer that was submitted when the context's next_order was `since` (UINT64_MAX: now):
+ * it may not have been freed or recorded anew in the meantime. */
+enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, uint64_t since) LAP_MUST_CHECK;
 
 #endif

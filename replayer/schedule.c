@@ -300,9 +300,9 @@ enum lap_status replay_schedule_flush(struct replay_schedule *schedule)
 
 static bool names(const struct replay_operation *operation, const struct replay_semaphore *semaphore)
 {
-    const struct replay_point *point = operation->points;
+    const struct replay_point *point = operation->points + operation->given_points;
 
-    for (uint32_t i = 0; i < operation->batch_count; i++)
+    for (uint32_t i = operation->given; i < operation->batch_count; i++)
         for (uint32_t j = 0; j < operation->batches[i].wait_count + operation->batches[i].signal_count; j++, point++)
             if (point->semaphore == semaphore)
                 return true;
@@ -322,8 +322,8 @@ bool replay_schedule_names_event(const struct replay_schedule *schedule, const s
 {
     for (const struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)
         for (const struct replay_operation *operation = queue->first; operation; operation = operation->next) {
-            const struct replay_event_step *step = operation->steps;
-            for (uint32_t i = 0; i < operation->batch_count; i++)
+            const struct replay_event_step *step = operation->steps ? operation->steps + operation->given_steps : NULL;
+            for (uint32_t i = operation->given; i < operation->batch_count; i++)
                 for (uint32_t j = 0; j < operation->batches[i].step_count; j++, step++)
                     if (step->event == event)
                         return true;

@@ -185,11 +185,18 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
         return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is told of twice, or has no bytes", index);
     }
     memory->bytes = args->size;
+    memory->order = ++r->next_order;
     memory->wanted = args->propertyFlags;
     if (lap_map_put(&list->memories, index, memory, NULL) == LAP_OK)
         return LAP_OK;
     free(memory);
     return no_memory(r);
+}
+
+uint64_t replay_sparse_memory_order(const struct replay_device *dev, uint64_t index)
+{
+    const struct replay_sparse_memory *memory = dev->sparse ? lap_map_get(&dev->sparse->memories, index) : NULL;
+    return memory ? memory->order : 0;
 }
 
 enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_device *dev,

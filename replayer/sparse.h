@@ -15,6 +15,9 @@ void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **spa
 /* With the device: all memory that the trace did not free. */
 void replay_sparse_finish(struct replay *r, struct replay_device *dev);
 
+/* When a memory of the program came to be known, by replay.next_order; 0: it is not. */
+uint64_t replay_sparse_memory_order(const struct replay_device *dev, uint64_t index);
+
 /* Whether bytes of a buffer lie in pages (pages), and not in its place. */
 bool replay_sparse_has_pages(const struct replay_buffer *buffer);
 /* What the host wrote goes to the pages that lie there by the binds that were submitted so far, whether or not the

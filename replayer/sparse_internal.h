@@ -13,6 +13,7 @@
 /* Memory like one of the program's. */
 struct replay_sparse_memory {
     VkDeviceSize bytes;
+    uint64_t order; /* as an object's */
     VkMemoryPropertyFlags wanted;
     struct replay_place place;        /* none until an object is bound there */
     struct replay_byte_buffer window; /* over it, where the host can't see it */

@@ -12,6 +12,7 @@
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
+#include "replayer/sparse.h"
 #include "replayer/submit_parts.h"
 
 struct queue {
@@ -27,6 +28,7 @@ struct replay_submits {
     struct queue *queues;
     struct lap_arena arena; /* what is looked at again when it is given */
     size_t held_bytes;      /* of the arguments of what is held */
+    uint64_t since;         /* while it is looked at: the job's */
 };
 
 #define HELD_MOST_BYTES  ((size_t)256 << 20)
@@ -37,7 +39,8 @@ struct job {
     struct replay_operation operation; /* first */
     uint32_t command;                  /* enum gen_command */
     struct lap_args *args;
-    bool held;
+    const VkCommandBuffer *recorded; /* for each command buffer of all batches that of the trace; NULL: they are */
+    uint64_t since; /* held: what was created or recorded later, by replay.next_order, is not meant; else UINT64_MAX */
     struct lap_packet packet;
     struct lap_arena arena;
 };
@@ -69,21 +72,31 @@ static void leave_out_commands(const struct job *job)
     }
 }
 
+/* Number j of batch i, as the trace names it; `given` stands for it. Where something was cut the batches' command
+ * buffers lie one behind the other. */
+static enum lap_status look_at_one(struct replay *r, const struct job *job, VkCommandBuffer given, ptrdiff_t number)
+{
+    return replay_named_submit(r, job->recorded ? job->recorded[number] : given, job->since);
+}
+
 static enum lap_status look_at_commands(struct replay *r, const struct job *job, uint32_t first, uint32_t count)
 {
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = first; i < first + count && status == LAP_OK; i++) {
         if (job->command == GEN_vkQueueSubmit) {
-            const VkSubmitInfo *info =
-                &((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)->pSubmits[i];
-            for (uint32_t j = 0; j < info->commandBufferCount && status == LAP_OK; j++)
-                status = replay_named_submit(r, info->pCommandBuffers[j]);
+            const VkSubmitInfo *infos =
+                ((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)->pSubmits;
+            const VkCommandBuffer *commands = infos[i].pCommandBuffers;
+            for (uint32_t j = 0; j < infos[i].commandBufferCount && status == LAP_OK; j++)
+                status = look_at_one(r, job, commands[j], job->recorded ? &commands[j] - infos[0].pCommandBuffers : 0);
         } else if (job->command == GEN_vkQueueSubmit2) {
-            const VkSubmitInfo2 *info =
-                &((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits[i];
-            for (uint32_t j = 0; j < info->commandBufferInfoCount && status == LAP_OK; j++)
-                status = replay_named_submit(r, info->pCommandBufferInfos[j].commandBuffer);
+            const VkSubmitInfo2 *infos =
+                ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits;
+            const VkCommandBufferSubmitInfo *commands = infos[i].pCommandBufferInfos;
+            for (uint32_t j = 0; j < infos[i].commandBufferInfoCount && status == LAP_OK; j++)
+                status = look_at_one(r, job, commands[j].commandBuffer,
+                                     job->recorded ? &commands[j] - infos[0].pCommandBufferInfos : 0);
         }
     }
     return status;
@@ -120,17 +133,50 @@ static enum lap_status call(struct replay *r, const struct replay_device *dev, c
         r, dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, last ? args->fence : VK_NULL_HANDLE));
 }
 
+/* As the context's source, but that what came to be since is not what was submitted, though it has its number. */
+static enum lap_status held_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
+{
+    struct replay *r = user;
+    const struct replay_device *dev = r->caller;
+    const struct replay_object *object = replay_object_get(r, (enum gen_handle_type)type, index);
+    uint64_t order = object ? object->order : 0;
+
+    *out = index;
+    /* Queues end with the device. Semaphores can't end while something that is held names them, and command buffers are
+     * looked at when their batch is given: those of an earlier one may be gone. */
+    if (type == GEN_HANDLE_VkQueue || type == GEN_HANDLE_VkSemaphore || type == GEN_HANDLE_VkCommandBuffer)
+        return LAP_OK;
+    if (!object && type == GEN_HANDLE_VkDeviceMemory && r->command == GEN_vkQueueBindSparse) {
+        order = replay_sparse_memory_order(dev, index);
+        if (!order)
+            return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more", gen_handle_names[type], index);
+    }
+    if (order > dev->submits->since)
+        return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more, another one has its number",
+                        gen_handle_names[type], index);
+    return r->source.handle(user, type, index, out);
+}
+
 /* A program keeps what it submitted alive, a trace may say anything: all handles are looked up again. */
 static enum lap_status check_alive(struct replay_submits *s, const struct job *job)
 {
+    struct lap_dec_source source = s->r->source;
     struct lap_args args;
     struct lap_dec dec;
 
     lap_arena_reset(&s->arena);
     s->r->caller = s->dev;
-    lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &s->r->source);
+    s->since = job->since;
+    source.live = NULL;
+    source.handle = held_handle;
+    lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &source);
     gen_decode_table[job->command](&dec, args.bytes);
     return dec.status;
+}
+
+static bool is_held(const struct job *job)
+{
+    return job->since != UINT64_MAX;
 }
 
 static enum lap_status give(void *user, struct replay_operation *operation, uint32_t first, uint32_t count)
@@ -142,7 +188,7 @@ static enum lap_status give(void *user, struct replay_operation *operation, uint
     uint32_t command = r->command;
     enum lap_status status;
 
-    if (!job->held)
+    if (!is_held(job))
         return call(r, s->dev, job, first, count);
     r->packet = job->packet; /* messages name the packet that the work came with */
     r->command = job->command;
@@ -179,7 +225,7 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
     copy->args = args;
     copy->packet = r->packet;
     copy->packet.body = body;
-    copy->held = true;
+    copy->since = r->next_order;
     copy->arena = r->arena;
     s->held_bytes += copy->arena.used_bytes + HELD_LEAST_BYTES;
     lap_arena_init(&r->arena, copy->arena.limit_bytes);
@@ -382,6 +428,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
     if (status != LAP_OK)
         return status;
     job->operation.batch_count = count = parts.batch_count;
+    job->recorded = parts.recorded;
     status = job->command == GEN_vkQueueSubmit2
                  ? build_new(&b, r, ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits,
                              count)
@@ -401,21 +448,29 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
 
 enum lap_status replay_QueueSubmit(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueSubmit *args)
 {
-    struct job job = {.operation.batch_count = args->submitCount, .command = GEN_vkQueueSubmit, .args = (void *)args};
+    struct job job = {.operation.batch_count = args->submitCount,
+                      .command = GEN_vkQueueSubmit,
+                      .args = (void *)args,
+                      .since = UINT64_MAX};
     return submit(r, dev, args->queue, &job);
 }
 
 enum lap_status replay_QueueSubmit2(struct replay *r, struct replay_device *dev, struct gen_args_vkQueueSubmit2 *args)
 {
-    struct job job = {.operation.batch_count = args->submitCount, .command = GEN_vkQueueSubmit2, .args = (void *)args};
+    struct job job = {.operation.batch_count = args->submitCount,
+                      .command = GEN_vkQueueSubmit2,
+                      .args = (void *)args,
+                      .since = UINT64_MAX};
     return submit(r, dev, args->queue, &job);
 }
 
 enum lap_status replay_submit_binds(struct replay *r, struct replay_device *dev,
                                     struct gen_args_vkQueueBindSparse *args)
 {
-    struct job job = {
-        .operation.batch_count = args->bindInfoCount, .command = GEN_vkQueueBindSparse, .args = (void *)args};
+    struct job job = {.operation.batch_count = args->bindInfoCount,
+                      .command = GEN_vkQueueBindSparse,
+                      .args = (void *)args,
+                      .since = UINT64_MAX};
     return submit(r, dev, args->queue, &job);
 }
 
