@@ -14,8 +14,8 @@
 #define MAX_BLOCK_BYTES   (64 * MIB)
 #define MIN_BLOCK_BYTES   (64 * KIB) /* where it is not known when objects end, and the bound leaves room */
 #define MIN_GRANULE_BYTES 16u
-#define MOST_ALLOCATIONS  4096u /* are made use of, though a device allows more */
-#define LEAST_ALLOCATIONS 512u  /* with fewer, objects share whatever block there is */
+#define LEAST_ALLOCATIONS 512u /* with fewer, objects share whatever block there is */
+#define PADDING_SHARE     32u  /* of a block, that alignment may cost */
 #define HOST_VISIBLE      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 
 /* Linear and optimal resources lie in different blocks where the device has a bufferImageGranularity. */
@@ -24,39 +24,45 @@ struct replay_memory_pool {
     struct replay_memory_class *of;
     uint32_t type;
     bool optimal;
-    uint64_t most_bytes;   /* in use at once */
-    uint64_t placed_bytes; /* so far, of the class's own objects */
-    uint32_t sorts;        /* bits: of objects that were placed in it */
     struct replay_pool *pool;
     struct replay_memory_pool *next;
 };
 
-/* Objects that end in one period, or in some that follow one another. */
+/* The objects of a cell, or all those of which it is not known when they end. */
 struct replay_memory_class {
-    uint32_t period; /* the last one */
-    bool abandoned;  /* all that is left in it ends in this row of packets: the memory is free already */
-    uint64_t bytes;  /* of small objects that end in it */
-    uint64_t sort_bytes[REPLAY_SORTS];
-    uint64_t placed_bytes; /* so far */
-    uint64_t low_bytes;    /* what will be alive at least before it ends, when a block was last made for it */
+    uint32_t cell;
+    bool over;                     /* all that is left in it ends in this row of packets */
+    bool abandoned;                /* and its memory is free already */
+    uint64_t end;                  /* ticket; UINT64_MAX: never */
+    uint64_t placed_bytes, placed; /* so far, of objects: here, or where else they had to lie */
     struct replay_memory_pool *pools;
-    struct replay_memory_class *next; /* that ends later; REPLAY_PERIOD_UNKNOWN comes first */
 };
 
 /* ---- figures ---- */
 
+struct free_bytes {
+    uint64_t all, largest;
+};
+
+static void add_free(void *user, uint64_t cell, void *opaque)
+{
+    const struct replay_memory_class *of = opaque;
+    struct free_bytes *sums = user;
+
+    for (const struct replay_memory_pool *pool = of->pools; pool && !of->abandoned; pool = pool->next) {
+        struct replay_pool_stats stats = replay_pool_stats(pool->pool);
+        uint64_t bytes = replay_pool_largest_free(pool->pool);
+        sums->all += stats.block_bytes - stats.used_bytes;
+        sums->largest = bytes > sums->largest ? bytes : sums->largest;
+    }
+}
+
 double replay_memory_fragmentation(const struct replay_device *dev)
 {
-    uint64_t all = 0, largest = 0;
+    struct free_bytes sums = {0};
 
-    for (const struct replay_memory_class *of = dev->planner->classes; of; of = of->next)
-        for (const struct replay_memory_pool *pool = of->pools; pool && !of->abandoned; pool = pool->next) {
-            struct replay_pool_stats stats = replay_pool_stats(pool->pool);
-            uint64_t bytes = replay_pool_largest_free(pool->pool);
-            all += stats.block_bytes - stats.used_bytes;
-            largest = bytes > largest ? bytes : largest;
-        }
-    return all ? 1 - (double)largest / (double)all : 0;
+    lap_map_each(&dev->planner->classes, add_free, &sums);
+    return sums.all ? 1 - (double)sums.largest / (double)sums.all : 0;
 }
 
 /* ---- how much is allocated ---- */
@@ -67,10 +73,14 @@ static uint64_t bound(uint64_t used_bytes)
     return used_bytes + used_bytes / 4;
 }
 
-uint64_t replay_count_limit(const struct replay_device *dev)
+struct replay_allocations replay_unplanned(const struct replay_device *dev)
 {
-    uint32_t most = dev->planner->max_allocations;
-    return most == 0 ? 1 : most < MOST_ALLOCATIONS ? most : MOST_ALLOCATIONS;
+    const struct replay_planner *planner = dev->planner;
+    uint64_t all = planner->stats.allocations, limit = replay_count_limit(dev);
+
+    if (!planner->r->lifetimes || limit < LEAST_ALLOCATIONS || all > limit / 16 * 15)
+        return (struct replay_allocations){all, limit};
+    return (struct replay_allocations){all - planner->cell_blocks, limit / 2};
 }
 
 static VkDeviceSize heap_bytes(const struct replay_device *dev, uint32_t type)
@@ -86,96 +96,42 @@ VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t ty
     return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < MIB ? MIB : bytes;
 }
 
-static uint64_t unfilled_bytes(const struct replay_memory_class *of)
-{
-    uint64_t bytes = 0;
-
-    for (const struct replay_memory_pool *pool = of->pools; pool; pool = pool->next) {
-        uint64_t blocks = replay_pool_stats(pool->pool).block_bytes;
-        bytes += blocks > pool->most_bytes ? blocks - pool->most_bytes : 0;
-    }
-    return bytes;
-}
-
-/* What a class with known ends may take for objects that come later. At no moment to come may more than an eighth of
- * what is alive be empty in this way: the other one is for objects that go before the others in their blocks. As long
- * as a class is there, so are those that end later, and what is alive is at least its low_bytes. */
-static uint64_t room_until(const struct replay_device *dev, struct replay_memory_class *of, uint64_t used_bytes)
-{
-    const struct replay_planner *planner = dev->planner;
-    uint64_t parts = planner->stats.allocations >= replay_count_limit(dev) / 4 ? 12 : 6; /* of 64 */
-    uint64_t low, unfilled = 0, room = UINT64_MAX, share;
-    double pools = 0;
-
-    if (used_bytes < REPLAY_FLOOR_BYTES / 2)
-        used_bytes = REPLAY_FLOOR_BYTES / 2;
-    low = replay_lifetimes_low(planner->r->lifetimes, planner->r->packet.ticket, of->period);
-    of->low_bytes = low > REPLAY_FLOOR_BYTES / 2 ? low : REPLAY_FLOOR_BYTES / 2;
-    for (const struct replay_memory_class *other = planner->classes; other; other = other->next)
-        if (other->period != REPLAY_PERIOD_UNKNOWN)
-            unfilled += unfilled_bytes(other);
-    for (const struct replay_memory_class *other = planner->classes; other; other = other->next) {
-        if (other->period == REPLAY_PERIOD_UNKNOWN)
-            continue;
-        low = (other->low_bytes < used_bytes ? other->low_bytes : used_bytes) / 64 * parts;
-        if (other->period <= of->period)
-            room = low < unfilled ? 0 : low - unfilled < room ? low - unfilled : room;
-        unfilled -= unfilled_bytes(other);
-        for (const struct replay_memory_pool *pool = other->pools; pool && other->period >= of->period;
-             pool = pool->next)
-            pools += other->low_bytes < of->low_bytes ? (double)other->low_bytes / (double)of->low_bytes : 1;
-    }
-    low = (of->low_bytes < used_bytes ? of->low_bytes : used_bytes) / 64 * parts;
-    share = (uint64_t)((double)low / pools);
-    return room / 2 > share ? share : room / 2 > share / 8 ? room / 2 : share / 8;
-}
-
-/* What is to come of the class into the pool, as far as it is known. Objects of other sorts may come, too; then it is
- * more. */
-static uint64_t to_come(const struct replay_memory_pool *pool)
-{
-    const struct replay_memory_class *of = pool->of;
-    uint64_t left = of->bytes > of->placed_bytes ? of->bytes - of->placed_bytes : 0, bytes = 0;
-
-    for (unsigned i = 0; i < REPLAY_SORTS; i++)
-        bytes += pool->sorts >> i & 1 ? of->sort_bytes[i] : 0;
-    bytes = bytes > pool->placed_bytes ? bytes - pool->placed_bytes : 0;
-    return bytes < left ? bytes : left;
-}
-
-/* How much of a block may be for objects that come later. */
-static uint64_t room_for_others(const struct replay_memory_pool *pool, uint64_t need_bytes, uint64_t pool_bytes)
-{
-    const struct replay_planner *planner = pool->dev->planner;
-    const struct replay_memory_stats *stats = &planner->stats;
-    uint64_t used = stats->used_bytes + need_bytes, all = stats->allocated_bytes + need_bytes;
-    uint64_t limit = pool->of->period == REPLAY_PERIOD_UNKNOWN ? bound(used) : used + used / 16 * 3;
-    uint64_t room = limit > all ? (limit - all) / 2 : 0, most;
-
-    if (pool->of->period == REPLAY_PERIOD_UNKNOWN) {
-        most = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
-    } else {
-        uint64_t left = to_come(pool);
-        most = room_until(pool->dev, pool->of, used);
-        if (left < need_bytes)
-            most = 0;
-        else if (left - need_bytes < most)
-            most = left - need_bytes;
-    }
-    return room < most ? room : most;
-}
-
-/* A block for an object that fits into no other. When few allocations are left, blocks are larger than the bound says,
- * rather than many. */
+/* A block for objects of which it is not known when they end. When few allocations are left, blocks are larger than the
+ * bound says, rather than many. */
 static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_bytes)
 {
     const struct replay_memory_pool *pool = user;
-    uint64_t made = pool->dev->planner->stats.allocations, limit = replay_count_limit(pool->dev);
-    uint64_t spared = pool->of->period == REPLAY_PERIOD_UNKNOWN ? 0 : limit / 2;
-    uint64_t least = made >= limit / 4 + spared ? replay_small_bytes(made - spared, limit) : 0;
-    uint64_t room = room_for_others(pool, need_bytes, pool_bytes);
+    const struct replay_memory_stats *stats = &pool->dev->planner->stats;
+    struct replay_allocations made = replay_unplanned(pool->dev);
+    uint64_t limit = bound(stats->used_bytes + need_bytes), all = stats->allocated_bytes + need_bytes;
+    uint64_t room = limit > all ? (limit - all) / 2 : 0;
+    uint64_t most = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
+    uint64_t least = made.count >= made.limit / 4 ? replay_small_bytes(made.count, made.limit) : 0;
 
+    room = room < most ? room : most;
     return need_bytes + (room < least ? least : room);
+}
+
+/* One for a cell: for all that is still to come of it. How much that is here is known by what objects took so far in
+ * proportion to what they took when they were recorded. Objects of several alignments need more: it is not known in
+ * which order they come. */
+static uint64_t choose_cell(void *user, uint64_t need_bytes, uint64_t pool_bytes)
+{
+    const struct replay_memory_pool *pool = user;
+    const struct replay_planner *planner = pool->dev->planner;
+    const struct replay_memory_class *of = pool->of;
+    const struct replay_cell *cell = replay_lifetimes_get(planner->r->lifetimes, of->cell);
+    const struct replay_sort_figures *sort = &planner->sorts[cell->sort];
+    double scale = sort->recorded_bytes ? (double)sort->bytes / (double)sort->recorded_bytes : 1;
+    double left = (double)cell->bytes * scale - (double)of->placed_bytes;
+    uint64_t bytes = left > (double)need_bytes ? (uint64_t)left : need_bytes, padding = 0;
+
+    /* Who lies elsewhere than others of its sort: what is to come will hardly follow it. */
+    if (of->pools->next && bytes - need_bytes > pool_bytes)
+        return need_bytes + pool_bytes;
+    if (cell->items > of->placed + 1)
+        padding = (cell->items - of->placed) * (sort->most_alignment - sort->least_alignment) / 2;
+    return bytes + (padding < bytes / PADDING_SHARE ? padding : bytes / PADDING_SHARE) + MIN_GRANULE_BYTES - 1;
 }
 
 static enum lap_status create_block(void *user, uint64_t bytes, void **out_block)
@@ -193,6 +149,7 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
         free(block);
         return status;
     }
+    pool->dev->planner->cell_blocks += pool->of->cell != REPLAY_CELL_UNKNOWN;
     *out_block = block;
     return LAP_OK;
 }
@@ -203,98 +160,103 @@ static void destroy_block(void *user, void *opaque)
     struct replay_block *block = opaque;
 
     replay_memory_give(pool->dev, pool->type, block->memory, block->bytes);
+    pool->dev->planner->cell_blocks -= pool->of->cell != REPLAY_CELL_UNKNOWN;
     free(block);
 }
 
 /* ---- classes ---- */
 
-/* In which an object ends; REPLAY_PERIOD_UNKNOWN where that is not known, or where there are too few allocations to
- * tell objects apart. */
-static uint32_t period_of(const struct replay_device *dev, const struct replay_needs *needs)
+uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_needs *needs)
 {
-    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev);
-    const struct replay_lifetimes *lifetimes;
-    uint32_t period = REPLAY_PERIOD_UNKNOWN;
+    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev), end = 0;
+    const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
+    uint32_t cell = REPLAY_CELL_UNKNOWN;
 
-    if (limit < LEAST_ALLOCATIONS || made > limit / 8 * 7)
-        return REPLAY_PERIOD_UNKNOWN;
-    lifetimes = replay_lifetimes_find(dev->planner->r);
-    if (!lifetimes)
-        return REPLAY_PERIOD_UNKNOWN;
+    if (!lifetimes || limit < LEAST_ALLOCATIONS || made > limit / 16 * 15)
+        return REPLAY_CELL_UNKNOWN;
     if (needs->type != GEN_HANDLE_NONE)
-        return replay_lifetimes_period(lifetimes, needs->type == GEN_HANDLE_VkImage, needs->index);
+        return replay_lifetimes_cell(lifetimes, needs->type == GEN_HANDLE_VkImage, needs->index);
     for (const struct replay_alias_member *member = needs->group ? needs->group->first : NULL; member;
          member = member->next) {
-        uint32_t other = replay_lifetimes_period(lifetimes, member->type == GEN_HANDLE_VkImage, member->index);
-        if (other == REPLAY_PERIOD_UNKNOWN) /* perhaps it is never bound, perhaps it is no good trace */
-            return REPLAY_PERIOD_UNKNOWN;
-        period = other > period ? other : period;
+        uint32_t other = replay_lifetimes_cell(lifetimes, member->type == GEN_HANDLE_VkImage, member->index);
+        /* perhaps it is never bound, perhaps it is no good trace */
+        if (other == REPLAY_CELL_UNKNOWN || other == REPLAY_CELL_ALONE)
+            return other;
+        if (replay_lifetimes_get(lifetimes, other)->end >= end) {
+            end = replay_lifetimes_get(lifetimes, other)->end;
+            cell = other;
+        }
     }
-    return period;
+    return cell;
 }
 
-static void add_bytes(const struct replay_period *period, uint64_t *bytes, uint64_t sort_bytes[REPLAY_SORTS])
+/* ---- those that end: a heap with the first one on top ---- */
+
+static enum lap_status add_ending(struct replay_planner *planner, struct replay_memory_class *of)
 {
-    *bytes += period->bytes;
-    for (unsigned i = 0; i < REPLAY_SORTS; i++)
-        sort_bytes[i] += period->sort_bytes[i];
+    size_t at = planner->ending_count;
+
+    if (of->end == UINT64_MAX)
+        return LAP_OK;
+    if (planner->ending_count == planner->ending_capacity) {
+        size_t capacity = planner->ending_capacity ? planner->ending_capacity * 2 : 64;
+        struct replay_memory_class **more = realloc(planner->ending, capacity * sizeof *more);
+        if (!more)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        planner->ending = more;
+        planner->ending_capacity = capacity;
+    }
+    planner->ending_count++;
+    for (; at > 0 && planner->ending[(at - 1) / 2]->end > of->end; at = (at - 1) / 2)
+        planner->ending[at] = planner->ending[(at - 1) / 2];
+    planner->ending[at] = of;
+    return LAP_OK;
 }
 
-/* When few allocations are left, periods have classes in common, twice as many with each sixteenth of them. */
-static uint32_t merge_periods(const struct replay_device *dev, uint32_t period, uint64_t *out_bytes,
-                              uint64_t out_sort_bytes[REPLAY_SORTS])
+/* NULL: none is over at the ticket. */
+static struct replay_memory_class *take_ending(struct replay_planner *planner, uint64_t ticket)
 {
-    const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
-    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev);
-    uint32_t last = period, first = period;
+    struct replay_memory_class *first = planner->ending_count ? planner->ending[0] : NULL, *last;
+    size_t at = 0, next;
 
-    if (period == REPLAY_PERIOD_UNKNOWN)
-        return period;
-    if (period != REPLAY_PERIOD_NEVER && made > limit / 8 * 5) {
-        uint32_t mask = (1u << 16 * (made - limit / 8 * 5) / limit) - 1, count = replay_lifetimes_count(lifetimes);
-        last = (period | mask) < count ? period | mask : count;
-        first = (period & ~mask) ? period & ~mask : 1;
+    if (!first || first->end > ticket)
+        return NULL;
+    last = planner->ending[--planner->ending_count];
+    while ((next = 2 * at + 1) < planner->ending_count) {
+        if (next + 1 < planner->ending_count && planner->ending[next + 1]->end < planner->ending[next]->end)
+            next++;
+        if (planner->ending[next]->end >= last->end)
+            break;
+        planner->ending[at] = planner->ending[next];
+        at = next;
     }
-    for (; first < last; first++)
-        add_bytes(replay_lifetimes_get(lifetimes, first), out_bytes, out_sort_bytes);
-    add_bytes(replay_lifetimes_get(lifetimes, last), out_bytes, out_sort_bytes);
-    return last;
+    planner->ending[at] = last;
+    return first;
 }
 
-static struct replay_memory_class *need_class(const struct replay_device *dev, uint32_t period)
+/* NULL: no memory. */
+static struct replay_memory_class *need_class(const struct replay_device *dev, uint32_t cell)
 {
-    struct replay_memory_class **at = &dev->planner->classes, *of;
-    uint64_t sort_bytes[REPLAY_SORTS] = {0}, bytes = 0;
+    struct replay_planner *planner = dev->planner;
+    struct replay_memory_class *of = lap_map_get(&planner->classes, cell);
 
-    period = merge_periods(dev, period, &bytes, sort_bytes);
-    while (*at && (*at)->period < period)
-        at = &(*at)->next;
-    of = *at;
-    if (!of || of->period != period) {
-        of = calloc(1, sizeof *of);
-        if (!of)
-            return NULL;
-        of->period = period;
-        of->next = *at;
-        *at = of;
+    if (of)
+        return of;
+    of = calloc(1, sizeof *of);
+    if (!of)
+        return NULL;
+    of->cell = cell;
+    of->end = cell == REPLAY_CELL_UNKNOWN ? UINT64_MAX : replay_lifetimes_get(planner->r->lifetimes, cell)->end;
+    if (lap_map_put(&planner->classes, cell, of, NULL) != LAP_OK) {
+        free(of);
+        return NULL;
     }
-    if (bytes > of->bytes) {
-        of->bytes = bytes;
-        memcpy(of->sort_bytes, sort_bytes, sizeof sort_bytes);
+    if (add_ending(planner, of) != LAP_OK) {
+        lap_map_remove(&planner->classes, cell);
+        free(of);
+        return NULL;
     }
     return of;
-}
-
-/* A pool of a class that does not end before this one, and has room. */
-static struct replay_memory_pool *find_room(const struct replay_memory_class *of, const struct replay_needs *needs,
-                                            uint32_t type, bool optimal)
-{
-    for (; of; of = of->next)
-        for (struct replay_memory_pool *pool = of->pools; pool; pool = pool->next)
-            if (pool->type == type && pool->optimal == optimal &&
-                replay_pool_has_room(pool->pool, needs->requirements.size, needs->requirements.alignment))
-                return pool;
-    return NULL;
 }
 
 /* Of what is flushed and invalidated, no two objects lie in one atom. */
@@ -314,7 +276,7 @@ static enum lap_status need_pool(struct replay_device *dev, struct replay_memory
         .max_block_bytes = replay_max_block_bytes(dev, type),
         .create_block = create_block,
         .destroy_block = destroy_block,
-        .choose_block = choose_block,
+        .choose_block = of->cell == REPLAY_CELL_UNKNOWN ? choose_block : choose_cell,
     };
     struct replay_memory_pool *pool = of->pools;
     enum lap_status status;
@@ -335,7 +297,6 @@ static enum lap_status need_pool(struct replay_device *dev, struct replay_memory
         return status;
     }
     of->pools = pool;
-    dev->planner->pool_count++;
     *out_pool = pool;
     return LAP_OK;
 }
@@ -345,7 +306,6 @@ static void destroy_pool(struct replay_memory_pool **at)
     struct replay_memory_pool *pool = *at;
 
     *at = pool->next;
-    pool->dev->planner->pool_count--;
     replay_pool_destroy(&pool->pool);
     free(pool);
 }
@@ -359,54 +319,88 @@ static uint64_t ranges_of(const struct replay_memory_class *of)
     return ranges;
 }
 
-/* A class to which nothing comes any more. */
-static void end_class(struct replay_planner *planner, struct replay_memory_class **at)
+static void finish_class(struct replay_memory_class *of)
 {
-    struct replay_memory_class *of = *at;
-
-    if (of->abandoned)
-        planner->r->abandoned -= ranges_of(of);
-    *at = of->next;
     while (of->pools)
         destroy_pool(&of->pools);
     free(of);
 }
 
-static bool is_over(const struct replay_planner *planner, const struct replay_memory_class *of)
+/* A class to which nothing comes any more. */
+static void end_class(struct replay_planner *planner, struct replay_memory_class *of)
 {
-    return of->period != REPLAY_PERIOD_UNKNOWN &&
-           replay_lifetimes_get(planner->r->lifetimes, of->period)->last_ticket <= planner->r->packet.ticket;
+    if (of->abandoned)
+        planner->r->abandoned -= ranges_of(of);
+    lap_map_remove(&planner->classes, of->cell);
+    finish_class(of);
 }
 
 /* ---- ranges ---- */
 
+void replay_blocks_miss(struct replay_device *dev, enum gen_handle_type type, uint64_t index)
+{
+    const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
+    unsigned kind = type == GEN_HANDLE_VkImage;
+    uint32_t cell = lifetimes ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
+    struct replay_memory_class *of;
+
+    if (cell == REPLAY_CELL_UNKNOWN || cell == REPLAY_CELL_ALONE)
+        return;
+    of = need_class(dev, cell);
+    if (of) {
+        of->placed++;
+        of->placed_bytes += replay_lifetimes_bytes(lifetimes, kind, index);
+    }
+}
+
+static void count(struct replay_device *dev, struct replay_memory_class *of, const struct replay_needs *needs,
+                  uint64_t bytes)
+{
+    struct replay_sort_figures *sort =
+        &dev->planner->sorts[replay_sort(needs->type == GEN_HANDLE_VkImage, needs->asked)];
+    uint64_t alignment = needs->requirements.alignment;
+    uint64_t aligned = (needs->requirements.size + alignment - 1) & ~(alignment - 1);
+
+    bytes = bytes > aligned ? bytes : aligned;
+    if (!needs->group) { /* whose members are counted */
+        of->placed++;
+        of->placed_bytes += bytes;
+    }
+    if (!sort->recorded_bytes || alignment < sort->least_alignment)
+        sort->least_alignment = alignment;
+    if (alignment > sort->most_alignment)
+        sort->most_alignment = alignment;
+    if (needs->recorded_bytes && needs->recorded_bytes < UINT64_MAX / 2 - sort->recorded_bytes) {
+        sort->bytes += bytes;
+        sort->recorded_bytes += replay_planned_bytes(needs->recorded_bytes);
+    }
+}
+
 enum lap_status replay_blocks_alloc(struct replay_device *dev, const struct replay_needs *needs, uint32_t type,
                                     struct replay_place *out_place, struct replay_block *out_block)
 {
-    struct replay_planner *planner = dev->planner;
-    struct replay_memory_class *of = need_class(dev, period_of(dev, needs));
-    bool optimal = !needs->linear && planner->granularity > 1;
+    struct replay_memory_class *of;
+    bool optimal = !needs->linear && dev->planner->granularity > 1;
     struct replay_memory_pool *pool = NULL;
-    enum lap_status status = LAP_OK;
+    enum lap_status status;
+    uint32_t cell;
 
+    if (replay_count_limit(dev) >= LEAST_ALLOCATIONS)
+        replay_lifetimes_find(dev->planner->r);
+    cell = replay_cell_of(dev, needs);
+    of = need_class(dev, cell == REPLAY_CELL_ALONE ? REPLAY_CELL_UNKNOWN : cell);
     if (!of)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    if (of->period != REPLAY_PERIOD_UNKNOWN && planner->stats.allocations > replay_count_limit(dev) / 8 * 5)
-        pool = find_room(of, needs, type, optimal);
-    if (!pool)
-        status = need_pool(dev, of, type, optimal, &pool);
-    if (status == LAP_OK)
-        pool->sorts |= (uint32_t)1 << replay_sort(needs->type == GEN_HANDLE_VkImage, needs->asked);
+    status = need_pool(dev, of, type, optimal, &pool);
     if (status == LAP_OK)
         status =
             replay_pool_alloc(pool->pool, needs->requirements.size, needs->requirements.alignment, &out_place->range);
     if (status != LAP_OK)
         return status;
-    of->placed_bytes += out_place->range.bytes;
-    if (pool->of == of)
-        pool->placed_bytes += out_place->range.bytes;
-    if (replay_pool_stats(pool->pool).used_bytes > pool->most_bytes)
-        pool->most_bytes = replay_pool_stats(pool->pool).used_bytes;
+    count(dev, of, needs, out_place->range.bytes);
+    for (const struct replay_alias_member *member = needs->group ? needs->group->first : NULL; member;
+         member = member->next)
+        replay_blocks_miss(dev, member->type, member->index);
     out_place->pool = pool;
     *out_block = *(const struct replay_block *)out_place->range.block;
     return LAP_OK;
@@ -423,41 +417,49 @@ static void abandon(struct replay_planner *planner, struct replay_memory_class *
     of->abandoned = true;
 }
 
+static void wind_up(struct replay_device *dev, struct replay_memory_class *of)
+{
+    of->over = true;
+    if (ranges_of(of) == 0)
+        end_class(dev->planner, of);
+    else if (!of->abandoned && replay_staging_is_idle(dev))
+        abandon(dev->planner, of);
+}
+
 void replay_blocks_free(struct replay_device *dev, struct replay_place *place)
 {
     struct replay_planner *planner = dev->planner;
-    struct replay_memory_class **at = &planner->classes;
+    struct replay_memory_class *of = place->pool->of;
 
-    planner->r->abandoned -= place->pool->of->abandoned;
+    planner->r->abandoned -= of->abandoned;
     replay_pool_free(place->pool->pool, &place->range);
-    if (*at && (*at)->period == REPLAY_PERIOD_UNKNOWN)
-        at = &(*at)->next;
-    while (*at && is_over(planner, *at)) {
-        struct replay_memory_class *of = *at;
-        if (ranges_of(of) == 0) {
-            end_class(planner, at);
-            continue;
-        }
-        if (!of->abandoned && replay_staging_is_idle(dev))
-            abandon(planner, of);
-        at = &of->next;
-    }
+    if (of->over)
+        wind_up(dev, of);
+    while ((of = take_ending(planner, planner->r->packet.ticket)))
+        wind_up(dev, of);
 }
 
 void replay_blocks_trim(struct replay_device *dev)
 {
     struct replay_planner *planner = dev->planner;
+    struct replay_memory_class *of;
 
-    for (struct replay_memory_class *of = planner->classes; of; of = of->next)
-        for (struct replay_memory_pool *pool = of->pools; pool; pool = pool->next) {
-            if (planner->stats.allocated_bytes <= bound(planner->stats.used_bytes))
-                return;
+    if (planner->stats.allocated_bytes <= bound(planner->stats.used_bytes))
+        return;
+    of = lap_map_get(&planner->classes, REPLAY_CELL_UNKNOWN);
+    for (struct replay_memory_pool *pool = of ? of->pools : NULL; pool; pool = pool->next)
+        if (planner->stats.allocated_bytes > bound(planner->stats.used_bytes))
             replay_pool_trim(pool->pool);
-        }
+}
+
+static void finish_one(void *user, uint64_t cell, void *of)
+{
+    finish_class(of);
 }
 
 void replay_blocks_finish(struct replay_device *dev)
 {
-    while (dev->planner->classes)
-        end_class(dev->planner, &dev->planner->classes);
+    lap_map_each(&dev->planner->classes, finish_one, NULL);
+    lap_map_finish(&dev->planner->classes);
+    free(dev->planner->ending);
 }

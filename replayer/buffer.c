@@ -145,6 +145,7 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
         return replay_fail(r, "VkBuffer:%" PRIu64 " is bound twice", index);
     replay_buffer_needs(dev, args->buffer, &needs);
     needs.wanted = args->propertyFlags;
+    needs.recorded_bytes = args->size;
     if (record->at_address)
         status = replay_address_place(r, dev, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, &needs,
                                       &record->place);

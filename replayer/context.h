@@ -219,6 +219,7 @@ struct replay {
     struct replay_facts *facts;               /* NULL: not known */
     bool asked_facts;                         /* they were looked for */
     const struct replay_lifetimes *lifetimes; /* of the facts; NULL: not known */
+    uint32_t most_allocations;                /* that are made use of on each device; 0: there is none yet */
     uint64_t abandoned;               /* objects that are alive without memory (blocks.c): only destructions may come */
     struct replay_measure *measure;   /* NULL without --measure */
     struct replay_parallel *parallel; /* NULL: one thread */

@@ -14,6 +14,7 @@
 #define PACKET_BYTES 64u
 #define READER_BYTES ((uint64_t)64 << 20) /* that may be kept of the file */
 #define STEPS        256u /* of the first look: how much more is looked at when the replay has come closer */
+#define PLANS        8u   /* of the first look: how much has been looked at when more objects get their places */
 
 struct object {
     struct replay_object_facts facts;
@@ -33,6 +34,7 @@ struct scan {
     size_t count, capacity;
     bool *destructions; /* [number of the command in the file] */
     uint64_t ticket;    /* of the last packet */
+    uint64_t planned;   /* up to this ticket objects have their cells */
     uint64_t ahead;     /* how many tickets the first look went */
     uint64_t updates;   /* still to come, as the layer has counted; UINT64_MAX: not known */
     bool all;           /* checks and ends of objects are wanted, too */
@@ -111,7 +113,7 @@ static enum lap_status note_check(struct scan *scan, unsigned kind, uint64_t ind
 }
 
 static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint64_t bytes,
-                                 VkMemoryPropertyFlags property_flags)
+                                 VkMemoryPropertyFlags property_flags, uint64_t ticket)
 {
     struct replay_facts *facts = scan->facts;
     struct object *object;
@@ -123,7 +125,7 @@ static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t inde
     facts->bytes += bytes;
     if (facts->bytes > facts->peak_bytes)
         facts->peak_bytes = facts->bytes;
-    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes, property_flags);
+    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes, property_flags, ticket);
 }
 
 /* What is known of an object that the host uses is kept: it is asked for in a later pass. */
@@ -163,11 +165,12 @@ static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const s
     switch (command) {
     case GEN_lapilliBindBuffer: {
         const struct gen_args_lapilliBindBuffer *bind = (void *)args.bytes;
-        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size, bind->propertyFlags);
+        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size, bind->propertyFlags, packet->ticket);
     }
     case GEN_lapilliBindImage: {
         const struct gen_args_lapilliBindImage *bind = (void *)args.bytes;
-        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size, bind->propertyFlags);
+        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size, bind->propertyFlags,
+                         packet->ticket);
     }
     case GEN_vkDestroyBuffer:
         return note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer),
@@ -268,8 +271,8 @@ static enum lap_status open_scan(struct scan *scan, const struct lap_reader *tra
     return LAP_OK;
 }
 
-/* Up to the ticket, or to the most bytes. A damaged trace is known as far as it is played. */
-static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_bytes)
+/* Up to the ticket, or to the most bytes. A damaged trace is known as far as it is played. now: where the replay is. */
+static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_bytes, uint64_t now)
 {
     enum lap_status status = LAP_OK;
     struct lap_packet packet;
@@ -288,13 +291,14 @@ static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_by
         close_scan(scan);
         status = LAP_OK;
     }
-    if (status != LAP_OK || (scan->reader && is_settled(scan)))
+    if (status != LAP_OK || (scan->reader && (is_settled(scan) || scan->ticket - scan->planned < scan->ahead / PLANS)))
         return status;
-    return replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader);
+    scan->planned = scan->ticket;
+    return replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader, now);
 }
 
 enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
-                                  struct replay_facts **out)
+                                  uint64_t now, uint32_t limit, struct replay_facts **out)
 {
     struct replay_facts *facts = calloc(1, sizeof *facts);
     enum lap_status status;
@@ -305,11 +309,11 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_
     lap_map_init(&facts->objects[0]);
     lap_map_init(&facts->objects[1]);
     facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1, .all = all};
-    status = replay_lifetimes_create(&facts->lifetimes);
+    status = replay_lifetimes_create(limit, &facts->lifetimes);
     if (status == LAP_OK)
         status = open_scan(&facts->scan, trace);
     if (status == LAP_OK)
-        status = look(&facts->scan, UINT64_MAX, most_bytes);
+        status = look(&facts->scan, UINT64_MAX, most_bytes, now);
     facts->scan.ahead = facts->scan.ticket;
     if (status != LAP_OK)
         replay_facts_destroy(out);
@@ -323,7 +327,7 @@ enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
 
     if (!scan->reader || is_settled(scan) || ticket + scan->ahead <= scan->ticket)
         return LAP_OK;
-    status = look(scan, ticket + scan->ahead + scan->ahead / STEPS, UINT64_MAX);
+    status = look(scan, ticket + scan->ahead + scan->ahead / STEPS, UINT64_MAX, ticket);
     if (status != LAP_OK)
         facts->cut = true; /* what is known stays */
     if (facts->cut)
@@ -331,7 +335,7 @@ enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
     return status;
 }
 
-enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes)
+enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes, uint64_t now)
 {
     struct scan *scan = &facts->scan;
     bool settled = scan->reader && is_settled(scan);
@@ -340,7 +344,7 @@ enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_
     scan->all = true;
     if (!settled)
         return LAP_OK;
-    status = look(scan, UINT64_MAX, most_bytes);
+    status = look(scan, UINT64_MAX, most_bytes, now);
     scan->ahead = scan->ticket;
     if (status != LAP_OK) {
         facts->cut = true;
@@ -372,11 +376,9 @@ void replay_facts_destroy(struct replay_facts **facts)
 
 bool replay_facts_have(const struct replay_facts *facts, enum gen_handle_type type, uint64_t index)
 {
-    uint32_t period = replay_lifetimes_period(facts->lifetimes, kind_of(type), index);
-
     if (facts->scan.reader ? is_settled(&facts->scan) : !facts->cut)
         return true;
-    return period != REPLAY_PERIOD_UNKNOWN && period != REPLAY_PERIOD_NEVER;
+    return replay_lifetimes_has_ended(facts->lifetimes, kind_of(type), index);
 }
 
 const struct replay_object_facts *replay_facts_of(const struct replay_facts *facts, enum gen_handle_type type,
@@ -394,18 +396,20 @@ uint64_t replay_facts_peak_bytes(const struct replay_facts *facts)
 /* NULL where they can't be had: then every object lies as the program asked. all: more than what the host writes. */
 static const struct replay_facts *need_facts(struct replay *r, bool all)
 {
+    uint32_t limit = r->most_allocations ? r->most_allocations : REPLAY_MOST_ALLOCATIONS;
     enum lap_status status = LAP_OK;
 
     all = all || r->options.verify;
     if (r->facts)
         status = replay_facts_go_on(r->facts, r->packet.ticket);
     if (r->facts && all && status == LAP_OK)
-        status = replay_facts_want_all(r->facts, MOST_BYTES);
+        status = replay_facts_want_all(r->facts, MOST_BYTES, r->packet.ticket);
     if (status != LAP_OK)
         lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
     if (!r->asked_facts && r->reader && !r->report) {
         r->asked_facts = true;
-        if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, all, &r->facts) != LAP_OK)
+        if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, all, r->packet.ticket, limit, &r->facts) !=
+            LAP_OK)
             lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s",
                     lap_error_message());
     }

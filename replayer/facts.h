@@ -23,11 +23,12 @@ struct replay_object_facts {
 
 /* last_frame: 0, or only what is played up to it. most_bytes: of packets that are looked at; what is behind them is
  * looked at by and by, as the replay gets there, on a reader of its own. Without `all` checks and ends of objects are
- * left out where that ends the pass early: behind the last of the updates that the layer has counted. */
+ * left out where that ends the pass early: behind the last of the updates that the layer has counted. now: the ticket
+ * at which the replay is, whose objects have no place yet; limit: of allocations. */
 enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
-                                  struct replay_facts **out) LAP_MUST_CHECK;
+                                  uint64_t now, uint32_t limit, struct replay_facts **out) LAP_MUST_CHECK;
 /* They are wanted now. On failure what is known stays. */
-enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes) LAP_MUST_CHECK;
+enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes, uint64_t now) LAP_MUST_CHECK;
 void replay_facts_destroy(struct replay_facts **facts);
 /* The replay is at this ticket: looks as far ahead of it as the first time. On failure what is known stays. */
 enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket) LAP_MUST_CHECK;

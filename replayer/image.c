@@ -197,6 +197,7 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
         return bind_to_swapchain(r, dev, index, args->image, record, args);
     replay_image_needs(dev, args->image, record->info.tiling == VK_IMAGE_TILING_LINEAR, args->planeAspect, &needs);
     needs.wanted = args->propertyFlags;
+    needs.recorded_bytes = args->size;
     needs.transient = record->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
     status = replay_place_object(r, dev, GEN_HANDLE_VkImage, index, &needs, &record->places[plane]);
     if (status != LAP_OK)

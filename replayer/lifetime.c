@@ -4,18 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE      8u     /* of what is alive, that may end in one period */
-#define MOST_ALIVE 4096u  /* objects for which small_bytes grows; as many allocations as are made use of */
-#define MAX_HOLE   65536u /* numbers that other threads may have taken; else they are dense: */
-#define MOST_MADE  16u    /* objects by one packet, on the average */
-#define MAX_BYTES  ((uint64_t)1 << 55)
+#define STEPS     128u   /* a step is over when so small a part of what is alive has come or gone */
+#define MAX_HOLE  65536u /* numbers that other threads may have taken; else they are dense: */
+#define MOST_MADE 16u    /* objects by one packet, on the average */
+#define MAX_BYTES ((uint64_t)1 << 55)
 
 enum state { NONE, ALIVE, ENDED };
 
 struct object {
-    uint64_t state : 2, small : 1;
-    uint64_t sort : 5;
-    uint64_t value : 56; /* ALIVE: its bytes; ENDED: its period */
+    uint64_t state : 2;
+    uint64_t item : 62; /* its number + 1; 0: it is over, and forgotten */
 };
 
 struct objects {
@@ -23,26 +21,21 @@ struct objects {
     uint64_t capacity;
 };
 
-struct ending {
-    unsigned kind;
-    uint64_t index;
-};
-
 struct replay_lifetimes {
     struct objects objects[2];
-    uint64_t told;                     /* how often something happened */
-    uint64_t bytes, count;             /* alive */
-    uint64_t small_bytes;              /* of it: of small objects */
-    uint64_t sort_bytes[REPLAY_SORTS]; /* the same for each sort */
-    struct ending *run;                /* what the current run has ended */
+    uint64_t told;              /* how often something happened */
+    uint64_t bytes;             /* alive */
+    uint64_t alone, made_alone; /* of those, which lie alone; and of all */
+    uint32_t limit;
+    struct replay_plan_item *items; /* what is alive, and what had not ended when the replay was last heard of */
+    size_t item_count, item_capacity;
+    uint64_t *run; /* numbers of items that the current run has ended */
     size_t run_count, run_capacity;
-    uint64_t run_ticket, run_bytes; /* bytes: of small objects */
-    uint64_t run_sort_bytes[REPLAY_SORTS];
-    struct replay_period *periods; /* [period - 1] */
-    uint32_t period_count, period_capacity;
-    struct replay_period never;
-    bool sealed; /* what was told is a period of its own now */
-    bool all;    /* nothing more will be told */
+    uint64_t run_ticket, run_bytes;
+    struct replay_plan_step *steps;
+    uint32_t step_count, step_capacity;
+    uint64_t changed; /* bytes that have come and gone in the last step */
+    struct replay_cells cells;
 };
 
 static enum lap_status no_memory(void)
@@ -50,21 +43,29 @@ static enum lap_status no_memory(void)
     return lap_fail(LAP_ERROR_MEMORY, "out of memory");
 }
 
-enum lap_status replay_lifetimes_create(struct replay_lifetimes **out_lifetimes)
+enum lap_status replay_lifetimes_create(uint32_t limit, struct replay_lifetimes **out_lifetimes)
 {
-    *out_lifetimes = calloc(1, sizeof **out_lifetimes);
-    return *out_lifetimes ? LAP_OK : no_memory();
+    struct replay_lifetimes *l = *out_lifetimes = calloc(1, sizeof *l);
+
+    if (!l)
+        return no_memory();
+    l->limit = limit ? limit : 1;
+    return LAP_OK;
 }
 
 void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes)
 {
-    if (!*lifetimes)
+    struct replay_lifetimes *l = *lifetimes;
+
+    if (!l)
         return;
-    free((*lifetimes)->objects[0].at);
-    free((*lifetimes)->objects[1].at);
-    free((*lifetimes)->run);
-    free((*lifetimes)->periods);
-    free(*lifetimes);
+    free(l->objects[0].at);
+    free(l->objects[1].at);
+    free(l->items);
+    free(l->run);
+    free(l->steps);
+    free(l->cells.at);
+    free(l);
     *lifetimes = NULL;
 }
 
@@ -72,6 +73,32 @@ bool replay_is_destruction(const char *command)
 {
     return command && (!strncmp(command, "vkDestroy", 9) || !strncmp(command, "vkFree", 6) ||
                        !strncmp(command, "vkUnmapMemory", 13));
+}
+
+/* ---- steps ---- */
+
+/* Something happened at the ticket, after which so much is alive: in the last step, or in one of its own. */
+static enum lap_status note_step(struct replay_lifetimes *l, uint64_t ticket, uint64_t bytes)
+{
+    uint64_t most = (l->bytes > REPLAY_FLOOR_BYTES ? l->bytes : REPLAY_FLOOR_BYTES) / STEPS;
+    struct replay_plan_step *last = l->step_count ? &l->steps[l->step_count - 1] : NULL;
+
+    l->changed += bytes;
+    if (last && l->changed <= most) {
+        last->low = l->bytes < last->low ? l->bytes : last->low;
+        return LAP_OK;
+    }
+    if (l->step_count == l->step_capacity) {
+        uint32_t capacity = l->step_capacity ? l->step_capacity * 2 : 256;
+        struct replay_plan_step *more = realloc(l->steps, capacity * sizeof *more);
+        if (!more)
+            return no_memory();
+        l->steps = more;
+        l->step_capacity = capacity;
+    }
+    l->steps[l->step_count++] = (struct replay_plan_step){ticket, l->bytes};
+    l->changed = 0;
+    return LAP_OK;
 }
 
 /* ---- what happens ---- */
@@ -99,8 +126,45 @@ static enum lap_status need_object(struct objects *objects, uint64_t index, uint
     return LAP_OK;
 }
 
+/* Whether an object that comes now lies alone: as memory.c has it, of what is not for cells. */
+static bool lies_alone(const struct replay_lifetimes *l, uint64_t bytes)
+{
+    uint32_t limit = l->limit / 2;
+
+    if (l->alone >= limit / 2)
+        return false;
+    if (l->alone < limit / 8 && l->alone < REPLAY_FEW_ALLOCATIONS && l->made_alone < REPLAY_FEW_CHANGES)
+        return true;
+    return bytes >= replay_small_bytes(l->alone, limit);
+}
+
+static enum lap_status begin_item(struct replay_lifetimes *l, struct object *object, unsigned kind, uint64_t index,
+                                  uint64_t bytes, uint32_t property_flags, uint64_t ticket)
+{
+    bool alone = lies_alone(l, bytes);
+
+    if (l->item_count == l->item_capacity) {
+        size_t capacity = l->item_capacity ? l->item_capacity * 2 : 256;
+        struct replay_plan_item *more = realloc(l->items, capacity * sizeof *more);
+        if (!more)
+            return no_memory();
+        l->items = more;
+        l->item_capacity = capacity;
+    }
+    l->items[l->item_count++] = (struct replay_plan_item){.begin = ticket,
+                                                          .end = UINT64_MAX,
+                                                          .index = index,
+                                                          .cell = alone ? REPLAY_CELL_ALONE : REPLAY_CELL_UNKNOWN,
+                                                          .sort = (uint8_t)replay_sort(kind, property_flags),
+                                                          .kind = (uint8_t)kind};
+    *object = (struct object){.state = ALIVE, .item = l->item_count};
+    l->alone += alone;
+    l->made_alone += alone;
+    return LAP_OK;
+}
+
 enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind, uint64_t index, uint64_t bytes,
-                                      uint32_t property_flags)
+                                      uint32_t property_flags, uint64_t ticket)
 {
     enum lap_status status = replay_lifetimes_use(l);
     struct object *object;
@@ -109,33 +173,26 @@ enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind,
         status = need_object(&l->objects[kind], index, l->told, &object);
     if (status != LAP_OK || !object || object->state == ENDED || bytes > MAX_BYTES - l->bytes)
         return status;
-    if (object->state == NONE) {
-        *object = (struct object){.state = ALIVE, .sort = replay_sort(kind, property_flags) & (REPLAY_SORTS - 1)};
-        l->count++;
-    }
-    if (object->small) {
-        l->small_bytes -= object->value;
-        l->sort_bytes[object->sort] -= object->value;
-    }
-    object->value += bytes;
-    object->small = object->value < replay_small_bytes(l->count, MOST_ALIVE);
-    if (object->small) {
-        l->small_bytes += object->value;
-        l->sort_bytes[object->sort] += object->value;
-    }
+    if (object->state == NONE)
+        status = begin_item(l, object, kind, index, bytes, property_flags, ticket);
+    if (status != LAP_OK)
+        return status;
+    l->items[object->item - 1].bytes += replay_planned_bytes(bytes);
+    l->items[object->item - 1].recorded_bytes += bytes;
     l->bytes += bytes;
-    return LAP_OK;
+    return note_step(l, ticket, bytes);
 }
 
 enum lap_status replay_lifetimes_end(struct replay_lifetimes *l, unsigned kind, uint64_t index, uint64_t ticket)
 {
     struct object *object = index < l->objects[kind].capacity ? &l->objects[kind].at[index] : NULL;
+    struct replay_plan_item *item;
 
     if (!object || object->state != ALIVE)
         return LAP_OK;
     if (l->run_count == l->run_capacity) {
         size_t capacity = l->run_capacity ? l->run_capacity * 2 : 256;
-        struct ending *more = realloc(l->run, capacity * sizeof *more);
+        uint64_t *more = realloc(l->run, capacity * sizeof *more);
         if (!more)
             return no_memory();
         l->run = more;
@@ -143,120 +200,96 @@ enum lap_status replay_lifetimes_end(struct replay_lifetimes *l, unsigned kind, 
     }
     if (l->run_count == 0)
         l->run_ticket = ticket;
-    l->run[l->run_count++] = (struct ending){kind, index};
-    l->bytes -= object->value;
-    l->count--;
-    if (object->small) {
-        l->small_bytes -= object->value;
-        l->sort_bytes[object->sort] -= object->value;
-        l->run_bytes += object->value;
-        l->run_sort_bytes[object->sort] += object->value;
-    }
-    *object = (struct object){.state = ENDED, .value = REPLAY_PERIOD_UNKNOWN};
-    return LAP_OK;
-}
-
-static enum lap_status begin_period(struct replay_lifetimes *l)
-{
-    if (l->period_count == l->period_capacity) {
-        uint32_t capacity = l->period_capacity ? l->period_capacity * 2 : 64;
-        struct replay_period *more = realloc(l->periods, capacity * sizeof *more);
-        if (!more)
-            return no_memory();
-        l->periods = more;
-        l->period_capacity = capacity;
-    }
-    l->periods[l->period_count++] = (struct replay_period){.first_ticket = l->run_ticket,
-                                                           .last_ticket = l->run_ticket,
-                                                           .low_bytes = UINT64_MAX,
-                                                           .low_before_bytes = UINT64_MAX};
+    l->run[l->run_count++] = object->item - 1;
+    item = &l->items[object->item - 1];
+    l->bytes -= item->recorded_bytes;
+    l->run_bytes += item->recorded_bytes;
+    l->alone -= item->cell == REPLAY_CELL_ALONE;
+    object->state = ENDED;
     return LAP_OK;
 }
 
 enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
 {
-    struct replay_period *period = l->period_count ? &l->periods[l->period_count - 1] : NULL;
-    uint64_t low;
+    enum lap_status status;
 
     l->told++;
     if (l->run_count == 0)
         return LAP_OK;
-    /* What is to end with the period may all be empty from its first run on, until its last one begins. */
-    low = period && period->low_bytes > REPLAY_FLOOR_BYTES ? period->low_bytes : REPLAY_FLOOR_BYTES;
-    if (!period || l->sealed || period->bytes > low / SHARE) {
-        enum lap_status status = begin_period(l);
-        if (status != LAP_OK)
-            return status;
-        period = &l->periods[l->period_count - 1];
-        l->sealed = false;
-    }
-    period->last_ticket = l->run_ticket;
-    period->bytes += l->run_bytes;
-    for (unsigned i = 0; i < REPLAY_SORTS && l->run_bytes; i++) {
-        period->sort_bytes[i] += l->run_sort_bytes[i];
-        l->run_sort_bytes[i] = 0;
-    }
-    period->low_before_bytes = period->low_bytes;
-    period->low_before_ticket = period->low_ticket;
-    if (l->bytes < period->low_bytes) {
-        period->low_bytes = l->bytes;
-        period->low_ticket = l->run_ticket;
-    }
+    status = note_step(l, l->run_ticket, l->run_bytes);
+    if (status != LAP_OK)
+        return status;
     for (size_t i = 0; i < l->run_count; i++)
-        l->objects[l->run[i].kind].at[l->run[i].index].value = l->period_count;
+        l->items[l->run[i]].end = l->run_ticket;
     l->run_count = 0;
     l->run_bytes = 0;
     return LAP_OK;
 }
 
-enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all)
+/* What was over when the replay was here is of no use any more. */
+static void forget(struct replay_lifetimes *l, uint64_t now)
+{
+    size_t kept = 0;
+    uint32_t first = 0;
+
+    for (size_t i = 0; i < l->item_count; i++) {
+        const struct replay_plan_item *item = &l->items[i];
+        struct object *object = &l->objects[item->kind].at[item->index];
+        if (item->end <= now) {
+            object->item = 0;
+            continue;
+        }
+        l->items[kept++] = *item;
+        object->item = kept;
+    }
+    l->item_count = kept;
+    while (first + 1 < l->step_count && l->steps[first + 1].time <= now)
+        first++;
+    l->step_count -= first;
+    memmove(l->steps, l->steps + first, l->step_count * sizeof *l->steps);
+}
+
+enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all, uint64_t now)
 {
     enum lap_status status = replay_lifetimes_use(l);
 
-    l->sealed = true;
-    l->all = all;
-    l->never = (struct replay_period){
-        .first_ticket = UINT64_MAX, .last_ticket = UINT64_MAX, .low_bytes = UINT64_MAX, .bytes = l->small_bytes};
-    memcpy(l->never.sort_bytes, l->sort_bytes, sizeof l->sort_bytes);
-    return status;
+    if (status != LAP_OK || l->step_count == 0)
+        return status;
+    forget(l, now);
+    for (size_t i = 0; i < l->item_count; i++) {
+        struct replay_plan_item *item = &l->items[i];
+        if (item->cell == REPLAY_CELL_UNKNOWN)
+            item->wanted = item->begin >= now && item->bytes > 0 && (all || item->end != UINT64_MAX);
+    }
+    return replay_plan(l->steps, l->step_count, l->items, l->item_count, replay_most_planned(l->limit), &l->cells);
 }
 
 /* ---- afterwards ---- */
 
-uint32_t replay_lifetimes_period(const struct replay_lifetimes *l, unsigned kind, uint64_t index)
+static const struct object *find(const struct replay_lifetimes *l, unsigned kind, uint64_t index)
 {
-    const struct object *object = index < l->objects[kind].capacity ? &l->objects[kind].at[index] : NULL;
-
-    if (!object || object->state == NONE || (object->state == ALIVE && !l->all))
-        return REPLAY_PERIOD_UNKNOWN;
-    return object->state == ALIVE ? REPLAY_PERIOD_NEVER : (uint32_t)object->value;
+    return index < l->objects[kind].capacity ? &l->objects[kind].at[index] : NULL;
 }
 
-const struct replay_period *replay_lifetimes_get(const struct replay_lifetimes *l, uint32_t period)
+bool replay_lifetimes_has_ended(const struct replay_lifetimes *l, unsigned kind, uint64_t index)
 {
-    if (period == REPLAY_PERIOD_NEVER)
-        return &l->never;
-    return period && period <= l->period_count ? &l->periods[period - 1] : NULL;
+    const struct object *object = find(l, kind, index);
+    return object && object->state == ENDED;
 }
 
-uint32_t replay_lifetimes_count(const struct replay_lifetimes *l)
+uint32_t replay_lifetimes_cell(const struct replay_lifetimes *l, unsigned kind, uint64_t index)
 {
-    return l->period_count;
+    const struct object *object = find(l, kind, index);
+    return object && object->item ? l->items[object->item - 1].cell : REPLAY_CELL_UNKNOWN;
 }
 
-uint64_t replay_lifetimes_low(const struct replay_lifetimes *l, uint64_t ticket, uint32_t period)
+uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *l, unsigned kind, uint64_t index)
 {
-    uint32_t first = 0, end = period - 1 < l->period_count ? period - 1 : l->period_count;
-    uint64_t low = UINT64_MAX;
+    const struct object *object = find(l, kind, index);
+    return object && object->item ? l->items[object->item - 1].bytes : 0;
+}
 
-    if (end < l->period_count && l->periods[end].low_before_ticket > ticket)
-        low = l->periods[end].low_before_bytes;
-    /* The last period that has begun, or the first one. */
-    for (uint32_t step = end; step > 0; step /= 2)
-        while (first + step < end && l->periods[first + step].first_ticket <= ticket)
-            first += step;
-    for (; first < end; first++)
-        if (l->periods[first].low_ticket > ticket && l->periods[first].low_bytes < low)
-            low = l->periods[first].low_bytes;
-    return low;
+const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *l, uint32_t cell)
+{
+    return &l->cells.at[cell - 1];
 }

@@ -14,9 +14,7 @@
 #include "replayer/sparse.h"
 #include "replayer/wait.h"
 
-#define FEW_ALLOCATIONS 256u  /* as long as there are so few, each object has its own ... */
-#define FEW_CHANGES     1024u /* ... unless so many have come and gone */
-#define HOST_VISIBLE    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
+#define HOST_VISIBLE VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 
 enum lap_status replay_planner_create(struct replay *r, struct replay_device *dev)
 {
@@ -28,10 +26,13 @@ enum lap_status replay_planner_create(struct replay *r, struct replay_device *de
     planner->atom = properties->limits.nonCoherentAtomSize ? properties->limits.nonCoherentAtomSize : 1;
     planner->granularity = properties->limits.bufferImageGranularity;
     planner->max_allocations = properties->limits.maxMemoryAllocationCount;
+    if (!r->most_allocations || replay_most_allocations(planner) < r->most_allocations)
+        r->most_allocations = replay_most_allocations(planner);
     planner->r = r;
     planner->has_requirements2 = dev->instance->api_version >= VK_API_VERSION_1_1 &&
                                  properties->apiVersion >= VK_API_VERSION_1_1 && dev->vk.GetBufferMemoryRequirements2 &&
                                  dev->vk.GetImageMemoryRequirements2;
+    lap_map_init(&planner->classes);
     lap_readback_init(&planner->readback, dev->live, &dev->vk, &dev->instance->memory, NULL);
     planner->readback.wait = replay_wait_readback;
     planner->readback.user = r;
@@ -189,22 +190,28 @@ void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory
 
 /* ---- alone, or beside others ---- */
 
-/* Whether an object gets an allocation for itself, which is exactly as large as it. */
+/* Whether an object gets an allocation for itself, which is exactly as large as it. lifetime.c expects the same. */
 static bool lies_alone(const struct replay_device *dev, const struct replay_needs *needs, uint32_t type)
 {
     const struct replay_memory_stats *stats = &dev->planner->stats;
-    uint64_t limit = replay_count_limit(dev), bytes = needs->requirements.size;
+    struct replay_allocations made = replay_unplanned(dev);
+    uint64_t bytes = needs->requirements.size;
+    uint32_t cell;
 
     if (needs->alone || needs->own || bytes > replay_max_block_bytes(dev, type) / 2)
         return true;
     /* Half of the allocations are for what must be alone, and for blocks. */
-    if (stats->allocations >= limit / 2)
+    if (made.count >= made.limit / 2)
         return false;
-    if (needs->dedicated)
+    cell = replay_cell_of(dev, needs);
+    if (cell != REPLAY_CELL_UNKNOWN && cell != REPLAY_CELL_ALONE)
+        return false; /* the driver had rather have some of these alone, too: small ones */
+    if (needs->dedicated || cell == REPLAY_CELL_ALONE)
         return true;
-    if (stats->allocations < limit / 8 && stats->allocations < FEW_ALLOCATIONS && stats->made_allocations < FEW_CHANGES)
+    if (made.count < made.limit / 8 && made.count < REPLAY_FEW_ALLOCATIONS &&
+        stats->made_allocations < REPLAY_FEW_CHANGES)
         return true;
-    return bytes >= replay_small_bytes(stats->allocations, limit);
+    return bytes >= replay_small_bytes(made.count, made.limit);
 }
 
 /* ---- choice ---- */
@@ -315,6 +322,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
     enum lap_status status = LAP_ERROR_UNSUPPORTED;
 
     *out_place = (struct replay_place){0};
+    if (r->lifetimes)
+        replay_lifetimes_find(r); /* it goes on */
     if (count == 0)
         return replay_refuse(r, "the device has no memory type for this object (of %#x)",
                              needs->requirements.memoryTypeBits);
@@ -327,6 +336,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
             here.dedicated = false;
         status = alone ? alloc_own(dev, &here, types[i], out_place) : alloc_shared(dev, &here, types[i], out_place);
         if (status == LAP_OK) {
+            if (alone && needs->type != GEN_HANDLE_NONE)
+                replay_blocks_miss(dev, needs->type, needs->index);
             replay_place_count(dev, out_place);
             return LAP_OK;
         }

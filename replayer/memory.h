@@ -49,6 +49,7 @@ struct replay_needs {
     /* Which object of the trace it is, so that it lies beside those that end when it does: */
     enum gen_handle_type type; /* GEN_HANDLE_NONE: none */
     uint64_t index;
+    VkDeviceSize recorded_bytes;            /* what it took when it was recorded; 0: not known */
     const struct replay_alias_group *group; /* or a group, which ends with its last member; or NULL */
 };
 

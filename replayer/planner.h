@@ -6,13 +6,24 @@
 #ifndef LAP_REPLAYER_PLANNER_H
 #define LAP_REPLAYER_PLANNER_H
 
+#include "base/map.h"
+#include "replayer/lifetime.h"
 #include "replayer/memory.h"
 #include "replayer/staging.h"
 
+/* What objects of a sort took here that lie in cells, and when they were recorded. */
+struct replay_sort_figures {
+    uint64_t bytes, recorded_bytes;
+    uint64_t least_alignment, most_alignment;
+};
+
 struct replay_planner {
     struct replay *r;
-    struct replay_memory_class *classes; /* blocks.c: by the period in which their objects end */
-    uint64_t pool_count;
+    struct lap_map classes;              /* blocks.c: by their cell */
+    struct replay_memory_class **ending; /* of these, a heap by their end */
+    size_t ending_count, ending_capacity;
+    uint64_t cell_blocks; /* allocations of cells */
+    struct replay_sort_figures sorts[REPLAY_SORTS];
     VkDeviceSize atom, granularity;
     uint32_t max_allocations; /* maxMemoryAllocationCount */
     bool has_requirements2;
@@ -61,8 +72,26 @@ struct replay_block {
     uint8_t *host;
 };
 
-/* How many allocations are made use of. */
-uint64_t replay_count_limit(const struct replay_device *dev);
+/* How many allocations are made use of, though a device allows more. */
+static inline uint32_t replay_most_allocations(const struct replay_planner *planner)
+{
+    uint32_t most = planner->max_allocations;
+    return most == 0 ? 1 : most < REPLAY_MOST_ALLOCATIONS ? most : REPLAY_MOST_ALLOCATIONS;
+}
+
+static inline uint64_t replay_count_limit(const struct replay_device *dev)
+{
+    return replay_most_allocations(dev->planner);
+}
+/* Allocations other than those of cells, and how many there can be of them. */
+struct replay_allocations {
+    uint64_t count, limit;
+};
+struct replay_allocations replay_unplanned(const struct replay_device *dev);
+/* The object's or group's, as far as that is known yet; REPLAY_CELL_ALONE, REPLAY_CELL_UNKNOWN. */
+uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_needs *needs);
+/* The object lies elsewhere: its cell needs no room for it. */
+void replay_blocks_miss(struct replay_device *dev, enum gen_handle_type type, uint64_t index);
 VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t type);
 
 /* A range of a block: sets out_place->pool and range. */

@@ -91,7 +91,7 @@ UNIT_TEST(what_the_host_does_is_found)
 
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, true, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, true, 0, 4096, &facts), LAP_OK);
     CHECK(of(facts, LEFT_ALONE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkImage, ONCE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkBuffer, UINT64_MAX) == NULL);
@@ -106,12 +106,12 @@ UNIT_TEST(what_the_host_does_is_found)
     replay_facts_destroy(&facts);
     CHECK(facts == NULL);
     /* What is not played counts for nothing. */
-    CHECK_EQ_INT(replay_facts_find(trace, 1, UINT64_MAX, true, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 1, UINT64_MAX, true, 0, 4096, &facts), LAP_OK);
     CHECK_EQ_U64(of(facts, TWICE)->moments, 1);
     CHECK(of(facts, LATE) == NULL);
     replay_facts_destroy(&facts);
     /* Of what has not ended in what was looked at nobody knows what comes. */
-    CHECK_EQ_INT(replay_facts_find(trace, 0, 1, true, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, 1, true, 0, 4096, &facts), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
     CHECK_EQ_INT(replay_facts_go_on(facts, 0), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
@@ -130,7 +130,7 @@ UNIT_TEST(what_the_host_does_is_found)
     replay_facts_destroy(&facts);
     lap_reader_close(&trace);
     sample_finish(&w.sample);
-    CHECK_EQ_INT(replay_facts_find(NULL, 0, UINT64_MAX, true, &facts), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(replay_facts_find(NULL, 0, UINT64_MAX, true, 0, 4096, &facts), LAP_ERROR_ARGUMENT);
     CHECK(facts == NULL);
 }
 
@@ -142,7 +142,7 @@ UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
 
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, 0, 4096, &facts), LAP_OK);
     for (int i = LEFT_ALONE; i < BUFFERS; i++)
         CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, (uint64_t)i));
     CHECK(of(facts, CHECKED) != NULL); /* nothing ended the pass: the last update may be a late one */
@@ -153,7 +153,7 @@ UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
     w = (struct written){.submits_all = true};
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, &facts), LAP_OK);
+    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, 0, 4096, &facts), LAP_OK);
     for (int i = LEFT_ALONE; i < BUFFERS; i++)
         CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, (uint64_t)i));
     CHECK_EQ_U64(of(facts, TWICE)->moments, 2);
@@ -161,7 +161,7 @@ UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
     CHECK(of(facts, CHECKED) == NULL);
     CHECK_EQ_INT(replay_facts_go_on(facts, 1000), LAP_OK);
     CHECK(of(facts, CHECKED) == NULL);
-    CHECK_EQ_INT(replay_facts_want_all(facts, UINT64_MAX), LAP_OK);
+    CHECK_EQ_INT(replay_facts_want_all(facts, UINT64_MAX, 0), LAP_OK);
     CHECK(of(facts, CHECKED) && of(facts, CHECKED)->checked);
     replay_facts_destroy(&facts);
     lap_reader_close(&trace);
@@ -207,9 +207,10 @@ UNIT_TEST(objects_lie_as_the_host_uses_them)
     CHECK_EQ_U64(replay_facts_wanted(&r, &dev, GEN_HANDLE_VkImage, LEFT_ALONE, VISIBLE), VISIBLE);
     CHECK_EQ_U64(replay_peak_at_capture(&r), 14000);
     CHECK(replay_lifetimes_find(&r) != NULL);
-    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, LEFT_ALONE), 1);
-    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, ONCE), 1);
-    CHECK_EQ_U64(replay_lifetimes_period(r.lifetimes, 0, TWICE), REPLAY_PERIOD_NEVER);
+    CHECK(replay_lifetimes_has_ended(r.lifetimes, 0, LEFT_ALONE));
+    CHECK(replay_lifetimes_has_ended(r.lifetimes, 0, ONCE));
+    CHECK(!replay_lifetimes_has_ended(r.lifetimes, 0, TWICE));
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 0, TWICE), REPLAY_CELL_ALONE);
     replay_facts_destroy(&r.facts);
     /* A host that sees all of its memory has no need to know. */
     r.asked_facts = false;

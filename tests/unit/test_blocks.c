@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Tens of thousands of small objects that end one by one, in any order: what is allocated for them, at every moment, on
+ * a driver that counts. PLANNER_SEEDS=n: so many runs of each kind, with up to 300,000 objects. No GPU. */
+#include "tests/unit/counting_driver.h"
+
+struct event {
+    uint64_t time;
+    uint32_t object;
+    bool ends;
+};
+
+struct object {
+    struct replay_needs needs;
+    struct replay_place place;
+};
+
+static int by_time(const void *one, const void *other)
+{
+    const struct event *a = one, *b = other;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* All begin before any ends. */
+static uint64_t in_the_first_half(uint64_t span)
+{
+    return 1 + random_u64() % (span / 2);
+}
+
+static uint64_t in_the_second_half(uint64_t span, uint64_t begin)
+{
+    return 1 + span / 2 + random_u64() % (span / 2);
+}
+
+static uint64_t at_any_time(uint64_t span)
+{
+    return 1 + random_u64() % span;
+}
+
+static uint64_t at_any_later_time(uint64_t span, uint64_t begin)
+{
+    return begin + 1 + random_u64() % (span + 1 - begin);
+}
+
+/* Half of them are there for a hundredth of the time at most. */
+static uint64_t soon_or_late(uint64_t span, uint64_t begin)
+{
+    return random_u64() % 2 ? begin + 1 + random_u64() % (span / 100) : at_any_later_time(span, begin);
+}
+
+static const struct {
+    const char *name;
+    uint64_t (*begin)(uint64_t span), (*end)(uint64_t span, uint64_t begin);
+} orders[] = {
+    {"all come, then all go", in_the_first_half, in_the_second_half},
+    {"any time", at_any_time, at_any_later_time},
+    {"half of them short", at_any_time, soon_or_late},
+};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+static void make_events(struct object *objects, struct event *events, uint32_t count, unsigned order)
+{
+    static const VkMemoryPropertyFlags wanted[] = {LOCAL, LOCAL, VISIBLE | COHERENT, VISIBLE | CACHED,
+                                                   LOCAL | VISIBLE | COHERENT};
+    uint64_t span = (uint64_t)count * 64;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t begin = orders[order].begin(span), alignment = (uint64_t)1 << (4 + random_u64() % 5);
+        struct replay_needs *needs = &objects[i].needs;
+        *needs = needs_of(random_bytes(8, 16), wanted[random_u64() % 5]);
+        needs->requirements.alignment = alignment;
+        needs->requirements.size = (needs->requirements.size + alignment - 1) & ~(alignment - 1);
+        needs->recorded_bytes = needs->requirements.size;
+        needs->type = GEN_HANDLE_VkBuffer;
+        events[2 * i] = (struct event){begin, i, false};
+        events[2 * i + 1] = (struct event){orders[order].end(span, begin), i, true};
+    }
+    qsort(events, 2 * (size_t)count, sizeof *events, by_time);
+    for (uint32_t i = 0, index = 0; i < 2 * count; i++)
+        if (!events[i].ends)
+            objects[events[i].object].needs.index = ++index;
+}
+
+/* The ratio of what is allocated to what is alive, at the worst moment above the floor. */
+static double replay_all(struct host *host, struct object *objects, const struct event *events, uint32_t count)
+{
+    double worst = 0;
+
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        struct object *object = &objects[events[i].object];
+        struct replay_memory_stats stats;
+        double ratio;
+        host->r.packet.ticket = i + 1;
+        if (events[i].ends)
+            replay_place_free(&host->dev, &object->place);
+        else
+            CHECK_EQ_INT(replay_place_alloc(&host->r, &host->dev, &object->needs, &object->place), LAP_OK);
+        stats = replay_memory_stats(&host->dev);
+        ratio = (double)stats.allocated_bytes /
+                (double)(stats.used_bytes > REPLAY_FLOOR_BYTES ? stats.used_bytes : REPLAY_FLOOR_BYTES);
+        worst = ratio > worst ? ratio : worst;
+    }
+    return worst;
+}
+
+static void place_all(uint32_t count, unsigned order, uint64_t seed)
+{
+    struct object *objects = calloc(count, sizeof *objects);
+    struct event *events = calloc(count, 2 * sizeof *events);
+    struct replay_lifetimes *lifetimes;
+    struct replay_memory_stats stats;
+    struct host host;
+    double worst;
+
+    CHECK(objects && events);
+    random_state = seed * 0x9e3779b97f4a7c15;
+    make_events(objects, events, count, order);
+    CHECK_EQ_INT(replay_lifetimes_create(4096, &lifetimes), LAP_OK);
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const struct replay_needs *needs = &objects[events[i].object].needs;
+        CHECK_EQ_INT(replay_lifetimes_use(lifetimes), LAP_OK);
+        CHECK_EQ_INT(events[i].ends ? replay_lifetimes_end(lifetimes, 0, needs->index, i + 1)
+                                    : replay_lifetimes_bind(lifetimes, 0, needs->index, needs->recorded_bytes,
+                                                            needs->wanted, i + 1),
+                     LAP_OK);
+    }
+    CHECK_EQ_INT(replay_lifetimes_seal(lifetimes, true, 0), LAP_OK);
+    host_init(&host, discrete, DISCRETE);
+    host.r.lifetimes = lifetimes;
+    host_begin(&host);
+    worst = replay_all(&host, objects, events, count);
+    stats = replay_memory_stats(&host.dev);
+    printf("%s, %u objects, seed %" PRIu64 ": %.3f at the worst moment, %.1f MiB at the peak, %u allocations at most, "
+           "%u made\n",
+           orders[order].name, count, seed, worst, (double)stats.peak.used_bytes / (double)MIB,
+           (unsigned)stats.most_allocations, (unsigned)stats.made_allocations);
+    CHECK(worst <= 1.25);
+    CHECK_EQ_U64(driver.refused, 0);
+    CHECK_EQ_U64(host.r.abandoned, 0);
+    host_end(&host);
+    replay_lifetimes_destroy(&lifetimes);
+    free(objects);
+    free(events);
+}
+
+UNIT_TEST(any_order_of_ends_is_within_the_bound)
+{
+    const char *seeds = getenv("PLANNER_SEEDS");
+    uint64_t count = seeds ? strtoull(seeds, NULL, 10) : 1;
+
+    for (uint64_t seed = 1; seed <= count; seed++)
+        for (unsigned order = 0; order < ORDERS; order++) {
+            place_all(30000, order, seed);
+            if (order == 0 || seeds)
+                place_all(100000, order, seed);
+            if (seeds)
+                place_all(300000, order, seed);
+        }
+}
+
+UNIT_MAIN();
