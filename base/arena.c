@@ -25,6 +25,22 @@ void lap_arena_init(struct lap_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
+size_t lap_arena_used_bytes(const struct lap_arena *arena)
+{
+    return arena->before_bytes + (arena->blocks ? (size_t)(arena->next - arena->blocks->data) : 0);
+}
+
+/* The current block's free part begins at `next`, and ends where the limit would be passed. */
+static void set_free(struct lap_arena *arena, unsigned char *next)
+{
+    struct lap_arena_block *block = arena->blocks;
+    size_t most = block->bytes;
+    if (arena->limit_bytes && arena->limit_bytes - arena->before_bytes < most)
+        most = arena->limit_bytes - arena->before_bytes;
+    arena->next = next;
+    arena->end = block->data + most;
+}
+
 /* After each change of the list of blocks. */
 static void find_only(struct lap_arena *arena)
 {
@@ -50,7 +66,7 @@ void lap_arena_finish(struct lap_arena *arena)
 void lap_arena_reset_slow(struct lap_arena *arena)
 {
     struct lap_arena_block *block = arena->blocks;
-    arena->used_bytes = 0;
+    arena->before_bytes = 0;
     if (!block)
         return;
     free_blocks(block->next);
@@ -62,8 +78,7 @@ void lap_arena_reset_slow(struct lap_arena *arena)
         arena->next = arena->end = nowhere;
         return;
     }
-    arena->next = block->data;
-    arena->end = block->data + block->bytes;
+    set_free(arena, block->data);
     find_only(arena);
 }
 
@@ -72,8 +87,8 @@ void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
     if (align == 0 || align > LARGEST_ALIGN || (align & (align - 1)))
         return NULL;
     /* A new block starts aligned, so it needs no padding. */
-    if (arena->limit_bytes &&
-        (arena->used_bytes > arena->limit_bytes || bytes > arena->limit_bytes - arena->used_bytes))
+    size_t used = lap_arena_used_bytes(arena);
+    if (arena->limit_bytes && (used > arena->limit_bytes || bytes > arena->limit_bytes - used))
         return NULL;
 
     size_t want = FIRST_BLOCK_BYTES;
@@ -91,19 +106,20 @@ void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
     if (!block)
         return NULL;
     block->bytes = want;
-    arena->used_bytes += bytes;
 
     /* A request that fills most of its block must not throw away the free part of the current one. */
     if (arena->blocks && want - bytes < (size_t)(arena->end - arena->next)) {
         block->next = arena->blocks->next;
         arena->blocks->next = block;
+        arena->before_bytes += bytes;
+        set_free(arena, arena->next);
         find_only(arena);
         return block->data;
     }
+    arena->before_bytes = used;
     block->next = arena->blocks;
     arena->blocks = block;
-    arena->next = block->data + bytes;
-    arena->end = block->data + want;
+    set_free(arena, block->data + bytes);
     find_only(arena);
     return block->data;
 }

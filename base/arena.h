@@ -10,11 +10,11 @@
 struct lap_arena_block;
 
 struct lap_arena {
-    unsigned char *next, *end;      /* the free part of the current block */
+    unsigned char *next, *end;      /* what may be given out of the current block */
     unsigned char *only;            /* where that begins, if there is no other and it is kept by a reset; else NULL */
     struct lap_arena_block *blocks; /* the current block first */
-    size_t used_bytes;              /* given out since the last reset, slack included */
-    size_t limit_bytes;             /* used_bytes never passes this; 0: no limit */
+    size_t before_bytes;            /* given out of other blocks than the current one since the last reset */
+    size_t limit_bytes;             /* no more is given out, slack included; 0: no limit */
 };
 
 void lap_arena_init(struct lap_arena *arena, size_t limit_bytes);
@@ -29,8 +29,10 @@ static inline void lap_arena_reset(struct lap_arena *arena)
         return;
     }
     arena->next = arena->only;
-    arena->used_bytes = 0;
 }
+
+/* Given out since the last reset, slack included. */
+size_t lap_arena_used_bytes(const struct lap_arena *arena);
 
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
 
@@ -38,12 +40,9 @@ void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
 static inline void *lap_arena_alloc(struct lap_arena *arena, size_t bytes, size_t align)
 {
     size_t pad = (size_t)(-(__UINTPTR_TYPE__)arena->next) & (align - 1);
-    size_t room = (size_t)(arena->end - arena->next);
-    if (pad <= room && bytes <= room - pad &&
-        (arena->limit_bytes == 0 || bytes + pad <= arena->limit_bytes - arena->used_bytes)) {
+    if (bytes <= __PTRDIFF_MAX__ && pad + bytes <= (size_t)(arena->end - arena->next)) {
         unsigned char *at = arena->next + pad;
         arena->next = at + bytes;
-        arena->used_bytes += bytes + pad;
         return at;
     }
     return lap_arena_alloc_slow(arena, bytes, align);

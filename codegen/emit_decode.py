@@ -19,8 +19,9 @@ GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(d
 
 
 class _Body:
-    def __init__(self, model: Model, text: Text, owner: str = ""):
+    def __init__(self, model: Model, text: Text, owner: str = "", first: Field | None = None):
         self.model, self.text = model, text
+        self.first = first  # of a command: what it is called of
         self.owner = owner
         self.images = owner != "" and owner not in model.overrides.other_formats
 
@@ -44,7 +45,8 @@ class _Body:
             # Of a command's own parameters those that are no arrays are looked at by what is called (emit_replay.py).
             if f.needed_elements or f.shape == "value" and f.needed == "1" and self.owner:
                 return f'gen_{f.type}(lap_get_needed_handle(dec, GEN_HANDLE_{f.type}, "{self.label(f)}"))'
-            return f"gen_{f.type}(lap_get_handle(dec, GEN_HANDLE_{f.type}))"
+            get = "lap_get_owner" if f is self.first else "lap_get_handle"
+            return f"gen_{f.type}({get}(dec, GEN_HANDLE_{f.type}))"
         return None
 
     def label(self, f: Field) -> str:
@@ -135,6 +137,17 @@ class _Body:
         else:
             expression = self.element(f)
             text(f"{f.type} *items = lap_dec_items(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
+            if count == "1" and self.minimum(f) > 0:  # there is one only where nothing is latched
+                text("if (items) {" if not expression else "if (items)")
+                if expression:
+                    text(f"    *items = {expression};")
+                else:
+                    text("memset(items, 0, sizeof *items);")
+                    text(self.fill(f, "items"))
+                    text("}")
+                text(f"{value} = items;")
+                self._absent(f, count, followed)
+                return
             loop = f"for (size_t i = 0; items && i < (size_t)({count}) && dec->status == LAP_OK; i++)"
             if expression:
                 text(loop)
@@ -337,7 +350,7 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     c("{")
     c(f"struct gen_args_{p.name} *s = args;")
     c("memset(s, 0, sizeof *s);")
-    body = _Body(model, c)
+    body = _Body(model, c, first=p.fields[0] if p.fields and p.fields[0].shape == "value" else None)
     for f in p.body_fields:
         body.field(f)
     if p.stores_result:

@@ -342,6 +342,9 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> Non
         c("if (status != LAP_OK)")
         c("    return status;")
     for f in created[-1:]:
+        if f.count == "1":
+            c(f"return replay_keep(r, GEN_HANDLE_{f.type}, owner, gen_u64_{f.type}(a->{f.name}[0]), gen_u64_{f.type}(live_{f.name}[0]));")
+            continue
         c(f"return gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, (uint64_t)({expand(f.count, lambda n: f'a->{n}')}));")
     if not created:
         c("return LAP_OK;")

@@ -154,7 +154,10 @@ struct replay_object {
     void *record;    /* topic's own data (struct replay_buffer *, ...); freed by the topic's destroy function */
     uint64_t order;  /* when it was added: what is left at the end dies newest first */
     bool secondary;  /* of a command buffer: its level */
-    struct replay_named *named; /* named.h; NULL: it names nothing */
+    union {          /* named.h */
+        struct replay_named *named; /* NULL: it names nothing */
+        uint64_t image;             /* of an image view: its image's index; 0: none */
+    };
 };
 
 /* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
@@ -165,6 +168,7 @@ struct replay_object_page {
     struct lap_live_page handles; /* of the objects once more: what decoders look at */
     struct replay_object objects[REPLAY_PAGE_OBJECTS];
     uint32_t alive;
+    struct replay_object_page *next_spare; /* handles.c */
 };
 
 struct replay_table {
@@ -183,6 +187,14 @@ static inline struct replay_object *replay_table_get(const struct replay_table *
         page ? &((struct replay_object_page *)page)->objects[index % REPLAY_PAGE_OBJECTS] : NULL;
     return object && object->live ? object : NULL;
 }
+
+/* What the last command was called of, if its index is of one byte. */
+struct replay_caller {
+    uint16_t type; /* enum gen_handle_type; GEN_HANDLE_NONE: nothing is known */
+    uint8_t index;
+    uint64_t live;
+    void *owner;
+};
 
 struct replay {
     struct replay_options options;
@@ -211,7 +223,10 @@ struct replay {
     struct replay_instance *instances;
     struct replay_device *devices;
     const void *caller; /* the instance or device whose command is decoded */
-    bool several;       /* there are several, so each object that a command names has to be asked whose it is */
+    struct replay_caller caller_seen;
+    struct replay_object_page *spare_pages; /* handles.c: without objects, all zero but for their links */
+    uint32_t spare_count;
+    bool several; /* there are several, so each object that a command names has to be asked whose it is */
     struct replay_aliases *aliases; /* NULL: none are known */
     struct replay_formats *formats; /* NULL: every format stands for itself */
     bool formats_chosen;

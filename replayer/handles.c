@@ -9,7 +9,9 @@
 #include "replayer/player.h"
 
 /* Numbers that no object has had yet: other threads of the program may have taken them. */
-#define MAX_HOLES 1000000u
+#define MAX_HOLES       1000000u
+
+#define MAX_SPARE_PAGES 256u /* 4 KiB each: what comes and goes with every frame */
 
 /* ---- live handle -> index: open addressing with linear probing ---- */
 
@@ -107,15 +109,33 @@ static struct replay_object_page *page_of(const struct replay_table *table, uint
     return (struct replay_object_page *)table->live.pages[number];
 }
 
-/* Frees a page without live objects, but for the one that the next objects will be in. */
-static void drop_page(struct replay_table *table, uint64_t number)
+/* Takes away a page without live objects, but for the one that the next objects will be in. All of it is zero. */
+static void drop_page(struct replay *r, struct replay_table *table, uint64_t number)
 {
     struct replay_object_page *page = page_of(table, number);
 
     if (!page || page->alive || number == (table->live.count - 1) / REPLAY_PAGE_OBJECTS)
         return;
-    free(page);
     table->live.pages[number] = NULL;
+    if (r->spare_count == MAX_SPARE_PAGES) {
+        free(page);
+        return;
+    }
+    page->next_spare = r->spare_pages;
+    r->spare_pages = page;
+    r->spare_count++;
+}
+
+static struct replay_object_page *new_page(struct replay *r)
+{
+    struct replay_object_page *page = r->spare_pages;
+
+    if (!page)
+        return calloc(1, sizeof *page);
+    r->spare_pages = page->next_spare;
+    r->spare_count--;
+    page->next_spare = NULL;
+    return page;
 }
 
 static bool pages_grow(struct replay_table *table, uint64_t number)
@@ -137,7 +157,7 @@ static bool pages_grow(struct replay_table *table, uint64_t number)
 }
 
 /* The page that an index belongs to, made when it is not there; NULL without memory. */
-static struct replay_object_page *need_page(struct replay_table *table, uint64_t index)
+static struct replay_object_page *need_page(struct replay *r, struct replay_table *table, uint64_t index)
 {
     uint64_t number = index / REPLAY_PAGE_OBJECTS;
     struct replay_object_page *page;
@@ -146,13 +166,43 @@ static struct replay_object_page *need_page(struct replay_table *table, uint64_t
         return NULL;
     if (table->live.pages[number])
         return page_of(table, number);
-    page = calloc(1, sizeof *page);
+    page = new_page(r);
     table->live.pages[number] = page ? &page->handles : NULL;
     return page;
 }
 
-enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
-                                  void *owner, struct replay_object **out_object)
+/* In a page, where nothing has been or what was has been zeroed. */
+static struct replay_object *put(struct replay *r, struct replay_object_page *page, uint64_t index, uint64_t live,
+                                 void *owner)
+{
+    struct replay_object *object = &page->objects[index % REPLAY_PAGE_OBJECTS];
+
+    object->live = live;
+    object->owner = owner;
+    object->order = ++r->next_order;
+    page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
+    page->alive++;
+    return object;
+}
+
+/* The usual case: the next number, in the page of the one before. NULL: it is not that. */
+static inline struct replay_object *add_next(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
+                                             void *owner)
+{
+    struct replay_table *table = &r->tables[type];
+    struct replay_object_page *page;
+
+    if (index != table->live.count || index % REPLAY_PAGE_OBJECTS == 0 || live == 0 || table->slots || r->parallel)
+        return NULL;
+    page = page_of(table, index / REPLAY_PAGE_OBJECTS);
+    if (!page)
+        return NULL;
+    table->live.count = index + 1;
+    return put(r, page, index, live, owner);
+}
+
+static __attribute__((noinline)) enum lap_status add(struct replay *r, enum gen_handle_type type, uint64_t index,
+                                                     uint64_t live, void *owner, struct replay_object **out_object)
 {
     struct replay_table *table = &r->tables[type];
     struct replay_object_page *page;
@@ -170,7 +220,7 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
                            gen_handle_names[type], index, table->live.count ? table->live.count - 1 : 0);
     if (replay_table_get(table, index))
         return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
-    page = !has_slots || slots_grow(table) ? need_page(table, index) : NULL;
+    page = !has_slots || slots_grow(table) ? need_page(r, table, index) : NULL;
     if (!page) {
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
         return replay_place(r, LAP_ERROR_MEMORY);
@@ -181,14 +231,23 @@ enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, u
     } else if (r->holes) {
         r->holes--;
     }
-    object = &page->objects[index % REPLAY_PAGE_OBJECTS];
-    *object = (struct replay_object){.live = live, .owner = owner, .order = ++r->next_order};
-    page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
-    page->alive++;
+    object = put(r, page, index, live, owner);
     if (has_slots)
         slot_put(table, index);
     if (index / REPLAY_PAGE_OBJECTS != last)
-        drop_page(table, last);
+        drop_page(r, table, last);
+    if (out_object)
+        *out_object = object;
+    return LAP_OK;
+}
+
+enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
+                                  void *owner, struct replay_object **out_object)
+{
+    struct replay_object *object = add_next(r, type, index, live, owner);
+
+    if (!object)
+        return add(r, type, index, live, owner, out_object);
     if (out_object)
         *out_object = object;
     return LAP_OK;
@@ -228,32 +287,40 @@ uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64
     return 0;
 }
 
-void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
+static void remove_object(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
 {
     struct replay_table *table = &r->tables[type];
-    struct replay_object *object = replay_table_get(table, index);
-    struct replay_object_page *page;
+    struct replay_object_page *page = page_of(table, index / REPLAY_PAGE_OBJECTS);
 
-    if (!object)
-        return;
     if (table->slots)
         slot_remove(table, index);
     r->ends += replay_named_counts(type, object);
-    replay_named_free(r, object->named);
+    if (object->named)
+        replay_named_free(r, type, object);
+    if (r->caller_seen.type == type)
+        r->caller_seen.type = GEN_HANDLE_NONE;
     *object = (struct replay_object){0};
-    page = page_of(table, index / REPLAY_PAGE_OBJECTS);
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
     if (--page->alive == 0)
-        drop_page(table, index / REPLAY_PAGE_OBJECTS);
+        drop_page(r, table, index / REPLAY_PAGE_OBJECTS);
 }
 
-enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
+void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
+{
+    struct replay_object *object = replay_table_get(&r->tables[type], index);
+
+    if (object)
+        remove_object(r, type, index, object);
+}
+
+/* What has no object in the trace, or can't have the one that it has: nobody would ever destroy it. */
+static __attribute__((noinline)) enum lap_status keep(struct replay *r, enum gen_handle_type type, void *owner,
+                                                      uint64_t index, uint64_t live)
 {
     enum lap_status status;
     char message[512];
 
     if (index == 0 && live != 0) {
-        /* The program got nothing here, so nobody will ever destroy it. */
         status = gen_destroy_object(r, owner, type, live);
         return status < 0 ? status : LAP_OK;
     }
@@ -271,9 +338,20 @@ enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *o
     return lap_fail(status, "%s", message);
 }
 
+enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
+{
+    return add_next(r, type, index, live, owner) ? LAP_OK : keep(r, type, owner, index, live);
+}
+
 void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)
 {
-    replay_object_remove(r, type, replay_object_index(r, type, live));
+    struct replay_table *table = &r->tables[type];
+    struct replay_object *last = replay_table_get(table, table->live.last);
+
+    if (last && last->live == live)
+        remove_object(r, type, table->live.last, last);
+    else
+        replay_object_remove(r, type, replay_object_index(r, type, live));
 }
 
 /* ---- what ends together ---- */
@@ -349,13 +427,16 @@ void replay_tables_finish(struct replay *r)
         for (uint64_t i = 0; i < table->page_capacity; i++) {
             struct replay_object_page *page = page_of(table, i);
             for (unsigned j = 0; page && j < REPLAY_PAGE_OBJECTS; j++)
-                replay_named_free(r, page->objects[j].named);
+                if (page->objects[j].live)
+                    replay_named_free(r, (enum gen_handle_type)type, &page->objects[j]);
             free(page);
         }
         free(table->live.pages);
         free(table->slots);
         *table = (struct replay_table){0};
     }
+    while (r->spare_pages)
+        free(new_page(r));
 }
 
 /* ---- children of pools ---- */

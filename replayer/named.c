@@ -24,36 +24,30 @@ struct replay_named {
     bool has_names; /* those of a block are looked up when they are needed */
     size_t count, capacity;
     struct name *names; /* few, as long as that is enough */
-    struct name few[1]; /* a view's */
+    struct name few[1]; /* of a framebuffer with one attachment */
 };
 
-void replay_named_free(struct replay *r, struct replay_named *named)
+void replay_named_free(struct replay *r, enum gen_handle_type type, struct replay_object *object)
 {
+    struct replay_named *named = type == GEN_HANDLE_VkImageView ? NULL : object->named;
+
     if (named && named->names != named->few)
         free(named->names);
     lap_slab_give(&r->named, named);
 }
 
-bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object)
-{
-    switch (type) {
-    /* They are copied, or no command buffer names them. */
-    case GEN_HANDLE_VkCommandPool:
-    case GEN_HANDLE_VkDescriptorPool:
-    case GEN_HANDLE_VkDescriptorSetLayout:
-    case GEN_HANDLE_VkDescriptorUpdateTemplate:
-    case GEN_HANDLE_VkFence:
-    case GEN_HANDLE_VkPipelineCache:
-    case GEN_HANDLE_VkPipelineLayout:
-    case GEN_HANDLE_VkSemaphore:
-    case GEN_HANDLE_VkShaderModule:
-        return false;
-    case GEN_HANDLE_VkCommandBuffer:
-        return object->secondary;
-    default:
-        return true;
-    }
-}
+/* They are copied, or no command buffer names them. */
+const bool replay_named_ignores[GEN_HANDLE_COUNT] = {
+    [GEN_HANDLE_VkCommandPool] = true,
+    [GEN_HANDLE_VkDescriptorPool] = true,
+    [GEN_HANDLE_VkDescriptorSetLayout] = true,
+    [GEN_HANDLE_VkDescriptorUpdateTemplate] = true,
+    [GEN_HANDLE_VkFence] = true,
+    [GEN_HANDLE_VkPipelineCache] = true,
+    [GEN_HANDLE_VkPipelineLayout] = true,
+    [GEN_HANDLE_VkSemaphore] = true,
+    [GEN_HANDLE_VkShaderModule] = true,
+};
 
 static enum lap_status no_memory(void)
 {
@@ -95,31 +89,38 @@ static struct replay_named *need(struct replay *r, struct replay_object *object)
 
 /* ---- objects that name others ---- */
 
-static enum lap_status note_view(struct replay *r, enum gen_handle_type type, uint64_t index,
-                                 enum gen_handle_type of_type, uint64_t of_live)
+static enum lap_status note_view(struct replay *r, const struct gen_args_vkCreateImageView *args)
 {
-    struct replay_object *object = replay_object_get(r, type, index);
-    struct replay_named *named = object ? need(r, object) : NULL;
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(*args->pView));
 
-    if (!object)
-        return LAP_OK;
-    if (!named || (of_live && !add_name(named, of_type, replay_object_index(r, of_type, of_live))))
+    if (object)
+        object->image = replay_object_index(r, GEN_HANDLE_VkImage, gen_u64_VkImage(args->pCreateInfo->image));
+    return LAP_OK;
+}
+
+static enum lap_status note_attachment(struct replay *r, struct replay_object *framebuffer, VkImageView view)
+{
+    struct replay_named *named = need(r, framebuffer);
+    uint64_t live = gen_u64_VkImageView(view);
+
+    if (!named ||
+        (live && !add_name(named, GEN_HANDLE_VkImageView, replay_object_index(r, GEN_HANDLE_VkImageView, live))))
         return no_memory();
-    named->since = object->order;
+    named->since = framebuffer->order;
     return LAP_OK;
 }
 
 static enum lap_status note_framebuffer(struct replay *r, const struct gen_args_vkCreateFramebuffer *args)
 {
     const VkFramebufferCreateInfo *info = args->pCreateInfo;
-    uint64_t index = gen_u64_VkFramebuffer(*args->pFramebuffer);
+    struct replay_object *object =
+        replay_object_get(r, GEN_HANDLE_VkFramebuffer, gen_u64_VkFramebuffer(*args->pFramebuffer));
     enum lap_status status = LAP_OK;
 
-    if (info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
+    if (!object || info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
         return LAP_OK;
     for (uint32_t i = 0; i < info->attachmentCount && status == LAP_OK; i++)
-        status = note_view(r, GEN_HANDLE_VkFramebuffer, index, GEN_HANDLE_VkImageView,
-                           gen_u64_VkImageView(info->pAttachments[i]));
+        status = note_attachment(r, object, info->pAttachments[i]);
     return status;
 }
 
@@ -141,11 +142,8 @@ static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, u
 enum lap_status replay_named_note(struct replay *r, const void *raw)
 {
     switch (r->command) {
-    case GEN_vkCreateImageView: {
-        const struct gen_args_vkCreateImageView *args = raw;
-        return note_view(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(*args->pView), GEN_HANDLE_VkImage,
-                         gen_u64_VkImage(args->pCreateInfo->image));
-    }
+    case GEN_vkCreateImageView:
+        return note_view(r, raw);
     case GEN_vkCreateFramebuffer:
         return note_framebuffer(r, raw);
     case GEN_vkResetCommandBuffer: {
@@ -335,9 +333,12 @@ static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64
         return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more", gen_handle_names[type], index);
     if (type == GEN_HANDLE_VkCommandBuffer)
         return check_commands(r, object, index, before);
-    if (!object->named || type == GEN_HANDLE_VkCommandPool)
+    if (type == GEN_HANDLE_VkImageView)
+        status = object->image ? check(r, GEN_HANDLE_VkImage, object->image, object->order) : LAP_OK;
+    else if (!object->named || type == GEN_HANDLE_VkCommandPool)
         return LAP_OK;
-    status = check_names(r, object->named);
+    else
+        status = check_names(r, object->named);
     return status == LAP_OK ? LAP_OK : lap_fail_context(status, "%s:%" PRIu64, gen_handle_names[type], index);
 }
 

@@ -21,10 +21,15 @@
 
 /* What an object names (struct replay_object.named). */
 struct replay_named;
-void replay_named_free(struct replay *r, struct replay_named *named);
+/* When the object ends. */
+void replay_named_free(struct replay *r, enum gen_handle_type type, struct replay_object *object);
 
 /* Whether the end of an object can make a command buffer invalid: then r->ends counts it. */
-bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object);
+extern const bool replay_named_ignores[GEN_HANDLE_COUNT];
+static inline bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object)
+{
+    return !replay_named_ignores[type] && (type != GEN_HANDLE_VkCommandBuffer || object->secondary);
+}
 
 /* After the call r->command, if that is one of these: what was created names others, what was reset is not recorded any
  * more. */

@@ -84,10 +84,12 @@ struct replay_command {
     uint16_t owner_type;
     bool played; /* else `decode` and `call` are not called */
     bool lenient;
-    bool called;          /* by programs, not a packet of the layer's own */
+    bool called; /* by programs, not a packet of the layer's own */
+    /* What few commands have: */
+    bool is_prepared;     /* one of the next two, so that others need one look */
     bool settles_updates; /* staging.h */
-    bool is_noted;        /* named.h */
     bool has_code;        /* it may have: spirv.h */
+    bool is_noted;        /* named.h */
     gen_decode_fn decode;
     enum lap_status (*call)(struct replay *r, void *owner, void *args);
 };
@@ -103,16 +105,19 @@ static enum lap_status find_commands(struct replay *r)
     for (uint32_t i = 0; i < dictionary->command_count; i++) {
         uint32_t command = dictionary->commands[i];
         const struct gen_replay_entry *entry = &gen_replay_table[command];
+        bool settles = replay_staging_is_settled_by(command);
+        bool has_code = r->options.judge && !(entry->flags & GEN_REPLAY_INSTANCE) &&
+                        strncmp(gen_command_names[command], "vkCreate", 8) == 0;
         r->commands[i] = (struct replay_command){
             .command = (uint16_t)command,
             .owner_type = entry->owner_type,
             .played = entry->call && gen_decode_table[command] && !dictionary->block_commands[i],
             .lenient = entry->flags & GEN_REPLAY_LENIENT,
             .called = gen_command_providers[command],
-            .settles_updates = replay_staging_is_settled_by(command),
+            .is_prepared = settles || has_code,
+            .settles_updates = settles,
+            .has_code = has_code,
             .is_noted = replay_named_is_noted(command),
-            .has_code =
-                !(entry->flags & GEN_REPLAY_INSTANCE) && strncmp(gen_command_names[command], "vkCreate", 8) == 0,
             .decode = gen_decode_table[command],
             .call = entry->call,
         };
@@ -240,10 +245,45 @@ static __attribute__((noinline)) enum lap_status pass_packet(struct replay *r)
     return replay_unknown_command(r);
 }
 
+/* Behind the index of what the command is called of. LAP_END: there is none, and nothing to be done, as for
+ * vkDestroyDevice(NULL). */
+static __attribute__((noinline)) enum lap_status find_owner(struct replay *r, enum gen_handle_type type,
+                                                            struct lap_dec *dec, void **out_owner)
+{
+    uint64_t index = lap_get_u64(dec);
+    const struct replay_object *object;
+    enum lap_status status;
+
+    if (dec->status != LAP_OK)
+        return replay_place(r, dec->status);
+    if (index == 0)
+        return LAP_END;
+    status = replay_owner(r, type, index, out_owner);
+    if (status != LAP_OK)
+        return status;
+    object = replay_object_get(r, type, index);
+    dec->owner = object->live;
+    r->tables[type].live.last = index;
+    if (index < 0x80) /* one byte */
+        r->caller_seen = (struct replay_caller){(uint16_t)type, (uint8_t)index, object->live, *out_owner};
+    return LAP_OK;
+}
+
+/* Before the driver is called. */
+static enum lap_status prepare(struct replay *r, const struct replay_command *command, void *owner, void *args)
+{
+    enum lap_status status = r->parallel ? replay_parallel_before(r, r->command, args) : LAP_OK;
+
+    if (status == LAP_OK && command->settles_updates)
+        status = replay_staging_before(r, owner, r->command, args);
+    if (status == LAP_OK && command->has_code)
+        status = replay_spirv_look(r, owner, args);
+    return status;
+}
+
 enum lap_status replay_packet(struct replay *r)
 {
     const struct replay_command *command = &r->commands[r->packet.command];
-    const struct replay_object *object;
     enum lap_status status = LAP_OK;
     struct lap_args args;
     struct lap_dec dec;
@@ -259,23 +299,26 @@ enum lap_status replay_packet(struct replay *r)
     lap_arena_reset(&r->arena);
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
     if (command->owner_type != GEN_HANDLE_NONE) {
-        uint64_t index = lap_get_u64(&dec);
-        if (dec.status != LAP_OK)
-            return replay_place(r, dec.status);
-        if (index == 0)
-            return LAP_OK; /* vkDestroyDevice(NULL) and the like */
-        object = replay_table_get(&r->tables[command->owner_type], index);
-        owner = object ? object->owner : NULL;
-        if (!owner)
-            status = replay_owner(r, command->owner_type, index, &owner);
-        if (status != LAP_OK)
-            return status;
-        dec.p = dec.base; /* it is a parameter, too */
+        const struct replay_caller *seen = &r->caller_seen;
+        if (command->owner_type == seen->type && dec.p < dec.end && *dec.p == seen->index) {
+            dec.p++;
+            dec.owner = seen->live;
+            owner = seen->owner;
+            r->tables[seen->type].live.last = seen->index;
+        } else {
+            status = find_owner(r, command->owner_type, &dec, &owner);
+            if (status != LAP_OK)
+                return status == LAP_END ? LAP_OK : status;
+        }
     }
     r->caller = owner;
-    r->source.lenient = command->lenient;
-    command->decode(&dec, args.bytes);
-    r->source.lenient = false;
+    if (command->lenient) {
+        r->source.lenient = true;
+        command->decode(&dec, args.bytes);
+        r->source.lenient = false;
+    } else {
+        command->decode(&dec, args.bytes);
+    }
     r->skipped_structs += dec.unknown_structs;
     if (dec.status == LAP_OK && dec.p != dec.end)
         lap_dec_fail(&dec, "more bytes than the command has members for");
@@ -285,12 +328,8 @@ enum lap_status replay_packet(struct replay *r)
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    if (r->parallel)
-        status = replay_parallel_before(r, r->command, args.bytes);
-    if (status == LAP_OK && command->settles_updates)
-        status = replay_staging_before(r, owner, r->command, args.bytes);
-    if (status == LAP_OK && command->has_code && r->options.judge)
-        status = replay_spirv_look(r, owner, args.bytes);
+    if (command->is_prepared || r->parallel)
+        status = prepare(r, command, owner, args.bytes);
     if (status == LAP_OK)
         status = command->call(r, owner, args.bytes);
     if (status == LAP_OK && command->is_noted)

@@ -215,7 +215,7 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
         free(copy);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for what is submitted");
     }
-    if (r->arena.used_bytes + HELD_LEAST_BYTES > HELD_MOST_BYTES - s->held_bytes) {
+    if (lap_arena_used_bytes(&r->arena) + HELD_LEAST_BYTES > HELD_MOST_BYTES - s->held_bytes) {
         free(copy);
         return lap_fail(LAP_ERROR_LIMIT, "what waits for later signals takes more than %zu MiB", HELD_MOST_BYTES >> 20);
     }
@@ -227,7 +227,7 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
     copy->packet.body = body;
     copy->since = r->next_order;
     copy->arena = r->arena;
-    s->held_bytes += copy->arena.used_bytes + HELD_LEAST_BYTES;
+    s->held_bytes += lap_arena_used_bytes(&copy->arena) + HELD_LEAST_BYTES;
     lap_arena_init(&r->arena, copy->arena.limit_bytes);
     *out_copy = &copy->operation;
     return LAP_OK;
@@ -237,7 +237,7 @@ static void drop(void *user, struct replay_operation *operation)
 {
     struct job *job = job_of(operation);
 
-    ((struct replay_submits *)user)->held_bytes -= job->arena.used_bytes + HELD_LEAST_BYTES;
+    ((struct replay_submits *)user)->held_bytes -= lap_arena_used_bytes(&job->arena) + HELD_LEAST_BYTES;
     lap_arena_finish(&job->arena);
     free(job);
 }

@@ -152,10 +152,16 @@ uint64_t lap_get_u64_slow(struct lap_dec *dec)
 {
     uint64_t value = 0;
     const uint8_t *p = dec->p;
-    /* Two bytes; or up to eight at once, where there are so many. */
-    if (dec->end - p >= 2 && !(p[1] & 0x80) && p[1] && p[0] & 0x80) {
-        dec->p = p + 2;
-        return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+    /* Two bytes, or three; or up to eight at once, where there are so many. */
+    if (dec->end - p >= 2 && p[0] & 0x80) {
+        if (p[1] - 1u < 0x7f) {
+            dec->p = p + 2;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        }
+        if (dec->end - p >= 3 && p[1] & 0x80 && p[2] - 1u < 0x7f) {
+            dec->p = p + 3;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+        }
     }
     if (__builtin_expect(dec->end - p >= 8, 1)) {
         uint64_t word = lap_load_u64(p), ends = ~word & UINT64_C(0x8080808080808080);

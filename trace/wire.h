@@ -219,6 +219,9 @@ struct lap_dec {
     const struct lap_dec_source *source;
     uint32_t depth;           /* nesting of structures, at most LAP_WIRE_MAX_DEPTH */
     uint32_t unknown_structs; /* pNext structures that were skipped */
+    /* The live handle of the object that the command is called of, where that was looked up already: `p` is behind its
+     * index. 0: it was not. */
+    uint64_t owner;
 };
 
 #define LAP_WIRE_MAX_DEPTH          32u
@@ -244,6 +247,7 @@ static inline void lap_dec_init(struct lap_dec *dec, const void *data, size_t by
     dec->arena = arena;
     dec->source = source;
     dec->depth = dec->unknown_structs = 0;
+    dec->owner = 0;
 }
 
 /* Latches an error with the offset in the body; keeps the first one. */
@@ -331,6 +335,12 @@ LAP_WIRE_INLINE uint64_t lap_get_handle(struct lap_dec *dec, uint32_t type)
         }
     }
     return lap_get_handle_slow(dec, type, index);
+}
+
+/* A command's first parameter. */
+LAP_WIRE_INLINE uint64_t lap_get_owner(struct lap_dec *dec, uint32_t type)
+{
+    return dec->owner ? dec->owner : lap_get_handle(dec, type);
 }
 
 /* What a driver would follow, or take, is null. An error, latched, where handles are mapped (what comes out goes to a

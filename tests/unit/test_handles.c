@@ -64,6 +64,34 @@ UNIT_TEST(who_asks_late_finds_everything)
     replay_tables_finish(&r);
 }
 
+/* Pages without objects are kept for others, but not all of them; nothing is left in them. */
+UNIT_TEST(pages_that_come_again_are_empty)
+{
+    enum { COUNT = 400 * REPLAY_PAGE_OBJECTS };
+    struct replay r = {0};
+    struct replay_object *object;
+    int owner;
+
+    for (int round = 0; round < 3; round++) {
+        enum gen_handle_type type = round == 1 ? GEN_HANDLE_VkEvent : TYPE;
+        uint64_t base = round == 2 ? COUNT + 1 : 1;
+        for (uint64_t i = 0; i < COUNT; i++) {
+            CHECK_EQ_INT(replay_object_add(&r, type, base + i, 16 + i * 16, &owner, &object), LAP_OK);
+            CHECK(object && !object->record && !object->parent && !object->named && !object->secondary);
+            if (!object)
+                return;
+            object->record = &owner;
+            object->parent = 7;
+            object->secondary = true;
+        }
+        for (uint64_t i = 0; i < COUNT; i++)
+            replay_object_remove(&r, type, base + i);
+        CHECK(r.spare_pages && r.spare_count < 400);
+    }
+    replay_tables_finish(&r);
+    CHECK(!r.spare_pages && r.spare_count == 0);
+}
+
 UNIT_TEST(what_a_file_can_say_wrongly_is_refused)
 {
     struct replay r = {0};

@@ -335,12 +335,13 @@ UNIT_TEST(hostile_counts_allocate_nothing)
     CHECK(lap_dec_array(&dec, LAP_WIRE_MAX_EMPTY_ELEMENTS + 1, 8, 0, 8) == NULL && dec.status == LAP_ERROR_FORMAT);
     decode("0123456789", 10);
     CHECK(lap_dec_array(&dec, 3, SIZE_MAX / 2, 1, 8) == NULL && dec.status == LAP_ERROR_FORMAT);
-    CHECK_EQ_U64(arena.used_bytes, 0);
+    CHECK_EQ_U64(lap_arena_used_bytes(&arena), 0);
     decode("0123456789", 10);
     const uint64_t *zeroed = lap_dec_array(&dec, 10, 8, 1, 8);
     CHECK(zeroed && zeroed[0] == 0 && zeroed[9] == 0 && dec.status == LAP_OK);
     CHECK(lap_dec_array(&dec, 0, 8, 1, 8) == NULL && dec.status == LAP_OK);
-    arena.limit_bytes = 100;
+    lap_arena_finish(&arena);
+    lap_arena_init(&arena, 100);
     CHECK(lap_dec_array(&dec, 10, 100, 1, 8) == NULL && dec.status == LAP_ERROR_LIMIT);
 }
 
