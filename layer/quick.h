@@ -105,7 +105,8 @@ static inline __attribute__((always_inline)) bool quick_CmdBindPipeline(const st
            !atomic_load_explicit(&cb->device->shaders_reach, memory_order_relaxed);
 }
 
-/* Sets with more than one dynamic offset go the long way, and so does what was not bound before. */
+/* Sets with more than one dynamic offset go the long way, and so does what was not bound before when there is no room
+ * to note it. */
 static inline __attribute__((always_inline)) bool quick_set(struct layer_cmdbuf *cb, struct layer_bound *bound,
                                                             uint32_t number, VkDescriptorSet set, uint32_t offset_count,
                                                             const uint32_t *offsets, uint32_t *used)
@@ -124,8 +125,11 @@ static inline __attribute__((always_inline)) bool quick_set(struct layer_cmdbuf 
     if (dynamic > 1 || dynamic > offset_count - *used)
         return false;
     place = layer_touch_find_set(cb, memo->index, dynamic, dynamic ? offsets[*used] : 0);
-    if (place == UINT32_MAX)
-        return false;
+    if (place == UINT32_MAX) {
+        if (cb->sets_count == cb->sets_capacity || cb->state != LAYER_CMDBUF_RECORDING)
+            return false;
+        place = layer_touch_append_set(cb, handle, memo->index, dynamic, dynamic ? offsets[*used] : 0);
+    }
     bound->sets[number] = place + 1;
     if (__builtin_expect(bound->reach != NULL, 0))
         bound->stale |= bound->reach->stores[number] != 0;

@@ -453,6 +453,15 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
     cb->sets = NULL;
 }
 
+/* What several secondary command buffers bind is resolved once at the submit. */
+static void append_once(struct layer_cmdbuf *cb, const struct layer_cmdbuf_sets *entry)
+{
+    uint32_t place = layer_touch_find_set(cb, entry->index, entry->offset_count, entry->offsets[0]);
+    if (place == UINT32_MAX)
+        place = layer_touch_append_set(cb, entry->set, entry->index, entry->offset_count, entry->offsets[0]);
+    cb->sets[place].written |= entry->written;
+}
+
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
 {
     if (cb->state != LAYER_CMDBUF_RECORDING)
@@ -462,9 +471,16 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
         layer_touch_failed(cb);
         return;
     }
-    if (secondary->sets_count)
-        memcpy(&cb->sets[cb->sets_count], secondary->sets, secondary->sets_count * sizeof *cb->sets);
-    cb->sets_count += secondary->sets_count;
+    for (uint32_t i = 0, entries; i < secondary->sets_count; i += entries) {
+        const struct layer_cmdbuf_sets *entry = &secondary->sets[i];
+        entries = entries_for(entry->offset_count);
+        if (entry->index != LAYER_ENTRY_PUSHED && entry->offset_count <= 1) {
+            append_once(cb, entry);
+        } else {
+            memcpy(&cb->sets[cb->sets_count], entry, entries * sizeof *entry);
+            cb->sets_count += entries;
+        }
+    }
 }
 
 /* ---- at submit ---- */

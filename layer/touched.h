@@ -155,6 +155,18 @@ static inline uint32_t layer_touch_find_set(const struct layer_cmdbuf *cb, uint6
         return place;
     return layer_set_is_at(cb, older, index, dynamic, offset) ? older : UINT32_MAX;
 }
+/* Notes one that was not found, where cb->sets has room; returns its place. */
+static inline uint32_t layer_touch_append_set(struct layer_cmdbuf *cb, uint64_t handle, uint64_t index,
+                                              uint32_t dynamic, uint32_t offset)
+{
+    uint64_t hash = layer_hash_set(0, index);
+    uint32_t *recent = &cb->recent_sets[layer_recent_set(dynamic ? layer_hash_set(hash, offset) : hash)];
+    recent[1] = recent[0];
+    recent[0] = cb->sets_count;
+    cb->sets[cb->sets_count] = (struct layer_cmdbuf_sets){
+        .set = handle, .index = index, .offset_count = dynamic, .offsets = {dynamic ? offset : 0}};
+    return cb->sets_count++;
+}
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
 
 /* When a command buffer goes back to the initial state, and when it is freed. */

@@ -2,7 +2,8 @@
 /*
  * draws: many draws a frame, each with a descriptor set at a dynamic offset, push constants and a vertex buffer, which
  * differ from frame to frame. Recorded by one thread into a primary command buffer, or, with --threads, by several into
- * secondary ones. Measured is the recording alone; what the device draws is next to nothing.
+ * secondary ones. Measured is the recording alone; what the device draws is next to nothing. With --in-turn every other
+ * frame is recorded by the first of the threads alone, so that both are measured in the same minute.
  */
 #include "common/bench.h"
 #include "shaders/bench_draw_frag.h"
@@ -17,6 +18,7 @@
 #define CALLS_A_DRAW 4u
 
 static uint32_t draws = 5000, threads;
+static bool in_turn;
 
 struct scene {
     struct app_image color;
@@ -49,6 +51,7 @@ struct team {
     struct worker workers[MAX_THREADS];
     pthread_barrier_t start, done;
     uint32_t frame;
+    bool alone; /* the first thread records everything */
     bool quit;
 };
 
@@ -177,7 +180,7 @@ static void record_secondary(struct worker *worker)
     begin.pInheritanceInfo = &inherit;
     CHECK_VK(vkResetCommandPool(team->app->device, worker->pool, 0));
     CHECK_VK(vkBeginCommandBuffer(worker->commands, &begin));
-    record_draws(team->scene, worker->commands, worker->first, worker->count, team->frame);
+    record_draws(team->scene, worker->commands, worker->first, team->alone ? draws : worker->count, team->frame);
     CHECK_VK(vkEndCommandBuffer(worker->commands));
     worker->cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
 }
@@ -189,7 +192,8 @@ static void *work(void *data)
         pthread_barrier_wait(&worker->team->start);
         if (worker->team->quit)
             return NULL;
-        record_secondary(worker);
+        if (!worker->team->alone || worker == worker->team->workers)
+            record_secondary(worker);
         pthread_barrier_wait(&worker->team->done);
     }
 }
@@ -241,22 +245,24 @@ static void record(struct bench *bench, const struct scene *scene, struct team *
     if (threads) {
         VkCommandBuffer secondaries[MAX_THREADS];
         team->frame = bench->frame;
+        team->alone = in_turn && bench->frame % 2;
         pthread_barrier_wait(&team->start);
         pthread_barrier_wait(&team->done);
         end = bench_now();
         cpu = 0;
-        for (uint32_t i = 0; i < threads; i++) {
+        const uint32_t recorded = team->alone ? 1 : threads;
+        for (uint32_t i = 0; i < recorded; i++) {
             cpu += team->workers[i].cpu;
             secondaries[i] = team->workers[i].commands;
         }
-        vkCmdExecuteCommands(scene->commands, threads, secondaries);
+        vkCmdExecuteCommands(scene->commands, recorded, secondaries);
     } else {
         record_draws(scene, scene->commands, 0, draws, bench->frame);
         end = bench_now();
         cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
     }
-    bench_sample(bench, "record", end - start);
-    bench_sample(bench, "record_cpu", cpu);
+    bench_sample(bench, threads && team->alone ? "alone" : "record", end - start);
+    bench_sample(bench, threads && team->alone ? "alone_cpu" : "record_cpu", cpu);
     bench_add(bench, "calls", (uint64_t)draws * CALLS_A_DRAW);
     vkCmdEndRenderPass(scene->commands);
     CHECK_VK(vkEndCommandBuffer(scene->commands));
@@ -267,6 +273,7 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {
         {"--draws", "draws a frame", NULL, &draws},
         {"--threads", "threads that record; 0: the program's own", NULL, &threads},
+        {"--in-turn", "with --threads: every other frame is recorded by the first one alone", &in_turn, NULL},
         {0}};
     static const struct app_program program = {
         .name = "draws", .what = "Many draws a frame.", .frames = 60, .options = options};

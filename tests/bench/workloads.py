@@ -245,6 +245,17 @@ def cost_of_calls(call: str) -> list[Figure]:
             time_of("frame", "frame"), PROCESS_CPU, Figure(f"trace, {call}", "bytes", trace_per_call)]
 
 
+def added_cpu(sample: Sample, name: str) -> float | None:
+    own, base = series(sample.run, name, "median_ns"), series(sample.base, name, "median_ns") if sample.base else None
+    return None if own is None or base is None else own - base
+
+
+def growth(sample: Sample) -> float | None:
+    """Less what the program alone grows by."""
+    several, alone = added_cpu(sample, "record_cpu"), added_cpu(sample, "alone_cpu")
+    return several / alone if several and alone and alone > 0 else None
+
+
 CALL_WORKLOADS = [
     Workload("draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer", ["draws"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
@@ -252,6 +263,11 @@ CALL_WORKLOADS = [
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("draws-threads", "the same, recorded by 4 threads into secondary command buffers", ["draws", "--threads", "4"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
+    Workload("draws-in-turn", "the same, recorded by 4 threads and by one of them alone, frame by frame", ["draws", "--threads", "4", "--in-turn"],
+             ["--draws", "500"],
+             [time_of("a vkCmd call, CPU time, 4 threads", "record_cpu", divide=calls_a_frame, unit="ns"),
+              time_of("a vkCmd call, CPU time, one thread", "alone_cpu", divide=calls_a_frame, unit="ns"),
+              Figure("CPU time added to a call, 4 threads / one thread", "", growth)], kind="api", frames=200, quick_frames=6),
     Workload("descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame, one uniform buffer each", ["descriptor_updates"],
              ["--updates", "1000"], cost_of_calls("an update"), kind="api"),
     Workload("barriers-copies", "1,000 copies a frame to a buffer and on to an image, with three barriers each", ["barriers_copies"],

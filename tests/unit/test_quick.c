@@ -212,15 +212,21 @@ UNIT_TEST(sets_that_were_bound_are_known_by_their_offsets)
         CHECK(quick_bind(i, 1, both, 1, offsets + 1));
         CHECK(bound->sets[i] == 3);
     }
-    CHECK(!quick_bind(0, 1, both, 1, other));
+    CHECK(quick_bind(0, 1, both, 1, other)); /* there is room to note it */
+    CHECK(bound->sets[0] == 4 && cb.sets[3].offsets[0] == other[0] &&
+          cb.sets[3].set == gen_u64_VkDescriptorSet(SET(1)));
+    CHECK(quick_bind(0, 1, both, 1, other) && bound->sets[0] == 4);
     CHECK(!quick_bind(0, 1, both, 0, NULL));
     bind(0, 1, &wide, 2, offsets);
     CHECK(!quick_bind(0, 1, &wide, 2, offsets));
     CHECK(!quick_bind(LAP_SPIRV_SETS - 1, 2, both, 1, offsets));
     CHECK(!quick_bind(UINT32_MAX, 2, both, 1, offsets));
-    CHECK_EQ_U64(cb.sets_count, 4);
+    CHECK_EQ_U64(cb.sets_count, 5);
     begin_recording();
-    CHECK(!quick_bind(0, 1, both, 1, offsets));
+    CHECK(quick_bind(0, 1, both, 1, offsets) && cb.sets_count == 1);
+    cb.state = LAYER_CMDBUF_EXECUTABLE;
+    CHECK(!quick_bind(0, 1, both, 1, offsets + 1));
+    CHECK_EQ_U64(cb.sets_count, 1);
     end();
 }
 
@@ -238,7 +244,8 @@ UNIT_TEST(a_frame_of_offsets_is_known)
             CHECK_EQ_U64(cb.sets[cb.bound[LAYER_BIND_COMPUTE].sets[0] - 1].index, sets[i % 8].object.index);
             CHECK_EQ_U64(cb.sets[cb.bound[LAYER_BIND_COMPUTE].sets[0] - 1].offsets[0], offset);
         }
-    CHECK_EQ_U64(found, 256);
+    CHECK_EQ_U64(cb.sets_count, 256);
+    CHECK_EQ_U64(found, 512 - 5); /* but for those that found no room */
     end();
 }
 

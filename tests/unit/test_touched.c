@@ -476,6 +476,10 @@ UNIT_TEST(what_executes_a_command_buffer_reaches_as_much)
     layer_touch_secondary(&primary, &secondary);
     submit();
     CHECK(touched.ranges.everything);
+    CHECK_EQ_U64(primary.sets_count, 1); /* the same set */
+    bind(&secondary, 1);
+    layer_touch_secondary(&primary, &secondary);
+    CHECK_EQ_U64(primary.sets_count, 2);
     begin_recording(&primary);
     submit();
     CHECK(!touched.ranges.everything);
