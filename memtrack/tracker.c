@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/process.h"
 #include "memtrack/internal.h"
 
 /* About what the head of an update packet takes: sending fewer equal bytes than that is cheaper than a new packet. */
@@ -17,7 +17,7 @@ enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *o
         return lap_fail(LAP_ERROR_MEMORY, "no memory for a memory tracker");
     tracker->watch = ops;
     tracker->watch_context = context;
-    tracker->process = getpid();
+    tracker->process = lap_process();
     snprintf(tracker->watch_reason, sizeof(tracker->watch_reason), "%s", reason);
     tracker->log = options->log;
     tracker->atom_bytes = options->non_coherent_atom_bytes ? options->non_coherent_atom_bytes : 1;
@@ -62,7 +62,7 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
         struct lap_mem *mem = old->mems;
         lap_mem_destroy(&mem);
     }
-    if (old->watch->end && old->process == getpid()) /* a child's copy has begun nothing */
+    if (old->watch->end && old->process == lap_process()) /* a child's copy has begun nothing */
         old->watch->end();
     lap_page_pool_finish(&old->shadow_pages);
     pthread_mutex_destroy(&old->mutex);

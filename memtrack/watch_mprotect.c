@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "memtrack/watch_pages.h"
 #include "memtrack/watch_region.h"
 
@@ -44,7 +45,7 @@ static struct sigaction before; /* whose turn it is when a fault is not ours */
 static bool is_child(void)
 {
     int process = atomic_load_explicit(&owner, memory_order_relaxed);
-    return process != 0 && process != getpid();
+    return process != 0 && process != lap_process();
 }
 
 static enum lap_status refuse_child(void)
@@ -295,7 +296,7 @@ static enum lap_status mprotect_begin(void)
     if (status == LAP_OK) {
         installed = true;
         if (users++ == 0) {
-            atomic_store(&owner, getpid());
+            atomic_store(&owner, lap_process());
             atomic_store(&replaced, false);
         }
     }

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/address_space.h"
+#include "base/process.h"
 #include "memtrack/watch_region.h"
 
 /* ---- the kernel's interface, for headers that are older than Linux 6.7 ---- */
@@ -74,7 +75,7 @@ static atomic_int owner;
 static bool is_child(void)
 {
     int process = atomic_load_explicit(&owner, memory_order_relaxed);
-    return process != 0 && process != getpid();
+    return process != 0 && process != lap_process();
 }
 
 static enum lap_status refuse_child(void)
@@ -390,7 +391,7 @@ static enum lap_status pagemap_begin(void)
     pthread_mutex_lock(&mutex);
     status = probe();
     if (status == LAP_OK && users++ == 0)
-        atomic_store(&owner, getpid());
+        atomic_store(&owner, lap_process());
     pthread_mutex_unlock(&mutex);
     return status;
 }

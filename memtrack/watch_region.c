@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/process.h"
+
 struct lap_watch_region *lap_watch_region_create(const void *begin, size_t bytes)
 {
     struct lap_watch_region *region = calloc(1, sizeof(*region));
@@ -11,7 +13,7 @@ struct lap_watch_region *lap_watch_region_create(const void *begin, size_t bytes
         lap_fail(LAP_ERROR_MEMORY, "no memory for a watched range");
         return NULL;
     }
-    region->process = getpid();
+    region->process = lap_process();
     region->node.begin = (uintptr_t)begin;
     region->node.end = region->node.begin + bytes;
     return region;
@@ -28,7 +30,7 @@ void lap_watch_region_destroy(struct lap_watch_region *region)
 
 bool lap_watch_region_inherited(const struct lap_watch_region *region)
 {
-    return region->process != getpid();
+    return region->process != lap_process();
 }
 
 void lap_watch_region_insert(struct lap_watch_regions *regions, struct lap_watch_region *region)
