@@ -13,6 +13,7 @@
 #include "replayer/window_internal.h"
 
 /* How long a window that is not shown for some reason may keep the replay waiting, once. */
+#define TITLE_MS    100u /* the frame in the title is not read faster */
 #define PATIENCE_MS 250u
 
 const struct replay_window_system *const replay_window_systems[REPLAY_WINDOW_SYSTEM_COUNT] = {
@@ -69,6 +70,18 @@ static void write_title(const struct replay *r, char *out, size_t bytes)
 {
     const char *file = r->options.file ? r->options.file : "", *slash = strrchr(file, '/');
     snprintf(out, bytes, "Lapilli: %s, frame %" PRIu64, slash ? slash + 1 : file, r->frames);
+}
+
+static void renew_title(const struct replay *r, struct replay_window *w)
+{
+    uint64_t now = replay_now_ms();
+    char title[256];
+
+    if (now - w->title_ms < TITLE_MS)
+        return;
+    w->title_ms = now;
+    write_title(r, title, sizeof title);
+    w->system->set_title(w->native, title);
 }
 
 static bool can_present(const struct replay_window *w, const struct replay_device *dev)
@@ -362,7 +375,6 @@ static enum lap_status copy_and_present(struct replay *r, struct replay_window *
                                 .swapchainCount = 1,
                                 .pSwapchains = &w->swapchain,
                                 .pImageIndices = &image_index};
-    char title[256];
     enum lap_status status =
         replay_window_result(record_copy(w, slot->commands, picture, w->images[image_index]), "recording a copy");
     VkResult result;
@@ -373,8 +385,7 @@ static enum lap_status copy_and_present(struct replay *r, struct replay_window *
         status = submit(r, w, slot, picture, w->copied[image_index]);
     if (status != LAP_OK)
         return status;
-    write_title(r, title, sizeof title);
-    w->system->set_title(w->native, title);
+    renew_title(r, w);
     if (w->system->set_pending)
         w->system->set_pending(w->native, true);
     result = dev->vk.QueuePresentKHR(dev->main_queue->live, &present);

@@ -29,12 +29,13 @@ struct replay_window {
     uint32_t next_slot;
     VkSwapchainKHR swapchain; /* null: the window has no area, or it has to be made anew */
     VkExtent2D extent;        /* of the swapchain */
-    VkExtent2D fitted;        /* the window's, where the surface leaves its size to us; else 0 */
+    VkExtent2D fitted;        /* the window's, by its events, when the surface was asked last */
     VkPresentModeKHR wanted;  /* what it was made for */
     VkPresentModeKHR mode;    /* what it has */
     uint32_t image_count;
     VkImage images[REPLAY_WINDOW_MAX_IMAGES];
     VkSemaphore copied[REPLAY_WINDOW_MAX_IMAGES];
+    uint64_t title_ms; /* when the title was written last: replay_now_ms */
     bool stale;
     bool stuck;         /* it took no image the last time: nobody waits for it until it does */
     bool said_stuck;    /* once */

@@ -136,7 +136,8 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     VkExtent2D extent;
     VkResult result;
 
-    /* A surface that has no size of its own has nothing new to say, and some drivers ask the compositor every time. */
+    /* Asking is a round trip to the display. While the window's events tell of no other size it has none, and what they
+     * don't tell the driver does, with the next present. */
     if (good && w->fitted.width == wanted.width && w->fitted.height == wanted.height)
         return LAP_OK;
     result = w->instance->vk.GetPhysicalDeviceSurfaceCapabilitiesKHR(dev->gpu, w->surface, &caps);
@@ -145,9 +146,8 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     if (!(caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "the window's images can't be copied to");
     extent = caps.currentExtent;
-    w->fitted = (VkExtent2D){0, 0};
+    w->fitted = wanted;
     if (extent.width == UINT32_MAX) {
-        w->fitted = wanted;
         extent.width = clamp(wanted.width, caps.minImageExtent.width, caps.maxImageExtent.width);
         extent.height = clamp(wanted.height, caps.minImageExtent.height, caps.maxImageExtent.height);
     }
