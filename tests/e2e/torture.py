@@ -140,9 +140,10 @@ def kill_points(context: Context, most: int, seed: int) -> list[Point]:
 LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, if there are any, and from there to the end
 
 
-def start(context: Context, program: Program, way: str) -> subprocess.Popen[bytes]:
+def start(context: Context, program: Program, way: str, packed: str = "lz4") -> subprocess.Popen[bytes]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    environment.update(recording(context), **faults(context, "nobody", "files", leave="exec" if way == "exec" else "exit"))
+    environment.update(recording(context), LAPILLI_COMPRESSION=packed,
+                       **faults(context, "nobody", "files", leave="exec" if way == "exec" else "exit"))
     if context.driver:
         environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
     environment.pop("WAYLAND_DISPLAY", None)
@@ -177,7 +178,8 @@ def kill(context: Context, point: Point) -> str:
     number, said = ENDS[point.way], b""
     before, after = lengths(context, point.program)
     starting = STARTING if point.program.tells else 0
-    with start(context, point.program, point.way) as process:
+    packed = ("lz4", "none", "lz4hc")[int(point.moment * 1e4) % 3]
+    with start(context, point.program, point.way, packed) as process:
         if point.moment < starting:
             time.sleep(point.moment / starting * before)
         else:

@@ -63,10 +63,10 @@ static void *record_on(void *argument)
 }
 
 /* In a child: records on several threads, ends frames, and says so. Does not return. */
-static void record_until_killed(int told)
+static void record_until_killed(int told, enum lap_chunk_codec codec)
 {
     alarm(60);
-    writer = create_queued_trace(LAP_CODEC_LZ4, NULL, LAP_QUEUE_MIN_BYTES);
+    writer = create_queued_trace(codec, NULL, LAP_QUEUE_MIN_BYTES);
     for (uintptr_t i = 0; i < THREADS; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, record_on, (void *)i) != 0)
@@ -128,7 +128,7 @@ UNIT_TEST(killed_at_any_time)
         pid_t child = fork();
         if (child == 0) {
             close(ends[0]);
-            record_until_killed(ends[1]);
+            record_until_killed(ends[1], i % 3 == 0 ? LAP_CODEC_NONE : LAP_CODEC_LZ4);
         }
         close(ends[1]);
         /* From the first frame on; some of them much later. */
