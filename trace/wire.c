@@ -148,21 +148,10 @@ static void *allocate(struct lap_dec *dec, size_t bytes, size_t align)
     return memory;
 }
 
-uint64_t lap_get_u64_slow(struct lap_dec *dec)
+/* Of any length; `p` is where the number begins. */
+static __attribute__((noinline)) uint64_t get_long(struct lap_dec *dec, const uint8_t *p)
 {
     uint64_t value = 0;
-    const uint8_t *p = dec->p;
-    /* Two bytes, or three; or up to eight at once, where there are so many. */
-    if (dec->end - p >= 2 && p[0] & 0x80) {
-        if (p[1] - 1u < 0x7f) {
-            dec->p = p + 2;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
-        }
-        if (dec->end - p >= 3 && p[1] & 0x80 && p[2] - 1u < 0x7f) {
-            dec->p = p + 3;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
-        }
-    }
     if (__builtin_expect(dec->end - p >= 8, 1)) {
         uint64_t word = lap_load_u64(p), ends = ~word & UINT64_C(0x8080808080808080);
         if (__builtin_expect(ends != 0, 1)) {
@@ -198,6 +187,24 @@ uint64_t lap_get_u64_slow(struct lap_dec *dec)
             return value;
         }
     }
+}
+
+/* Two bytes or three, nearly always. */
+uint64_t lap_get_u64_slow(struct lap_dec *dec)
+{
+    const uint8_t *p = dec->p;
+    ptrdiff_t left = dec->end - p;
+    if (left >= 2 && p[0] & 0x80) {
+        if (p[1] - 1u < 0x7f) {
+            dec->p = p + 2;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        }
+        if (left >= 3 && p[1] & 0x80 && p[2] - 1u < 0x7f) {
+            dec->p = p + 3;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+        }
+    }
+    return get_long(dec, p);
 }
 
 uint32_t lap_get_u32_slow(struct lap_dec *dec, uint64_t value)
