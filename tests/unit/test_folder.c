@@ -6,16 +6,8 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
-
-static char root[] = "/tmp/lapilli-folder-XXXXXX";
-
-static const char *inside(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    return path;
-}
 
 static bool is_folder(const char *path)
 {
@@ -25,15 +17,15 @@ static bool is_folder(const char *path)
 
 UNIT_TEST(folders_are_made_where_they_are_missing)
 {
-    CHECK(mkdtemp(root) != NULL);
-    CHECK_EQ_INT(lap_folder_make(root), LAP_OK);
+    CHECK(scratch_make());
+    CHECK_EQ_INT(lap_folder_make(scratch), LAP_OK);
     CHECK_EQ_INT(lap_folder_make(inside("a/b//c/")), LAP_OK);
     CHECK(is_folder(inside("a/b/c")));
     CHECK_EQ_INT(lap_folder_make(inside("a/b/d")), LAP_OK);
     CHECK(is_folder(inside("a/b/d")));
     CHECK_EQ_INT(lap_folder_make("/"), LAP_OK);
     CHECK_EQ_INT(lap_folder_make("."), LAP_OK);
-    CHECK_EQ_INT(chdir(root), 0);
+    CHECK_EQ_INT(chdir(scratch), 0);
     CHECK_EQ_INT(lap_folder_make("e/f"), LAP_OK);
     CHECK(is_folder(inside("e/f")));
     CHECK_EQ_INT(symlink("a", inside("link")), 0);
@@ -64,7 +56,7 @@ UNIT_TEST(nothing_is_left_behind)
     CHECK_EQ_INT(chdir("/"), 0);
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         CHECK_EQ_INT(remove(inside(made[i])), 0);
-    CHECK_EQ_INT(rmdir(root), 0);
+    CHECK_EQ_INT(rmdir(scratch), 0);
 }
 
 UNIT_MAIN();

@@ -39,24 +39,6 @@ static void destroy_image(const struct unit_device *gpu, struct image *image)
     gpu->vk.FreeMemory(gpu->device, image->memory, NULL);
 }
 
-static void transition(const struct unit_device *gpu, VkCommandBuffer commands, VkImage image, VkImageLayout from,
-                       VkImageLayout to)
-{
-    VkImageMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = image,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
-    };
-    gpu->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                               NULL, 0, NULL, 1, &barrier);
-}
-
 /* Submits a clear (or, where `from` is no undefined layout, only a transition) that signals a semaphore. */
 static void prepare(const struct unit_device *gpu, VkCommandPool pool, VkImage image, const float color[4],
                     VkImageLayout from, VkImageLayout to, VkSemaphore signal)
@@ -77,12 +59,12 @@ static void prepare(const struct unit_device *gpu, VkCommandPool pool, VkImage i
     CHECK_EQ_INT(gpu->vk.AllocateCommandBuffers(gpu->device, &allocate, &commands), VK_SUCCESS);
     CHECK_EQ_INT(gpu->vk.BeginCommandBuffer(commands, &begin), VK_SUCCESS);
     if (from == VK_IMAGE_LAYOUT_UNDEFINED) {
-        transition(gpu, commands, image, from, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+        unit_change_layout(gpu->vk.CmdPipelineBarrier, commands, image, from, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
         gpu->vk.CmdClearColorImage(commands, image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &value, 1, &range);
         from = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     }
     if (from != to)
-        transition(gpu, commands, image, from, to);
+        unit_change_layout(gpu->vk.CmdPipelineBarrier, commands, image, from, to);
     CHECK_EQ_INT(gpu->vk.EndCommandBuffer(commands), VK_SUCCESS);
     CHECK_EQ_INT(gpu->vk.QueueSubmit(gpu->queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
 }

@@ -5,9 +5,8 @@
 
 #include "codegen/support/pixels.h"
 #include "replayer/verify.h"
-#include "tests/unit/replay_device.h"
+#include "tests/unit/replay_buffer.h"
 
-#define HOST     (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 #define RECORDED 0x7f1200000000u
 #define LIVE     0x560000000000u
 #define BYTES    0x3000u
@@ -43,26 +42,6 @@ static void end(struct unit_replay *u)
     unit_replay_finish(u);
 }
 
-static VkBuffer create_buffer(struct unit_replay *u, uint64_t index)
-{
-    VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = BYTES, .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
-    VkBuffer buffer = gen_VkBuffer(index);
-    struct gen_args_vkCreateBuffer create = {.device = u->dev.live, .pCreateInfo = &info, .pBuffer = &buffer};
-    struct gen_args_lapilliBindBuffer bind = {.size = BYTES, .propertyFlags = HOST};
-
-    CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
-    bind.buffer = buffer = gen_VkBuffer(replay_object_get(&u->r, GEN_HANDLE_VkBuffer, index)->live);
-    CHECK_EQ_INT(replay_lapilliBindBuffer(&u->r, &u->dev, &bind), LAP_OK);
-    return buffer;
-}
-
-static void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
-{
-    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
-    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
-}
-
 static enum lap_status ask(struct unit_replay *u, VkBuffer buffer, uint64_t recorded, uint64_t live)
 {
     VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer};
@@ -73,8 +52,7 @@ static enum lap_status ask(struct unit_replay *u, VkBuffer buffer, uint64_t reco
 
 static void update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes, const void *data)
 {
-    struct gen_args_lapilliUpdateBuffer args = {.buffer = buffer, .offset = offset, .dataSize = bytes, .pData = data};
-    CHECK_EQ_INT(replay_lapilliUpdateBuffer(&u->r, &u->dev, &args), LAP_OK);
+    CHECK_EQ_INT(update_buffer(u, buffer, offset, bytes, data), LAP_OK);
 }
 
 /* How many checks have differed after one that expects `data` there. */
@@ -101,7 +79,7 @@ UNIT_TEST(nothing_is_translated_before_an_address_is_known)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
     update(&u, buffer, 8, 8, &address);
     CHECK_EQ_U64(word_at(&u, buffer, 8), address);
     CHECK(!u.dev.addresses && !u.r.source.address && !u.r.source.words);
@@ -121,8 +99,8 @@ UNIT_TEST(updates_and_checks_go_both_ways)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
-    other = create_buffer(&u, 2);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
+    other = create_buffer(&u, 2, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK); /* asked again */
     CHECK_EQ_U64(asked, 1);
@@ -153,8 +131,8 @@ UNIT_TEST(memory_that_the_host_can_not_see_is_translated_too)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
-    other = create_buffer(&u, 2);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
+    other = create_buffer(&u, 2, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
     record = replay_buffer_of(&u.r, buffer, NULL);
     place = record->place;
@@ -169,7 +147,7 @@ UNIT_TEST(memory_that_the_host_can_not_see_is_translated_too)
     CHECK_EQ_U64(differences(&u, buffer, 4092, expected, sizeof expected), 0);
     /* Given again. */
     destroy_buffer(&u, other);
-    other = create_buffer(&u, 3);
+    other = create_buffer(&u, 3, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE + 0x10000), LAP_OK);
     CHECK_EQ_U64(differences(&u, buffer, 4092, expected, sizeof expected), 0);
     CHECK_EQ_U64(replay_address_counts(&u.dev).renewed, 1);
@@ -193,7 +171,7 @@ UNIT_TEST(constants_of_eight_bytes_are_translated)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
     replay_address_constants(&u.r, &u.dev, NULL);
     replay_address_constants(&u.r, &u.dev, &info);
@@ -213,14 +191,14 @@ UNIT_TEST(addresses_that_are_the_same_are_not_translated)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
-    same = create_buffer(&u, 2);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
+    same = create_buffer(&u, 2, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, same, RECORDED + BYTES, RECORDED + BYTES), LAP_OK);
     CHECK(!u.dev.translates_addresses && !u.r.source.address && !u.r.source.words);
     update(&u, buffer, 0, sizeof words, words);
     CHECK(!replay_buffer_of(&u.r, buffer, NULL)->addresses); /* nothing was looked at */
     /* The end of what moved is the begin of what did not, and names that. */
-    other = create_buffer(&u, 3);
+    other = create_buffer(&u, 3, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
     CHECK(u.dev.translates_addresses && u.r.source.address && u.r.source.words);
     update(&u, buffer, 0, sizeof words, words);
@@ -234,7 +212,7 @@ UNIT_TEST(addresses_that_are_the_same_are_not_translated)
     CHECK_EQ_U64(replay_address_counts(&u.dev).kept, 1);
     /* What stayed ends, and its address is given to what does not. */
     destroy_buffer(&u, same);
-    next = create_buffer(&u, 4);
+    next = create_buffer(&u, 4, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, next, RECORDED + BYTES, LIVE + 0x10000), LAP_OK);
     CHECK_EQ_U64(word_at(&u, buffer, 16), LIVE + 0x10010);
     CHECK_EQ_U64(replay_address_counts(&u.dev).renewed, 2);
@@ -248,7 +226,7 @@ UNIT_TEST(a_device_that_gives_no_address_is_refused)
 
     if (!begin(&u))
         SKIP("no Vulkan driver");
-    buffer = create_buffer(&u, 1);
+    buffer = create_buffer(&u, 1, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, buffer, RECORDED, 0), LAP_ERROR_UNSUPPORTED);
     CHECK_EQ_INT(ask(&u, buffer, UINT64_MAX - 4, LIVE), LAP_ERROR_FORMAT);
     u.dev.vk.GetBufferDeviceAddress = NULL;

@@ -11,36 +11,7 @@
 #include "gen_encode.h"
 #include "replayer/alias.h"
 #include "replayer/verify.h"
-#include "tests/unit/replay_device.h"
-
-#define HOST (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
-
-static VkBuffer create_buffer(struct unit_replay *u, uint64_t index, VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
-{
-    VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes, .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
-    VkBuffer buffer = gen_VkBuffer(index);
-    struct gen_args_vkCreateBuffer create = {.device = u->dev.live, .pCreateInfo = &info, .pBuffer = &buffer};
-    struct gen_args_lapilliBindBuffer bind = {.size = bytes, .propertyFlags = wanted};
-
-    CHECK_EQ_INT(replay_CreateBuffer(&u->r, &u->dev, &create), LAP_OK);
-    bind.buffer = buffer = gen_VkBuffer(replay_object_get(&u->r, GEN_HANDLE_VkBuffer, index)->live);
-    CHECK_EQ_INT(replay_lapilliBindBuffer(&u->r, &u->dev, &bind), LAP_OK);
-    return buffer;
-}
-
-static void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
-{
-    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
-    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
-}
-
-static enum lap_status update(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes,
-                              const void *data)
-{
-    struct gen_args_lapilliUpdateBuffer args = {.buffer = buffer, .offset = offset, .dataSize = bytes, .pData = data};
-    return replay_lapilliUpdateBuffer(&u->r, &u->dev, &args);
-}
+#include "tests/unit/replay_buffer.h"
 
 /* A check of the buffer against `data`: how many differences there are then. */
 static uint64_t differences(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, const void *data, size_t bytes)
@@ -66,16 +37,16 @@ UNIT_TEST(buffers_hold_what_updates_say)
         data[i] = (uint8_t)(i * 7 ^ i >> 9);
     host_buffer = create_buffer(&u, 1, 4096, HOST);
     CHECK(replay_buffer_of(&u.r, host_buffer, NULL)->place.host != NULL);
-    CHECK_EQ_INT(update(&u, host_buffer, 100, 200, data), LAP_OK);
-    CHECK_EQ_INT(update(&u, host_buffer, 3996, 100, data), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&u, host_buffer, 100, 200, data), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&u, host_buffer, 3996, 100, data), LAP_OK);
     CHECK_EQ_U64(differences(&u, host_buffer, 100, data, 200), 0);
     CHECK_EQ_U64(differences(&u, host_buffer, 3996, data, 100), 0);
 
     buffer = create_buffer(&u, 2, sizeof data + 64, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     record = replay_buffer_of(&u.r, buffer, NULL);
     record->place.host = NULL; /* as on a device whose memory the host can't see: everything is staged */
-    CHECK_EQ_INT(update(&u, buffer, 60, sizeof data, data), LAP_OK);
-    CHECK_EQ_INT(update(&u, buffer, 3, 5, data), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 60, sizeof data, data), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 3, 5, data), LAP_OK);
     CHECK_EQ_U64(differences(&u, buffer, 60, data, sizeof data), 0);
     CHECK_EQ_U64(differences(&u, buffer, 3, data, 5), 0);
     CHECK_EQ_U64(replay_check_summary(&u.r).checks, 4);
@@ -128,7 +99,7 @@ UNIT_TEST(what_is_staged_arrives_in_order)
         offset = (state >> 20) % (BYTES - bytes);
         memset(data, round, bytes);
         memcpy(expected[i] + offset, data, bytes);
-        CHECK_EQ_INT(update(&u, buffers[i], offset, bytes, data), LAP_OK);
+        CHECK_EQ_INT(update_buffer(&u, buffers[i], offset, bytes, data), LAP_OK);
     }
     stats = replay_staging_stats(&u.dev);
     CHECK_EQ_U64(stats.batches, 0);
@@ -156,9 +127,9 @@ UNIT_TEST(staged_buffers_may_be_destroyed)
     other = create_hidden(&u, 1, sizeof data);
     for (uint64_t i = 0; i < 100; i++) { /* more than the ring holds */
         buffer = create_hidden(&u, 2 + i, sizeof data);
-        CHECK_EQ_INT(update(&u, buffer, 0, sizeof data, data), LAP_OK);
+        CHECK_EQ_INT(update_buffer(&u, buffer, 0, sizeof data, data), LAP_OK);
         if (i % 3 == 0)
-            CHECK_EQ_INT(update(&u, other, 1, sizeof data - 1, data), LAP_OK);
+            CHECK_EQ_INT(update_buffer(&u, other, 1, sizeof data - 1, data), LAP_OK);
         if (i % 2)
             CHECK_EQ_INT(replay_staging_flush(&u.r, &u.dev, u.dev.main_queue->live), LAP_OK);
         destroy_buffer(&u, buffer);
@@ -183,7 +154,7 @@ UNIT_TEST(what_the_host_sees_begins_as_zeroes)
     for (uint64_t i = 1; i <= 3; i++) {
         buffer = create_buffer(&u, i, sizeof data, HOST);
         CHECK_EQ_U64(differences(&u, buffer, 0, zeroes, sizeof zeroes), 0);
-        CHECK_EQ_INT(update(&u, buffer, 0, sizeof data, data), LAP_OK);
+        CHECK_EQ_INT(update_buffer(&u, buffer, 0, sizeof data, data), LAP_OK);
         destroy_buffer(&u, buffer); /* the next one gets the same memory */
     }
     replay_check_destroy(&u.r);
@@ -203,13 +174,13 @@ UNIT_TEST(wrong_packets_about_buffers_are_errors)
         SKIP("no Vulkan driver");
     CHECK_EQ_INT(replay_check_create(&u.r), LAP_OK);
     buffer = create_buffer(&u, 1, 100, HOST);
-    CHECK_EQ_INT(update(&u, buffer, 0, 101, data), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update(&u, buffer, UINT64_MAX, 2, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 0, 101, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, buffer, UINT64_MAX, 2, data), LAP_ERROR_REPLAY);
     CHECK(strstr(lap_error_message(), "VkBuffer:1 ") != NULL);
-    CHECK_EQ_INT(update(&u, buffer, 0, SIZE_MAX, data), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update(&u, buffer, 0, 1, NULL), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update(&u, VK_NULL_HANDLE, 0, 1, data), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update(&u, buffer, 100, 0, NULL), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 0, SIZE_MAX, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 0, 1, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, VK_NULL_HANDLE, 0, 1, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, buffer, 100, 0, NULL), LAP_OK);
     CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
     bind.buffer = check.buffer = buffer;
     CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
@@ -539,7 +510,7 @@ UNIT_TEST(aliases_lie_in_one_allocation)
     second = create_buffer(&a.u, 2, 4096, HOST); /* not the one that begins first */
     used = replay_memory_stats(&a.u.dev).used_bytes;
     CHECK(used >= 2048 + 4096);
-    CHECK_EQ_INT(update(&a.u, second, 10, sizeof data, data), LAP_OK);
+    CHECK_EQ_INT(update_buffer(&a.u, second, 10, sizeof data, data), LAP_OK);
     first = create_buffer(&a.u, 1, 4096, HOST);
     other = create_buffer(&a.u, 3, 4096, HOST);
     CHECK(place_of(&a, first)->memory == place_of(&a, second)->memory);

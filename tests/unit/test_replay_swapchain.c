@@ -103,23 +103,6 @@ static void scene_finish(struct scene *s)
     unit_replay_finish(&s->u);
 }
 
-static void change_layout(struct scene *s, VkImage image, VkImageLayout from, VkImageLayout to)
-{
-    VkImageMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = image,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
-    };
-    s->u.dev.vk.CmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                                   0, 0, NULL, 0, NULL, 1, &barrier);
-}
-
 /* Acquires, clears to a grey of `level` / 255 and gives what vkQueuePresentKHR gets. */
 static void draw(struct scene *s, uint32_t image, uint8_t level)
 {
@@ -141,10 +124,12 @@ static void draw(struct scene *s, uint32_t image, uint8_t level)
     CHECK_EQ_INT(replay_AcquireNextImageKHR(&s->u.r, &s->u.dev, &acquire), LAP_OK);
     s->u.dev.vk.QueueWaitIdle(s->u.gpu.queue); /* for the one command buffer */
     CHECK_EQ_INT(s->u.dev.vk.BeginCommandBuffer(s->commands, &begin), VK_SUCCESS);
-    change_layout(s, s->images[image], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    unit_change_layout(s->u.dev.vk.CmdPipelineBarrier, s->commands, s->images[image], VK_IMAGE_LAYOUT_UNDEFINED,
+                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     s->u.dev.vk.CmdClearColorImage(s->commands, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1,
                                    &range);
-    change_layout(s, s->images[image], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
+    unit_change_layout(s->u.dev.vk.CmdPipelineBarrier, s->commands, s->images[image],
+                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
     CHECK_EQ_INT(s->u.dev.vk.EndCommandBuffer(s->commands), VK_SUCCESS);
     CHECK_EQ_INT(s->u.dev.vk.QueueSubmit(s->u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
 }

@@ -11,16 +11,8 @@
 #include <unistd.h>
 
 #include "base/sandbox.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
-
-static char root[] = "/tmp/lapilli-sandbox-XXXXXX";
-
-static const char *inside(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    return path;
-}
 
 static bool can_write(const char *name)
 {
@@ -53,7 +45,7 @@ static void enter(struct lap_sandbox *sandbox)
 
 static void *write_outside(void *unused)
 {
-    return can_write("outside-by-thread") ? root : NULL;
+    return can_write("outside-by-thread") ? scratch : NULL;
 }
 
 static int only_the_folder_is_open(void)
@@ -99,7 +91,7 @@ UNIT_TEST(only_what_is_named_can_be_written)
 {
     int came;
 
-    CHECK(mkdtemp(root) != NULL);
+    CHECK(scratch_make());
     CHECK(mkdir(inside("open"), 0700) == 0);
     came = in_child(only_the_folder_is_open);
     if (came == NOT_HERE)
@@ -108,7 +100,7 @@ UNIT_TEST(only_what_is_named_can_be_written)
     CHECK(can_write("outside")); /* here it is none of ours */
     CHECK(strcmp(lap_sandbox_state_name(LAP_SANDBOX_PARTIAL), "partial") == 0);
     CHECK(unlink(inside("outside")) == 0 && unlink(inside("open/new")) == 0 && rmdir(inside("open")) == 0);
-    CHECK(rmdir(root) == 0);
+    CHECK(rmdir(scratch) == 0);
 }
 
 UNIT_TEST(threads_that_are_there_already_are_told_of)
