@@ -36,9 +36,9 @@ static const int refused[] = {
 #if !LAP_ADDRESS_SANITIZER
     SCMP_SYS(ptrace),
 #endif
-    /* sockets; those that are open are used with other calls */
-    SCMP_SYS(socket), SCMP_SYS(socketcall), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
-    SCMP_SYS(accept4),
+    /* sockets; those that are open are used with other calls (libseccomp finds each behind socketcall, too, with which
+     * 32-bit programs talk to an X display) */
+    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4),
     /* io_uring does all of these, and no filter sees it */
     SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
     /* of files, what Landlock does not know */

@@ -91,6 +91,19 @@ static int make_message_sockets(void)
     return error;
 }
 
+#ifdef SYS_socketcall
+/* What 32-bit programs may call instead: each of those that make or connect one, in a way that can't succeed. */
+static int call_for_sockets(void)
+{
+    static const int calls[] = {1, 2, 3, 4, 5, 8, 18}; /* socket, bind, connect, listen, accept, socketpair, accept4 */
+    const unsigned long arguments[6] = {~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (syscall(SYS_socketcall, calls[i], arguments) < 0 && errno != EPERM)
+            return errno;
+    return EPERM;
+}
+#endif
+
 static int create_file(void)
 {
     return closed(open(inside("created"), O_WRONLY | O_CREAT, 0600));
@@ -325,6 +338,9 @@ static const struct {
                 {"socket", make_socket},
                 {"internet-socket", make_internet_socket},
                 {"message-sockets", make_message_sockets},
+#ifdef SYS_socketcall
+                {"socketcall", call_for_sockets},
+#endif
                 {"create", create_file},
                 {"write", write_file},
                 {"chmod", change_mode},
