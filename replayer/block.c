@@ -48,8 +48,8 @@ struct mark {
     uint32_t number, bytes;
 };
 
-/* A part begins with all that was bound and set before it. That is recorded again as long as it is at most so many
- * times the bytes of the block so far, and that is enough for a command buffer of any kind to have a few dozens of
+/* A part begins with all that was bound and set before it, and its first command is decoded twice. That may come to so
+ * many times the bytes of the block so far, which is enough for a command buffer of any kind to have a few dozens of
  * parts, or thousands of small ones. */
 #define AGAIN_TIMES 64u
 #define AGAIN_BYTES 65536u /* and so much in any case */
@@ -148,12 +148,18 @@ static void note_open(struct playing *p, const char *name)
         p->open--;
 }
 
-/* Whether another part may begin in front of a command. */
+/* What a part that begins in front of the command that was decoded last takes once more. */
+static uint64_t part_bytes(const struct playing *p, const struct lap_block *before)
+{
+    return p->mark_bytes + (uint64_t)(p->block.dec.p - before->dec.p);
+}
+
+/* Whether another part may begin there. */
 static bool has_room(struct replay *r, const struct playing *p, const struct lap_block *before)
 {
-    uint64_t so_far = (uint64_t)(before->dec.p - before->dec.base);
+    uint64_t so_far = (uint64_t)(p->block.dec.p - before->dec.base);
 
-    if (p->again_bytes + p->mark_bytes <= AGAIN_TIMES * so_far + AGAIN_BYTES)
+    if (p->again_bytes + part_bytes(p, before) <= AGAIN_TIMES * so_far + AGAIN_BYTES)
         return true;
     if (!r->said_undivided)
         lap_log(r->log, LAP_LOG_WARNING,
@@ -170,6 +176,7 @@ static enum lap_status next_part(struct replay *r, struct playing *p, struct lap
     struct replay_device *dev = p->recorded->dev;
     enum lap_status status = replay_result(r, dev->vk.EndCommandBuffer(p->commands));
 
+    p->again_bytes += part_bytes(p, before);
     if (status == LAP_OK)
         status = replay_events_add_part(r, dev, p->recorded->commands, &p->commands);
     if (status != LAP_OK)
@@ -185,7 +192,6 @@ static enum lap_status next_part(struct replay *r, struct playing *p, struct lap
         if (status == LAP_OK)
             status = play_one(r, p, &at, args);
     }
-    p->again_bytes += p->mark_bytes;
     before->command_buffer = gen_u64_VkCommandBuffer(p->commands);
     p->block = *before;
     lap_arena_reset(&r->arena);

@@ -417,4 +417,31 @@ UNIT_TEST(what_is_recorded_again_is_bounded)
     scene_finish(&s);
 }
 
+UNIT_TEST(many_that_are_executed_at_once_are_bounded)
+{
+    enum { COUNT = 4000 };
+    VkCommandBuffer *all = calloc(COUNT, sizeof *all);
+    struct scene s;
+    struct recorded secondary, primary;
+    CHECK(all != NULL);
+    scene_init(&s);
+    begin_secondary(&s);
+    put_wait(&s, ANSWER);
+    put_reset(&s, ANSWER);
+    put_set(&s, QUESTION);
+    secondary = end_block(&s);
+    for (uint32_t i = 0; i < COUNT; i++)
+        all[i] = s.secondary;
+    block_begin(&s.p);
+    COMMAND(&s.p, vkCmdExecuteCommands, COUNT, all);
+    primary = end_block(&s);
+    ready(&s);
+    play_block(&s, 2, secondary);
+    play_block(&s, 1, primary);
+    CHECK(parts(&s) > 64 && parts(&s) < COUNT);
+    CHECK(looked <= 128 * COUNT);
+    free(all);
+    scene_finish(&s);
+}
+
 UNIT_MAIN();
