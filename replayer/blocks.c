@@ -112,6 +112,15 @@ static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_byte
     return need_bytes + (room < least ? least : room);
 }
 
+static uint64_t block_bytes_of(const struct replay_memory_class *of)
+{
+    uint64_t bytes = 0;
+
+    for (const struct replay_memory_pool *pool = of ? of->pools : NULL; pool; pool = pool->next)
+        bytes += replay_pool_stats(pool->pool).block_bytes;
+    return bytes;
+}
+
 /* One for a cell: for all that is still to come of it. How much that is here is known by what objects took so far in
  * proportion to what they took when they were recorded. Objects of several alignments need more: it is not known in
  * which order they come. */
@@ -124,13 +133,24 @@ static uint64_t choose_cell(void *user, uint64_t need_bytes, uint64_t pool_bytes
     const struct replay_sort_figures *sort = &planner->sorts[cell->sort];
     double scale = sort->recorded_bytes ? (double)sort->bytes / (double)sort->recorded_bytes : 1;
     double left = (double)cell->bytes * scale - (double)of->placed_bytes;
-    uint64_t bytes = left > (double)need_bytes ? (uint64_t)left : need_bytes, padding = 0;
+    uint64_t bytes, padding = 0;
+    unsigned others = 0;
 
+    for (const struct replay_device *dev = planner->r->devices; dev; dev = dev->next)
+        if (dev != pool->dev && dev->planner) {
+            left -= (double)block_bytes_of(lap_map_get(&dev->planner->classes, of->cell));
+            others++;
+        }
+    bytes = left > (double)need_bytes ? (uint64_t)left : need_bytes;
+    bytes = need_bytes + (bytes - need_bytes) / (others + 1); /* it is not known which device they are for */
     /* Who lies elsewhere than others of its sort: what is to come will hardly follow it. */
     if (of->pools->next && bytes - need_bytes > pool_bytes)
         return need_bytes + pool_bytes;
     if (cell->items > of->placed + 1)
-        padding = (cell->items - of->placed) * (sort->most_alignment - sort->least_alignment) / 2;
+        padding = sort->objects && sort->most_alignment > sort->least_alignment
+                      ? (cell->items - of->placed) * (sort->alignments / sort->objects - sort->least_alignment) / 2 +
+                            sort->most_alignment
+                      : 0;
     return bytes + (padding < bytes / PADDING_SHARE ? padding : bytes / PADDING_SHARE) + MIN_GRANULE_BYTES - 1;
 }
 
@@ -366,10 +386,12 @@ static void count(struct replay_device *dev, struct replay_memory_class *of, con
         of->placed++;
         of->placed_bytes += bytes;
     }
-    if (!sort->recorded_bytes || alignment < sort->least_alignment)
+    if (!sort->objects || alignment < sort->least_alignment)
         sort->least_alignment = alignment;
     if (alignment > sort->most_alignment)
         sort->most_alignment = alignment;
+    sort->alignments += alignment < MIB ? alignment : MIB;
+    sort->objects++;
     if (needs->recorded_bytes && needs->recorded_bytes < UINT64_MAX / 2 - sort->recorded_bytes) {
         sort->bytes += bytes;
         sort->recorded_bytes += replay_planned_bytes(needs->recorded_bytes);

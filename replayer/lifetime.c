@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS     128u   /* a step is over when so small a part of what is alive has come or gone */
+#define STEPS     256u   /* a step is over when so small a part of what is alive has come or gone */
 #define MAX_HOLE  65536u /* numbers that other threads may have taken; else they are dense: */
 #define MOST_MADE 16u    /* objects by one packet, on the average */
 #define MAX_BYTES ((uint64_t)1 << 55)

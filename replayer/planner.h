@@ -15,6 +15,7 @@
 struct replay_sort_figures {
     uint64_t bytes, recorded_bytes;
     uint64_t least_alignment, most_alignment;
+    uint64_t alignments, objects; /* sum and count */
 };
 
 struct replay_planner {
