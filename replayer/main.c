@@ -71,6 +71,8 @@ static int play(struct replay *r, const struct lap_log *log)
                 r->skipped_structs);
     if (code == EXIT_GOOD)
         report_pictures(r, log);
+    if (summary->repaired)
+        lap_log(log, LAP_LOG_WARNING, "%s", summary->repaired);
     if (code == EXIT_GOOD && !summary->complete) {
         lap_log(log, LAP_LOG_ERROR, "the trace is incomplete (%s); %" PRIu64 " frames of it were played",
                 summary->stopped ? summary->stopped : "it was cut", summary->frames);

@@ -153,6 +153,8 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
         /* What the file has too much of, or this build does not know, is the file's. */
         return status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
     }
+    if (summary->repaired)
+        fprintf(stderr, "%s: %s: %s\n", program, path, summary->repaired);
     if (!summary->complete) {
         fprintf(stderr, "%s: %s: the trace is incomplete: %s\n", program, path,
                 summary->stopped ? summary->stopped : "no reason");

@@ -150,6 +150,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     put_text(object, "uuid", uuid);
     cJSON_AddItemToObjectCS(object, "complete", cJSON_CreateBool(summary->complete));
     put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
+    put_text(object, "repaired", summary->repaired);
     cJSON_AddItemToObjectCS(object, "indexed", cJSON_CreateBool(summary->indexed));
     put_number(object, "frames", summary->frames);
     put_pair(object, "recovered", "frames", summary->recovered_frames, "bytes", summary->recovered_bytes);
@@ -252,6 +253,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
            summary->complete ? "complete" : "incomplete");
     if (!summary->complete)
         show_text("stopped", summary->stopped);
+    if (summary->repaired)
+        show_text("repaired", summary->repaired);
     show_text("program", info_text(json, "program"));
     show_text("device", info_text(where, "device"));
     show_text("driver", info_text(where, "driver"));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "trace/sequence.h"
 #include "trace/source.h"
 
 #define TAIL_BYTES (LAP_CHUNK_HEADER_BYTES + LAP_END_BYTES)
@@ -146,6 +147,11 @@ bool lap_source_use_index(struct lap_source *source)
     return source->indexed;
 }
 
+struct scan {
+    uint64_t offset, index_at, index_end; /* of the next chunk; from where to where the last INDEX chunk is */
+    struct lap_sequence sequence;
+};
+
 /* The end chunk that a scan has come to. It says where the index is: if that is not what the scan has just passed,
  * chunks were lost or moved, and those that are left may look whole. */
 static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint64_t index_at, uint64_t index_end)
@@ -161,46 +167,66 @@ static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint
     return LAP_OK;
 }
 
-enum lap_status lap_source_scan(struct lap_source *source)
+/* One step of going through the file. LAP_END: an end chunk that is good. */
+static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
 {
-    enum lap_status status = LAP_OK;
-    uint64_t offset = LAP_FILE_HEADER_BYTES, index_at = 0, index_end = 0; /* of the last INDEX chunk */
-    source->chunk_count = 0;
+    struct lap_chunk_header header;
+    const uint8_t *stored;
+    uint64_t offset = scan->offset;
+    enum lap_status status = lap_source_fetch(source, offset, &header, &stored);
+    if (status != LAP_OK)
+        return status;
+    scan->offset += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+    /* What an INDEX chunk says is not needed here, damaged or not. */
+    if (header.kind == LAP_CHUNK_INDEX) {
+        scan->index_at = offset;
+        scan->index_end = scan->offset;
+        return LAP_OK;
+    }
+    status = lap_chunk_check(&header, stored);
+    if (status == LAP_OK && header.kind == LAP_CHUNK_END) {
+        status = take_end(source, offset, scan->index_at, scan->index_end);
+        return status == LAP_OK ? LAP_END : status;
+    }
+    if (status == LAP_OK)
+        status = lap_sequence_add(&scan->sequence, &header);
+    return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
+}
+
+static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
+{
     /* The end chunk at the end of the file may be good where the index in front of it is not. */
     bool has_tail = source->file_bytes >= LAP_FILE_HEADER_BYTES + TAIL_BYTES &&
                     load_end(source, source->file_bytes - TAIL_BYTES, &source->end) == LAP_OK;
-    while (offset < source->file_bytes) {
+    while (scan->offset < source->file_bytes) {
+        uint64_t offset = scan->offset;
         if (has_tail && offset == source->end.index_offset) {
             source->has_end = true;
             return LAP_OK;
         }
-        struct lap_chunk_header header;
-        const uint8_t *stored;
-        status = lap_source_fetch(source, offset, &header, &stored);
-        /* What an INDEX chunk says is not needed here, damaged or not. */
-        if (status == LAP_OK && header.kind != LAP_CHUNK_INDEX)
-            status = lap_chunk_check(&header, stored);
-        if (status == LAP_OK && header.kind == LAP_CHUNK_END) {
-            status = take_end(source, offset, index_at, index_end);
-            if (status == LAP_OK)
-                return LAP_OK;
-        }
-        if (status == LAP_OK && header.kind == LAP_CHUNK_INDEX) {
-            index_at = offset;
-            index_end = offset + LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
-        } else if (status == LAP_OK) {
-            status = lap_source_add(source, offset, &header);
-        }
+        enum lap_status status = scan_chunk(source, scan);
         if (status == LAP_ERROR_FORMAT) {
             (void)snprintf(source->damage, sizeof(source->damage),
                            "the file is damaged or cut at offset %" PRIu64 ": %s", offset, lap_error_message());
             return LAP_OK;
         }
         if (status != LAP_OK)
-            return status;
-        offset += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+            return status == LAP_END ? LAP_OK : status;
     }
     (void)snprintf(source->damage, sizeof(source->damage),
-                   "the file has no end: recording was cut off at offset %" PRIu64, offset);
+                   "the file has no end: recording was cut off at offset %" PRIu64, scan->offset);
     return LAP_OK;
+}
+
+enum lap_status lap_source_scan(struct lap_source *source)
+{
+    struct scan scan = {.offset = LAP_FILE_HEADER_BYTES};
+    source->chunk_count = 0;
+    lap_sequence_init(&scan.sequence);
+    enum lap_status status = scan_all(source, &scan);
+    lap_sequence_finish(&scan.sequence);
+    if (status == LAP_OK && source->has_end && source->end.index_chunks)
+        (void)snprintf(source->repaired, sizeof(source->repaired),
+                       "the index is damaged, what is in the file was found without");
+    return status;
 }

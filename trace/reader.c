@@ -46,6 +46,14 @@ static enum lap_status read_dictionary(struct lap_reader *reader)
     return status;
 }
 
+/* What stands in front of this chunk is all that can be had. Why is the error's sentence. */
+static void end_at(struct lap_source *source, size_t i)
+{
+    (void)snprintf(source->damage, sizeof(source->damage), "the file is damaged or cut: %s", lap_error_message());
+    source->chunk_count = i;
+    source->has_end = false;
+}
+
 static enum lap_status read_info(struct lap_reader *reader)
 {
     const struct lap_source *source = &reader->source;
@@ -64,7 +72,11 @@ static enum lap_status read_info(struct lap_reader *reader)
         }
         uint8_t *raw;
         status = load_once(reader, chunk, &raw);
-        if (status != LAP_OK)
+        if (status == LAP_ERROR_FORMAT) {
+            end_at(&reader->source, i);
+            status = LAP_OK;
+        }
+        if (status != LAP_OK || !raw)
             break;
         status = lap_info_add(&info, (const char *)raw, chunk->header.raw_bytes, NULL);
         if (status != LAP_OK)
@@ -80,7 +92,7 @@ static enum lap_status read_info(struct lap_reader *reader)
     return status;
 }
 
-static enum lap_status read_frames(struct lap_reader *reader)
+static enum lap_status read_frames(struct lap_reader *reader, const struct lap_reader *known)
 {
     const struct lap_source *source = &reader->source;
     const struct lap_chunk_ref *last = NULL;
@@ -97,23 +109,27 @@ static enum lap_status read_frames(struct lap_reader *reader)
         if (chunk->header.frame != reader->frame_count || chunk->header.raw_bytes > LAP_MARK_MAX_BYTES ||
             (last && chunk->header.last < last->header.last))
             return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": frame marks out of order", chunk->offset);
-        reader->frames[reader->frame_count++].last_ticket = chunk->header.last;
+        reader->frames[reader->frame_count++] = (struct lap_frame_mark){chunk->header.last, i};
         last = chunk;
     }
     reader->summary.frames = reader->frame_count;
+    /* Who has gone through the file has seen them. */
+    reader->marks_unseen = known || !source->indexed ? reader->frame_count : 0;
 
-    /* The counters of a file without an end are those of its last frame. */
+    /* The counters of a file without an end are those of its last frame whose mark is whole. */
     struct lap_totals totals = {.blob_bytes = 0};
-    if (source->has_end) {
+    enum lap_status status = source->has_end || !count ? LAP_OK : LAP_ERROR_FORMAT;
+    if (source->has_end)
         totals = source->end.totals;
-    } else if (last) {
+    for (size_t i = count; i-- > 0 && status == LAP_ERROR_FORMAT;) {
+        const struct lap_chunk_ref *chunk = &source->chunks[reader->frames[i].chunk];
         uint8_t raw[LAP_MARK_MAX_BYTES];
-        enum lap_status status = lap_source_load(&reader->source, last, raw);
-        if (status == LAP_OK)
-            status = lap_mark_load(raw, last->header.raw_bytes, &totals);
-        if (status != LAP_OK)
+        status = lap_source_load(&reader->source, chunk, raw);
+        if (status == LAP_OK && (status = lap_mark_load(raw, chunk->header.raw_bytes, &totals)) != LAP_OK)
             return status;
     }
+    if (status != LAP_OK && status != LAP_ERROR_FORMAT)
+        return status;
     memcpy(reader->summary.counters, totals.counters, sizeof(totals.counters));
     reader->summary.blob_bytes = totals.blob_bytes;
     return LAP_OK;
@@ -225,7 +241,7 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
     if (status == LAP_OK)
         status = read_info(reader);
     if (status == LAP_OK)
-        status = read_frames(reader);
+        status = read_frames(reader, known);
     if (status == LAP_OK)
         status = lap_reader_arrange_blobs(reader);
     if (status == LAP_OK)
@@ -239,6 +255,8 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         return status;
     }
     reader->summary.info = reader->info;
+    if (reader->source.repaired[0])
+        reader->summary.repaired = reader->source.repaired;
     reader->trusts_blobs = options && options->trusts_blobs;
     if (options && options->ahead_bytes)
         reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options, &reader->buffers);

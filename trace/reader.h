@@ -87,7 +87,10 @@ struct lap_reader_summary {
     bool complete;       /* it has an end chunk and recording was not stopped */
     bool indexed;        /* the index was there and good */
     const char *stopped; /* why recording ended early or the file is cut; NULL when complete */
-    uint64_t frames;     /* complete ones */
+    /* What is damaged and was made up for, so that nothing is missing; NULL when nothing is known to be. Frame marks
+     * are looked at when their frames have been read. */
+    const char *repaired;
+    uint64_t frames; /* complete ones */
     uint32_t streams;
     uint64_t packets; /* when indexed or scanned */
     uint64_t blobs, blob_bytes;

@@ -45,6 +45,7 @@ struct lap_run {
 
 struct lap_frame_mark {
     uint64_t last_ticket;
+    size_t chunk; /* in the source's list */
 };
 
 struct lap_reader {
@@ -61,6 +62,7 @@ struct lap_reader {
 
     struct lap_frame_mark *frames;
     size_t frame_count;
+    size_t marks_unseen; /* frames from this one on whose marks nobody has looked at; frame_count: nobody will */
     size_t *blob_chunks; /* in the source's list; the numbers of their blobs ascend without a gap */
     size_t blob_chunk_count;
     size_t *chunk_order; /* of packets: by stream, then by ticket */

@@ -4,6 +4,7 @@
  * so a heap over all streams needs none of their chunks in memory.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,6 +340,35 @@ static enum lap_status end_run(struct lap_reader *reader)
     return step_first(reader, cursor);
 }
 
+/* cursor: of the next packet that is there, if there is one. */
+static enum lap_status missing(const struct lap_reader *reader, const struct lap_cursor *cursor)
+{
+    if (!cursor)
+        return lap_fail(LAP_ERROR_FORMAT,
+                        "the packet with ticket %" PRIu64 " is missing up to the end, offset %" PRIu64,
+                        reader->next_ticket, reader->source.file_bytes);
+    return lap_fail(LAP_ERROR_FORMAT,
+                    "the packet with ticket %" PRIu64 " is missing; %" PRIu64 ", in the chunk at offset %" PRIu64
+                    ", is there",
+                    reader->next_ticket, cursor->ticket, cursor->ref->offset);
+}
+
+/* Of the frames in front of `frame`: where the index is good, nobody else reads them. */
+static void see_marks(struct lap_reader *reader, size_t frame)
+{
+    struct lap_source *source = &reader->source;
+    uint8_t raw[LAP_MARK_MAX_BYTES];
+    for (; reader->marks_unseen < frame; reader->marks_unseen++) {
+        const struct lap_chunk_ref *chunk = &source->chunks[reader->frames[reader->marks_unseen].chunk];
+        if (lap_source_load(source, chunk, raw) == LAP_OK || reader->summary.repaired)
+            continue;
+        (void)snprintf(source->repaired, sizeof(source->repaired),
+                       "chunk at offset %" PRIu64 ": the mark of frame %zu is damaged, the index has what it says",
+                       chunk->offset, reader->marks_unseen + 1);
+        reader->summary.repaired = source->repaired;
+    }
+}
+
 static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
 {
     struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
@@ -347,7 +377,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     if (!cursor || cursor->ticket > reader->next_ticket) {
         if (reader->holes_are_the_end)
             return LAP_END;
-        return lap_fail(LAP_ERROR_FORMAT, "the packet with ticket %" PRIu64 " is missing", reader->next_ticket);
+        return missing(reader, cursor);
     }
     struct lap_chunk_ref *chunk = cursor->ref;
     if (cursor->ticket < reader->next_ticket)
@@ -364,6 +394,8 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
 
     while (cursor->ticket > reader->frame_end)
         enter_frame(reader, reader->frame + 1);
+    if (reader->marks_unseen < reader->frame)
+        see_marks(reader, reader->frame);
     *out = (struct lap_packet){
         .command = cursor->command,
         .stream = chunk->header.stream,
@@ -406,6 +438,8 @@ static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *re
     enum lap_status status = reader->run.at ? end_run(reader) : LAP_OK;
     if (status == LAP_OK)
         status = next_packet(reader, out_packet);
+    if (status == LAP_END)
+        see_marks(reader, reader->frame_count);
     if (status < 0) {
         reader->failed = status;
         memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);

@@ -35,7 +35,8 @@ struct lap_source {
     bool indexed; /* the list comes from the index */
     bool has_end; /* `end` is valid */
     struct lap_end end;
-    char damage[320]; /* where and why a scan stopped before an end chunk; "" when it did not */
+    char damage[320];   /* where and why a scan stopped before an end chunk; "" when it did not */
+    char repaired[160]; /* what is damaged and was made up for; "" when nothing is known to be */
 
     uint8_t *calls; /* of the tail file: the list of calls in flight (trace/in_flight.h); NULL: none */
     size_t calls_bytes;

@@ -306,10 +306,37 @@ def starve_replay(context: Context, point: Point) -> str:
     return f"said so ({done.status})"
 
 
+# ---- files that are damaged
+
+DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "20"))
+TRACES: dict[str, bytes] = {}  # what is damaged, recorded once
+
+
+def damage_points(context: Context, most: int, seed: int) -> list[Point]:
+    """Shares of all the ways; each process plays some hundred damaged traces."""
+    if not (context.build / "tests/fuzz/damage").exists():
+        raise Skip("there is no tests/fuzz/damage")
+    record_for_replay(context, DAMAGED)
+    TRACES[DAMAGED.name] = (context.folder / "out.lapilli").read_bytes()
+    (context.folder / "out.lapilli").unlink()
+    return [Point(DAMAGED, f"share {i} of {most} of all damage to a trace of {len(TRACES[DAMAGED.name])} bytes",
+                  (("share", str(i)), ("shares", str(most)))) for i in range(most)]
+
+
+def damage(context: Context, point: Point) -> str:
+    settings = dict(point.settings)
+    (context.folder / "whole.lapilli").write_bytes(TRACES[point.program.name])
+    done = context.run([context.build / "tests/fuzz/damage", "whole.lapilli", settings["share"], settings["shares"]], expect=None)
+    check(done.status == 0, f"exit status {done.status}:\n{done.text[-4000:]}")
+    return "told"
+
+
 TORTURES = (
     Torture("kill", "processes that are killed, crash, leave by _exit or become another program, at any moment", kill_points, kill),
     Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_points, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_points, slow_files),
+    Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, doubled, left out and swapped",
+            damage_points, damage),
     Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_points, starve_layer),
     Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_points, starve_replay),
 )

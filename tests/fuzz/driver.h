@@ -32,6 +32,10 @@ PFN_vkVoidFunction VKAPI_CALL driver_get_instance_proc_addr(VkInstance instance,
 /* All objects are gone, and their memory with them. */
 void driver_reset(void);
 
+/* Of all calls since then but questions, and of the numbers and handles that they were given: the same calls have the
+ * same. */
+uint64_t driver_digest(void);
+
 /* ---- driver_check.c ---- */
 
 struct driver_object {

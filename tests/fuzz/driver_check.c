@@ -15,6 +15,8 @@ static struct driver_object *objects;
 static size_t object_count, object_capacity;
 static const char *call; /* the command that is looked at */
 static uint64_t call_owner;
+static uint64_t digest;
+static bool is_question; /* what it is given may be room for the answer, with anything in it */
 
 void driver_problem(const char *format, ...)
 {
@@ -90,6 +92,20 @@ void driver_reset(void)
         free(objects[i].data);
     object_count = 0;
     call = NULL;
+    digest = 0;
+}
+
+uint64_t driver_digest(void)
+{
+    return digest;
+}
+
+static void note(uint64_t value)
+{
+    if (is_question)
+        return;
+    digest = (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    digest ^= digest >> 29;
 }
 
 /* ---- what a driver would follow ---- */
@@ -141,6 +157,7 @@ static void check_handle(const struct gen_member *member, uint64_t handle, bool 
 {
     struct driver_object *object;
 
+    note(handle);
     if (handle == 0 && needed)
         driver_problem("%s is null", member->name);
     object = driver_object(member->type, handle);
@@ -157,6 +174,8 @@ static void check_element(const struct gen_member *member, const void *at, uint6
         check_struct(member->type, at, selector, false, depth);
     else if (member->element == GEN_ELEMENT_HANDLE)
         check_handle(member, load(at, 8), needed);
+    else
+        note(load(at, member->element_bytes));
 }
 
 static void check_elements(const struct gen_member *member, const void *first, uint64_t count, bool needed, int depth)
@@ -203,6 +222,8 @@ static void check_pointed(const struct gen_member *members, const struct gen_mem
         break;
     case GEN_SHAPE_BYTES:
         touch(pointee, count);
+        for (uint64_t i = 0; i < count; i++)
+            note(((const uint8_t *)pointee)[i]);
         break;
     case GEN_SHAPE_PNEXT:
         check_chain(pointee, depth);
@@ -335,6 +356,9 @@ void driver_check(uint32_t command, const void *args)
     const struct gen_command_info *info = &gen_command_infos[command];
 
     call = gen_command_names[command];
+    is_question = strncmp(call, "vkGet", 5) == 0 || strncmp(call, "vkEnumerate", 11) == 0 ||
+                  strncmp(call, "vkMapMemory", 11) == 0;
+    note(command);
     call_owner = 0;
     call_owner = driver_owner(command, args);
     for (uint32_t i = 0; i < info->member_count; i++)

@@ -38,6 +38,15 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/player.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Ddlopen=driver_dlopen -Ddlsym=driver_dlsym $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Every damage to a trace (tests/torture.py).
+DAMAGE := $(BUILD)/tests/fuzz/damage
+$(DAMAGE): $(BUILD)/obj/tests/fuzz/damage.o $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/player.o,$(REPLAYER)) $(FUZZ_DRIVER) \
+		$(BUILD)/obj/tests/fuzz/player.o $(FUZZ_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
+test-programs: $(DAMAGE)
+
 $(GEN)/fuzz_driver.c: tests/fuzz/emit_driver.py $(GEN_INPUTS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
@@ -61,6 +70,6 @@ $(BUILD)/seeds/made: $(BUILD)/targets/seeds $(FUZZ_TRACES)
 	$(Q)$< $(@D) $(FUZZ_TRACES)
 	@touch $@
 
--include $(FUZZ_OBJECTS:.o=.d)
+-include $(FUZZ_OBJECTS:.o=.d) $(BUILD)/obj/tests/fuzz/damage.d
 
 .SECONDARY: $(FUZZ_OBJECTS)
