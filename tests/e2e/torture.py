@@ -193,7 +193,8 @@ def kill(context: Context, point: Point) -> str:
     expected = {number and -number, -signal.SIGUSR1} if number else {LEAVES_WITH if point.way == "exit" else 0, -signal.SIGUSR1}
     check(ended_before or process.returncode in expected, f"exit status {process.returncode}\n{err.decode(errors='replace')[-2000:]}")
     told = out.count(b"frame\n")
-    left = frames_of_what_is_left(context, True if ended_before else None)
+    # /bin/true ends with 0, too, and may have come between the program's last word and its end.
+    left = frames_of_what_is_left(context, True if ended_before and point.way != "exec" else None)
     check(left >= told, f"{told} frames were told, {left} are there")
     return "had ended" if ended_before else "before the first frame" if not told else "frames kept"
 
