@@ -49,7 +49,8 @@ static const int refused[] = {
     SCMP_SYS(utimensat_time64), SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at), SCMP_SYS(fanotify_init),
     /* queues and semaphores of other processes */
     SCMP_SYS(ipc), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(semget),
-    SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink),
+    SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semtimedop_time64), SCMP_SYS(semctl), SCMP_SYS(mq_open),
+    SCMP_SYS(mq_unlink),
     /* mounts and namespaces */
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(unshare),
     SCMP_SYS(setns), SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount),
@@ -170,7 +171,8 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         error = add_conditions(filter, SCMP_ACT_KILL_PROCESS, typing, sizeof typing / sizeof *typing);
     if (!error)
         error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
-    if (!error && options->shared_memory)
+    /* In 32 bits it goes another way, which is closed, and these would be there for nobody. */
+    if (!error && options->shared_memory && sizeof(void *) > 4)
         return add_conditions(filter, REFUSE, memory, sizeof memory / sizeof *memory);
     return error ? error : add_all(filter, REFUSE, no_memory, sizeof no_memory / sizeof *no_memory);
 }

@@ -186,18 +186,23 @@ static int look_and_work(const struct job *job, int to)
 {
     struct lap_reader *reader;
     enum lap_status status = lap_reader_open(job->from, NULL, &reader);
-    bool complete, has_calls;
+    bool complete, has_calls, has_rest;
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, job->from, status);
     has_calls = lap_reader_summary(reader)->in_flight_count != 0;
+    has_rest = lap_reader_summary(reader)->has_rest;
     complete = lap_reader_summary(reader)->complete;
+    if (lap_reader_summary(reader)->repaired)
+        fprintf(stderr, PROGRAM ": %s: %s\n", job->from, lap_reader_summary(reader)->repaired);
     if (!complete)
         fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", job->from, lap_reader_summary(reader)->stopped);
     lap_reader_close(&reader);
     if (has_calls)
         fprintf(stderr, PROGRAM ": which calls had not returned is in its tail file only%s\n",
                 job->in_place ? ", which would be deleted: use -o" : "");
-    if (has_calls && job->in_place)
+    if (has_rest && job->in_place)
+        fprintf(stderr, PROGRAM ": it has more than can be read, which would be lost: use -o\n");
+    if ((has_calls || has_rest) && job->in_place)
         return LAP_TOOL_FAILED;
     return work(job, to, complete);
 }
@@ -224,8 +229,10 @@ static int wait_for(pid_t child)
     int status;
 
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
+        if (errno != EINTR) {
+            fprintf(stderr, PROGRAM ": what became of the work is not known: %s\n", strerror(errno));
             return LAP_TOOL_FAILED;
+        }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     fprintf(stderr, PROGRAM ": the process that does the work was ended: %s\n", strsignal(WTERMSIG(status)));
@@ -242,6 +249,7 @@ static int run(const struct job *job)
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
     child = fork();
     if (child == 0)
         exit(run_shut_in(job, to));

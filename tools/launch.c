@@ -85,7 +85,7 @@ static void start(char *const argv[], int report, const struct sigaction old[PAS
 
 int lap_launch_run(char *const argv[], int *out_errno)
 {
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART}, old[PASSED_COUNT];
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART}, old[PASSED_COUNT], ended;
     sigset_t block, mask;
     int report[2], status = 0, failure = 0;
     pid_t pid;
@@ -105,9 +105,13 @@ int lap_launch_run(char *const argv[], int *out_errno)
         if (old[i].sa_handler != SIG_IGN) /* nohup and background jobs stay as they are */
             sigaction(passed[i], &action, NULL);
     }
+    sigaction(SIGCHLD, NULL, &ended);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
     pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        sigaction(SIGCHLD, &ended, NULL);
         start(argv, report[1], old, &mask);
+    }
     failure = pid < 0 ? errno : 0;
     child = pid;
     sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -117,6 +121,7 @@ int lap_launch_run(char *const argv[], int *out_errno)
     close(report[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    sigaction(SIGCHLD, &ended, NULL);
     child = 0;
     *out_errno = failure;
     if (failure)

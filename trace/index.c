@@ -193,6 +193,18 @@ static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
 }
 
+/* Whether the file just ends too early for a whole chunk. */
+static bool is_cut(const struct lap_source *source, uint64_t offset)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    struct lap_chunk_header header;
+    if (source->file_bytes - offset < sizeof(head))
+        return true;
+    return lap_source_read(source, offset, head, sizeof(head)) == LAP_OK &&
+           lap_chunk_header_load(head, &header) == LAP_OK &&
+           header.stored_bytes > source->file_bytes - offset - sizeof(head);
+}
+
 static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
 {
     /* The end chunk at the end of the file may be good where the index in front of it is not. */
@@ -208,6 +220,7 @@ static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
         if (status == LAP_ERROR_FORMAT) {
             (void)snprintf(source->damage, sizeof(source->damage),
                            "the file is damaged or cut at offset %" PRIu64 ": %s", offset, lap_error_message());
+            source->has_rest = !is_cut(source, offset);
             return LAP_OK;
         }
         if (status != LAP_OK)

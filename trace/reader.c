@@ -46,14 +46,6 @@ static enum lap_status read_dictionary(struct lap_reader *reader)
     return status;
 }
 
-/* What stands in front of this chunk is all that can be had. Why is the error's sentence. */
-static void end_at(struct lap_source *source, size_t i)
-{
-    (void)snprintf(source->damage, sizeof(source->damage), "the file is damaged or cut: %s", lap_error_message());
-    source->chunk_count = i;
-    source->has_end = false;
-}
-
 static enum lap_status read_info(struct lap_reader *reader)
 {
     const struct lap_source *source = &reader->source;
@@ -73,7 +65,7 @@ static enum lap_status read_info(struct lap_reader *reader)
         uint8_t *raw;
         status = load_once(reader, chunk, &raw);
         if (status == LAP_ERROR_FORMAT) {
-            end_at(&reader->source, i);
+            lap_source_end_at(&reader->source, i);
             status = LAP_OK;
         }
         if (status != LAP_OK || !raw)
@@ -255,6 +247,7 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         return status;
     }
     reader->summary.info = reader->info;
+    reader->summary.has_rest = reader->source.has_rest;
     if (reader->source.repaired[0])
         reader->summary.repaired = reader->source.repaired;
     reader->trusts_blobs = options && options->trusts_blobs;

@@ -87,6 +87,8 @@ struct lap_reader_summary {
     bool complete;       /* it has an end chunk and recording was not stopped */
     bool indexed;        /* the index was there and good */
     const char *stopped; /* why recording ended early or the file is cut; NULL when complete */
+    /* The file, or a tail file beside it, has more behind what is damaged, or that can't be read now. */
+    bool has_rest;
     /* What is damaged and was made up for, so that nothing is missing; NULL when nothing is known to be. Frame marks
      * are looked at when their frames have been read. */
     const char *repaired;

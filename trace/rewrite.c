@@ -237,11 +237,25 @@ static enum lap_status add_mark(struct rewrite *w, const struct lap_chunk_ref *c
     return ++w->mark_count == GATHERED_MARKS ? write_all(w) : LAP_OK;
 }
 
+/* One that is damaged: the index has what it says, but for the counters, which nobody needs but those of the last one.
+ */
+static enum lap_status add_mark_anew(struct rewrite *w, const struct lap_chunk_ref *chunk)
+{
+    w->marks[w->mark_count++] = (struct mark){.header = chunk->header, .totals = w->totals};
+    return w->mark_count == GATHERED_MARKS ? write_all(w) : LAP_OK;
+}
+
 static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *chunk)
 {
     struct lap_chunk_header header = chunk->header;
     enum lap_status status = lap_source_load(&w->source, chunk, w->raw);
     struct iovec part = {w->raw, header.raw_bytes};
+    if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_FRAME)
+        return add_mark_anew(w, chunk);
+    if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_INFO) {
+        lap_source_end_at(&w->source, (size_t)(chunk - w->source.chunks));
+        return LAP_OK;
+    }
     if (status != LAP_OK)
         return status;
     switch (header.kind) {

@@ -26,6 +26,15 @@ static bool same_names(const struct lap_reader *a, const struct lap_reader *b,
     return same;
 }
 
+/* Calls that had not returned are told behind the old one's reason, and stay in its tail file. */
+static bool same_end(const struct lap_reader_summary *x, const struct lap_reader_summary *y)
+{
+    if (x->complete != y->complete || !x->stopped != !y->stopped)
+        return false;
+    return !x->stopped ||
+           strncmp(x->stopped, y->stopped, x->in_flight_count ? strlen(y->stopped) : LAP_END_REASON_BYTES - 1) == 0;
+}
+
 static enum lap_status compare_wholes(const struct lap_reader *a, const struct lap_reader *b)
 {
     const struct lap_reader_summary *x = lap_reader_summary(a), *y = lap_reader_summary(b);
@@ -36,8 +45,7 @@ static enum lap_status compare_wholes(const struct lap_reader *a, const struct l
         what = "the dictionary";
     else if (!same_text(x->info, y->info))
         what = "the information";
-    else if (x->complete != y->complete ||
-             (x->stopped && strncmp(x->stopped, y->stopped, LAP_END_REASON_BYTES - 1) != 0))
+    else if (!same_end(x, y))
         what = "the end";
     else if (x->frames != y->frames || x->packets != y->packets)
         what = "the number of frames or packets";

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,6 +130,14 @@ enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const
     chunk->offset = offset;
     chunk->header = *header;
     return LAP_OK;
+}
+
+void lap_source_end_at(struct lap_source *source, size_t chunk)
+{
+    (void)snprintf(source->damage, sizeof(source->damage), "the file is damaged or cut: %s", lap_error_message());
+    source->chunk_count = chunk;
+    source->has_end = false;
+    source->has_rest = true;
 }
 
 enum lap_status lap_source_open(struct lap_source *source, const char *path)

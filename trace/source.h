@@ -36,6 +36,7 @@ struct lap_source {
     bool has_end; /* `end` is valid */
     struct lap_end end;
     char damage[320];   /* where and why a scan stopped before an end chunk; "" when it did not */
+    bool has_rest;      /* there is more, here or in a tail file, than could be read: not just an end that was cut */
     char repaired[160]; /* what is damaged and was made up for; "" when nothing is known to be */
 
     uint8_t *calls; /* of the tail file: the list of calls in flight (trace/in_flight.h); NULL: none */
@@ -50,6 +51,9 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path) LAP
 /* The same file with the same chunks, and a buffer of its own. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_copy(struct lap_source *source, const struct lap_source *from) LAP_MUST_CHECK;
 void lap_source_close(struct lap_source *source);
+
+/* What stands in front of this chunk is all that is read. Why is the current error's sentence. */
+void lap_source_end_at(struct lap_source *source, size_t chunk);
 
 /* Reads exactly `bytes`; LAP_ERROR_FORMAT where the file ends too early. */
 enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset, void *out,

@@ -43,8 +43,10 @@ static bool open_tail(struct lap_source *source, const char *trace_path, uint64_
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     free(path);
     if (fd < 0) {
-        if (errno != ENOENT)
+        if (errno != ENOENT) {
+            source->has_rest = true;
             remark(source, "; its tail file can't be opened: %s", strerror(errno));
+        }
         return false;
     }
     struct stat stat;
@@ -62,6 +64,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, uint64_
     else if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         problem = "is in use: it is still being recorded";
     if (problem) {
+        source->has_rest = true;
         remark(source, "; its tail file is ignored, it %s", problem);
         close(fd);
         return false;

@@ -133,6 +133,21 @@ def compressed_traces_are_the_same(context: Context) -> None:
     (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 9 // 10])
     done = context.run([*compress, "--in-place", "cut.lapilli"], expect=4)
     check(context.info("cut.lapilli")["complete"] is False, "it passes for whole")
+    # What is behind a damage is not thrown away: neither the index, so that the file is scanned, nor a chunk are good.
+    damaged = bytearray(data)
+    damaged[-500] ^= 1
+    damaged[len(data) // 2] ^= 1
+    (context.folder / "damaged.lapilli").write_bytes(damaged)
+    done = context.run([*compress, "--in-place", "damaged.lapilli"], expect=1)
+    check("use -o" in done.err and (context.folder / "damaged.lapilli").read_bytes() == damaged, done.text)
+    context.run([*compress, "-o", "front.lapilli", "damaged.lapilli"], expect=4)
+    (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 8 // 10])
+    (context.folder / "cut.lapilli.tail").write_bytes(b"a tail of another time")
+    done = context.run([*compress, "--in-place", "cut.lapilli"], expect=1)
+    check("use -o" in done.err and (context.folder / "cut.lapilli.tail").exists(), done.text)
+    # Somebody's shell may ignore the ends of children.
+    context.run(["sh", "-c", f"trap '' CHLD; exec {compress[0]} compress -o deaf.lapilli none.lapilli"])
+    context.run(["sh", "-c", f"trap '' CHLD; exec {compress[0]} capture -o other.lapilli -- sh -c 'exit 7'"], expect=7)
     check(sorted(p.name for p in context.folder.glob("*.new")) == [], "something is left behind")
 
 

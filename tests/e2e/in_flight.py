@@ -118,6 +118,8 @@ def each_signal_stays_what_it_is(context: Context) -> None:
     check(context.info()["in_flight"] == [{"name": "vkCmdFillBuffer", "thread": call["thread"], "guilty": True,
                                            "signal": "SIGSYS"}], f"{context.info()['in_flight']}")
     done = context.run([context.program("lapilli"), "compress", "--in-place", "out.lapilli"], expect=1)
+    context.run([context.program("lapilli"), "compress", "-o", "new.lapilli", "out.lapilli"], expect=4)
+    (context.folder / "new.lapilli").unlink()
     check("use -o" in done.err and guilty(context, "vkCmdFillBuffer", "SIGSYS")["args"]["size"] == 64, done.text)
     remove(context)
     done = fall(context, "vkCreateBuffer:1:overflow")  # there is no stack for a handler

@@ -68,7 +68,7 @@ size_t tail_cut(const uint8_t *trace, size_t bytes)
 
 size_t tail_calls_room(size_t list_bytes)
 {
-    return (list_bytes / TAIL_CALL_HEAD + 1) * lap_in_flight_stride(0) + list_bytes + LAP_IN_FLIGHT_ALIGN;
+    return (list_bytes / TAIL_CALL_HEAD + 1) * lap_in_flight_stride(1) + list_bytes + LAP_IN_FLIGHT_ALIGN;
 }
 
 size_t tail_calls_store(const uint8_t *list, size_t list_bytes, const uint8_t *trace, uint8_t *out)

@@ -258,6 +258,24 @@ static int remove_shared_memory(void)
     return result(shmctl(INT_MAX, IPC_RMID, NULL));
 }
 
+#ifdef __i386__
+/* Not the way that the C library goes there. */
+static int attach_by_number(void)
+{
+    return result((int)syscall(397 /* shmat */, INT_MAX, NULL, 0));
+}
+
+static int remove_by_number(void)
+{
+    return result((int)syscall(396 /* shmctl */, INT_MAX, IPC_RMID, NULL));
+}
+
+static int wait_by_number(void)
+{
+    return result((int)syscall(420 /* semtimedop_time64 */, INT_MAX, NULL, 0, NULL));
+}
+#endif
+
 static int leave_namespace(void)
 {
     return result(unshare(CLONE_NEWUTS));
@@ -365,6 +383,11 @@ static const struct {
                 {"file-clone", clone_file},
                 {"shmctl-info", list_shared_memory},
                 {"shmctl-remove", remove_shared_memory},
+#ifdef __i386__
+                {"shmat-number", attach_by_number},
+                {"shmctl-number", remove_by_number},
+                {"semtimedop-number", wait_by_number},
+#endif
                 {"unshare", leave_namespace},
                 {"keyctl", ask_for_keys},
                 {"io_uring", make_ring},

@@ -360,10 +360,29 @@ static void begin_forging(void)
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\x02\0\1A\0\0", 6);
 }
 
-/* An end without index, where it belongs. */
+static bool forges_index;
+
+/* The headers of all chunks so far. */
+static void add_index(void)
+{
+    static uint8_t heads[64 * LAP_CHUNK_HEADER_BYTES];
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX};
+    for (size_t at = LAP_FILE_HEADER_BYTES; at < forged_bytes && header.count < 64; header.count++) {
+        struct lap_chunk_header chunk;
+        CHECK_EQ_INT(lap_chunk_header_load(forged + at, &chunk), LAP_OK);
+        memcpy(heads + (size_t)header.count * LAP_CHUNK_HEADER_BYTES, forged + at, LAP_CHUNK_HEADER_BYTES);
+        at += LAP_CHUNK_HEADER_BYTES + chunk.stored_bytes;
+    }
+    header.last = header.count - 1;
+    add_chunk(header, heads, (size_t)header.count * LAP_CHUNK_HEADER_BYTES);
+}
+
+/* An end where it belongs, with an index or without. */
 static void add_end(void)
 {
-    struct lap_end end = {.index_offset = forged_bytes};
+    struct lap_end end = {.index_offset = forged_bytes, .index_chunks = forges_index};
+    if (forges_index)
+        add_index();
     uint8_t payload[LAP_END_BYTES], head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header = {.kind = LAP_CHUNK_END};
     lap_end_store(&end, payload);
@@ -398,11 +417,20 @@ static enum lap_status read_forged(void)
     return status;
 }
 
-/* The same; a trace that ends in front of what is wrong, and says so, is as good as an error. */
+/* The same; a trace without index that ends in front of what is wrong, and says so, is as good as an error. */
 static enum lap_status read_told(void)
 {
     enum lap_status status = read_forged();
-    return forged_is_cut ? LAP_ERROR_FORMAT : status;
+    return forged_is_cut && !forges_index ? LAP_ERROR_FORMAT : status;
+}
+
+/* Without an index the file is gone through, with one its chunks are believed to be where it says. */
+static void with_and_without_index(void (*test)(void))
+{
+    test();
+    forges_index = true;
+    test();
+    forges_index = false;
 }
 
 static struct lap_chunk_header packets_header(uint32_t stream, uint32_t count, uint64_t first, uint64_t last)
@@ -415,7 +443,7 @@ static struct lap_chunk_header packets_header(uint32_t stream, uint32_t count, u
 #define THREAD                     "\x09"
 #define PACKET(step, epoch, flags) "\0\0\0\0\1" step epoch flags
 
-UNIT_TEST(forged_streams)
+static void all_forged_streams(void)
 {
     static const struct {
         const char *what;
@@ -456,6 +484,11 @@ UNIT_TEST(forged_streams)
         if (status != (cases[i].good ? LAP_END : LAP_ERROR_FORMAT))
             UNIT_FAIL("%s: %s", cases[i].what, lap_status_text(status));
     }
+}
+
+UNIT_TEST(forged_streams)
+{
+    with_and_without_index(all_forged_streams);
 }
 
 #define RUN_PACKETS 12u
@@ -515,7 +548,7 @@ UNIT_TEST(one_forged_packet_among_good_ones)
         }
 }
 
-UNIT_TEST(forged_orders)
+static void all_forged_orders(void)
 {
     const char *packet = THREAD PACKET("\0", "\0", "\0");
     /* two streams with the same ticket */
@@ -551,12 +584,18 @@ UNIT_TEST(forged_orders)
     begin_forging();
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 5}, totals, 1);
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = 4, .frame = 1}, totals, 1);
+    if (forges_index)
+        add_end();
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
     begin_forging();
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .frame = 1}, totals, 1);
+    if (forges_index)
+        add_end();
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
     begin_forging();
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME}, totals, sizeof(totals));
+    if (forges_index)
+        add_end();
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
     /* and marks with no number, too many of them, one that is not in its shortest form, one that is cut */
     static const struct {
@@ -574,7 +613,12 @@ UNIT_TEST(forged_orders)
     CHECK_EQ_INT(read_told(), LAP_END);
 }
 
-UNIT_TEST(forged_dictionaries)
+UNIT_TEST(forged_orders)
+{
+    with_and_without_index(all_forged_orders);
+}
+
+static void all_forged_dictionaries(void)
 {
     static const struct {
         const char *payload;
@@ -604,9 +648,16 @@ UNIT_TEST(forged_dictionaries)
     }
     begin_forging();
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\0\0\0", 3);
+    if (forges_index)
+        add_end();
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
     forged_bytes = LAP_FILE_HEADER_BYTES;
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(forged_dictionaries)
+{
+    with_and_without_index(all_forged_dictionaries);
 }
 
 UNIT_TEST(forged_headers)
@@ -675,7 +726,7 @@ static enum lap_status read_blob(const struct lap_blob_entry *entry, uint32_t co
     return status;
 }
 
-UNIT_TEST(forged_blobs)
+static void all_forged_blobs(void)
 {
     static const uint8_t zeros[100];
     struct lap_blob_entry good = {
@@ -702,6 +753,11 @@ UNIT_TEST(forged_blobs)
     CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
     bad = good, bad.hash.low ^= 1;
     CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
+}
+
+UNIT_TEST(forged_blobs)
+{
+    with_and_without_index(all_forged_blobs);
 }
 
 /* Nor does it come into a new file. */
