@@ -11,7 +11,6 @@
 
 #define KIB               ((VkDeviceSize)1 << 10)
 #define MIB               ((VkDeviceSize)1 << 20)
-#define MAX_BLOCK_BYTES   (64 * MIB)
 #define MIN_BLOCK_BYTES   (64 * KIB) /* where it is not known when objects end, and the bound leaves room */
 #define MIN_GRANULE_BYTES 16u
 #define LEAST_ALLOCATIONS 512u /* with fewer, objects share whatever block there is */
@@ -93,7 +92,7 @@ static VkDeviceSize heap_bytes(const struct replay_device *dev, uint32_t type)
 VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t type)
 {
     VkDeviceSize bytes = heap_bytes(dev, type) / 8;
-    return bytes > MAX_BLOCK_BYTES ? MAX_BLOCK_BYTES : bytes < MIB ? MIB : bytes;
+    return bytes > REPLAY_MAX_BLOCK_BYTES ? REPLAY_MAX_BLOCK_BYTES : bytes < MIB ? MIB : bytes;
 }
 
 /* A block for objects of which it is not known when they end. When few allocations are left, blocks are larger than the

@@ -109,6 +109,8 @@ struct replay_queue {
     VkQueue live;
     uint32_t family, number;
     VkQueueFlags flags;
+    VkFence idle_fence; /* wait.c: tells whether anything is under way; made when it is asked for */
+    bool idle_pending;
 };
 
 struct replay_device {
@@ -129,8 +131,6 @@ struct replay_device {
     uint32_t family_count;
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
-    VkFence idle_fence;              /* device.c: tells whether a queue has anything under way */
-    bool idle_pending;
     struct replay_addresses *addresses;   /* address.c; NULL until the program asks for an address */
     bool has_addresses;                   /* a feature is enabled with which buffers have them */
     bool has_address_memory;              /* and it wants memory that is allocated for them */
@@ -209,6 +209,7 @@ struct replay {
     uint32_t block_family;     /* the recorded family of the command buffer that is being played; UINT32_MAX: none */
     uint32_t mapped_family;    /* the recorded family that was mapped last */
     uint64_t next_order;       /* of the next object */
+    uint64_t removed;          /* objects that ended */
     uint64_t ends;             /* objects that command buffers may name and that ended: named.h */
     uint64_t holes;            /* numbers below the largest ones that no object has had, of all types together */
     struct lap_arena arena;    /* arguments of the current packet or block command */

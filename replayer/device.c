@@ -140,32 +140,33 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     return status;
 }
 
-/* Waits until the fence that was submitted last is signalled, and resets it. */
-static bool take_idle_fence(struct replay_device *dev, uint64_t limit_ns)
+static bool queue_finishes(struct replay_device *dev, struct replay_queue *queue, uint64_t limit_ns)
 {
-    if (dev->vk.WaitForFences(dev->live, 1, &dev->idle_fence, VK_TRUE, limit_ns) != VK_SUCCESS)
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+
+    if (!queue->idle_fence && dev->vk.CreateFence(dev->live, &info, NULL, &queue->idle_fence) < 0)
         return false;
-    dev->idle_pending = false;
-    return dev->vk.ResetFences(dev->live, 1, &dev->idle_fence) == VK_SUCCESS;
+    /* One that is pending stands in front of what came since. */
+    for (int left = 1 + queue->idle_pending; left; left--) {
+        if (!queue->idle_pending && dev->vk.QueueSubmit(queue->live, 0, NULL, queue->idle_fence) != VK_SUCCESS)
+            return false;
+        queue->idle_pending = true;
+        if (dev->vk.WaitForFences(dev->live, 1, &queue->idle_fence, VK_TRUE, limit_ns) != VK_SUCCESS)
+            return false;
+        queue->idle_pending = false;
+        if (dev->vk.ResetFences(dev->live, 1, &queue->idle_fence) != VK_SUCCESS)
+            return false;
+    }
+    return true;
 }
 
 bool replay_device_finishes(struct replay_device *dev, uint64_t limit_ns)
 {
-    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-
     if (!dev->live || !dev->vk.CreateFence || !dev->queues)
         return true;
-    if (!dev->idle_fence && dev->vk.CreateFence(dev->live, &info, NULL, &dev->idle_fence) < 0)
-        return false;
-    if (dev->idle_pending && !take_idle_fence(dev, limit_ns))
-        return false;
-    for (uint32_t i = 0; i < dev->queue_count; i++) {
-        if (dev->vk.QueueSubmit(dev->queues[i].live, 0, NULL, dev->idle_fence) != VK_SUCCESS)
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (!queue_finishes(dev, &dev->queues[i], limit_ns))
             return false;
-        dev->idle_pending = true;
-        if (!take_idle_fence(dev, limit_ns))
-            return false;
-    }
     return true;
 }
 
@@ -182,8 +183,9 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_converter_destroy(dev);
     replay_events_finish(dev);
     replay_planner_destroy(r, dev);
-    if (dev->idle_fence)
-        dev->vk.DestroyFence(dev->live, dev->idle_fence, NULL);
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (dev->queues[i].idle_fence)
+            dev->vk.DestroyFence(dev->live, dev->queues[i].idle_fence, NULL);
     if (dev->pool)
         dev->vk.DestroyCommandPool(dev->live, dev->pool, NULL);
     if (dev->live && dev->vk.DestroyDevice)

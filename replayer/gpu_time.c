@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/gpu_time.h"
 
+#include "replayer/queues.h"
+
 #include <stdlib.h>
 
 /* What stands around one call; used again when it has ended. */
@@ -49,14 +51,6 @@ void replay_gpu_times_destroy(struct replay_gpu_times **times)
 
 /* ---- queues ---- */
 
-static const struct replay_queue *find_replay_queue(const struct replay_device *dev, VkQueue live)
-{
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].live == live)
-            return &dev->queues[i];
-    return NULL;
-}
-
 /* 0 where there are no timestamps. */
 static uint32_t valid_bits(const struct replay_device *dev, uint32_t family)
 {
@@ -77,7 +71,7 @@ static uint32_t valid_bits(const struct replay_device *dev, uint32_t family)
 static void prepare(struct queue *queue)
 {
     const struct replay_device *dev = queue->dev;
-    const struct replay_queue *known = find_replay_queue(dev, queue->live);
+    const struct replay_queue *known = replay_queue_find(dev, queue->live);
     VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     uint32_t bits;
 

@@ -294,6 +294,7 @@ static void remove_object(struct replay *r, enum gen_handle_type type, uint64_t 
 
     if (table->slots)
         slot_remove(table, index);
+    r->removed++;
     r->ends += replay_named_counts(type, object);
     if (object->named)
         replay_named_free(r, type, object);

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS     256u   /* a step is over when so small a part of what is alive has come or gone */
-#define MAX_HOLE  65536u /* numbers that other threads may have taken; else they are dense: */
-#define MOST_MADE 16u    /* objects by one packet, on the average */
-#define MAX_BYTES ((uint64_t)1 << 55)
+#define STEPS      256u   /* a step is over when so small a part of what is alive has come or gone */
+#define MOST_STEPS 8192u  /* planning takes time by the square of them, where cells run out */
+#define MAX_HOLE   65536u /* numbers that other threads may have taken; else they are dense: */
+#define MOST_MADE  16u    /* objects by one packet, on the average */
+#define MAX_BYTES  ((uint64_t)1 << 55)
 
 enum state { NONE, ALIVE, ENDED };
 
@@ -34,6 +35,7 @@ struct replay_lifetimes {
     uint64_t run_ticket, run_bytes;
     struct replay_plan_step *steps;
     uint32_t step_count, step_capacity;
+    uint32_t coarse;  /* steps are so many times twice as long */
     uint64_t changed; /* bytes that have come and gone in the last step */
     struct replay_cells cells;
 };
@@ -77,10 +79,25 @@ bool replay_is_destruction(const char *command)
 
 /* ---- steps ---- */
 
+/* What would take too long to plan in so many steps is planned in half of them: each is as low as the lower of two. */
+static void merge_steps(struct replay_lifetimes *l)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < l->step_count; i += 2) {
+        struct replay_plan_step step = l->steps[i];
+        if (i + 1 < l->step_count && l->steps[i + 1].low < step.low)
+            step.low = l->steps[i + 1].low;
+        l->steps[count++] = step;
+    }
+    l->step_count = count;
+    l->coarse++;
+}
+
 /* Something happened at the ticket, after which so much is alive: in the last step, or in one of its own. */
 static enum lap_status note_step(struct replay_lifetimes *l, uint64_t ticket, uint64_t bytes)
 {
-    uint64_t most = (l->bytes > REPLAY_FLOOR_BYTES ? l->bytes : REPLAY_FLOOR_BYTES) / STEPS;
+    uint64_t most = (l->bytes > REPLAY_FLOOR_BYTES ? l->bytes : REPLAY_FLOOR_BYTES) / STEPS << l->coarse;
     struct replay_plan_step *last = l->step_count ? &l->steps[l->step_count - 1] : NULL;
 
     l->changed += bytes;
@@ -88,6 +105,8 @@ static enum lap_status note_step(struct replay_lifetimes *l, uint64_t ticket, ui
         last->low = l->bytes < last->low ? l->bytes : last->low;
         return LAP_OK;
     }
+    if (l->step_count == MOST_STEPS)
+        merge_steps(l);
     if (l->step_count == l->step_capacity) {
         uint32_t capacity = l->step_capacity ? l->step_capacity * 2 : 256;
         struct replay_plan_step *more = realloc(l->steps, capacity * sizeof *more);
@@ -131,6 +150,8 @@ static bool lies_alone(const struct replay_lifetimes *l, uint64_t bytes)
 {
     uint32_t limit = l->limit / 2;
 
+    if (bytes > REPLAY_MAX_BLOCK_BYTES / 2)
+        return true;
     if (l->alone >= limit / 2)
         return false;
     if (l->alone < limit / 8 && l->alone < REPLAY_FEW_ALLOCATIONS && l->made_alone < REPLAY_FEW_CHANGES)
@@ -247,6 +268,8 @@ static void forget(struct replay_lifetimes *l, uint64_t now)
         first++;
     l->step_count -= first;
     memmove(l->steps, l->steps + first, l->step_count * sizeof *l->steps);
+    if (l->coarse && l->step_count < MOST_STEPS / 4)
+        l->coarse--;
 }
 
 enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all, uint64_t now)

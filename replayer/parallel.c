@@ -193,6 +193,7 @@ static enum lap_status settle(struct replay *r)
     for (unsigned i = 0; i < parallel->thread_count; i++) {
         r->skipped_structs += parallel->workers[i].view.skipped_structs;
         parallel->workers[i].view.skipped_structs = 0;
+        r->said_undivided |= parallel->workers[i].view.said_undivided;
     }
     parallel->gather.count = parallel->gather.secondaries = 0;
     parallel->gather.bytes = 0;

@@ -83,8 +83,8 @@ static bool find_worst(const struct plan *plan, uint32_t *out_step)
     if (plan->groups[worst].worst <= 1)
         return false;
     *out_step = worst * GROUP;
-    while (ratio_of(plan, *out_step) < plan->groups[worst].worst)
-        ++*out_step;
+    for (uint32_t step = worst * GROUP; step < plan->step_count && step < (worst + 1) * GROUP; step++)
+        *out_step = ratio_of(plan, step) > ratio_of(plan, *out_step) ? step : *out_step;
     return true;
 }
 

@@ -20,6 +20,8 @@
 
 /* Where less than this is alive, a part of this may be empty, rather than the same part of what is alive. */
 #define REPLAY_FLOOR_BYTES ((uint64_t)1 << 20)
+/* No block is larger, and what is larger than half of one lies alone. */
+#define REPLAY_MAX_BLOCK_BYTES ((uint64_t)64 << 20)
 
 /* Times are tickets. Steps are rows of events in which little comes and goes: one every so many bytes. */
 struct replay_plan_step {
@@ -41,7 +43,6 @@ struct replay_cell {
     uint64_t begin, end; /* of its first and its last item */
     uint64_t bytes;
     uint32_t items;
-    uint32_t left; /* the caller's: of them, that have not ended yet */
     uint32_t sort;
 };
 

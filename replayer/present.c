@@ -9,6 +9,7 @@
 #include "replayer/convert.h"
 #include "replayer/handover.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/resource.h"
 #include "replayer/screenshot.h"
 #include "replayer/submit.h"
@@ -23,14 +24,6 @@ struct present {
     uint32_t wait_count;
     bool stuck; /* behind work that waits for an event which the host is still to set */
 };
-
-static const struct replay_queue *find_queue(const struct replay_device *dev, VkQueue live)
-{
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].live == live)
-            return &dev->queues[i];
-    return NULL;
-}
 
 /* Pixels as the recorded format has them: the replay's own copy of what was read back. */
 static enum lap_status as_recorded(struct replay *r, const struct replay_swapchain *swapchain, size_t bytes,
@@ -186,7 +179,8 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
                                        struct gen_args_vkQueuePresentKHR *args)
 {
     const VkPresentInfoKHR *info = args->pPresentInfo;
-    struct present present = {find_queue(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount, false};
+    struct present present = {replay_queue_find(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount,
+                              false};
     enum lap_status status = LAP_OK;
 
     if (!present.queue)

@@ -317,6 +317,14 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
 
 /* Recorded queues share those that this device has. A program may ask for the same queue many times. The family has
  * been mapped; r->mapped_family is the recorded one. */
+struct replay_queue *replay_queue_find(const struct replay_device *dev, VkQueue live)
+{
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (dev->queues[i].live == live)
+            return &dev->queues[i];
+    return NULL;
+}
+
 static enum lap_status give_queue(struct replay *r, struct replay_device *dev, uint32_t family, uint32_t number,
                                   uint64_t index)
 {

@@ -24,6 +24,9 @@ enum lap_status replay_queues_ask(struct replay *r, struct replay_device *dev, c
 enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev,
                                    const VkDeviceCreateInfo *info) LAP_MUST_CHECK;
 
+/* NULL: the device has no such queue. */
+struct replay_queue *replay_queue_find(const struct replay_device *dev, VkQueue live);
+
 /* For generated code, where families have other numbers here, or there are several. The family here for a recorded one;
  * values that name no family (IGNORED, EXTERNAL, FOREIGN) stay. */
 uint32_t replay_map_family(struct replay *r, const struct replay_device *dev, uint32_t family);

@@ -485,14 +485,11 @@ static bool has_fills(const struct replay_staging *staging)
 static const struct replay_queue *queue_for(const struct replay_device *dev, VkQueue live)
 {
     const VkQueueFlags work = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+    const struct replay_queue *queue = replay_queue_find(dev, live);
 
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].live == live) {
-            VkQueueFlags flags = dev->queues[i].flags;
-            /* vkCmdFillBuffer is for all queues since Vulkan 1.1 only. */
-            bool able = flags & work || (flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->planner->staging));
-            return able ? &dev->queues[i] : dev->main_queue;
-        }
+    /* vkCmdFillBuffer is for all queues since Vulkan 1.1 only. */
+    if (queue && (queue->flags & work || (queue->flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->planner->staging))))
+        return queue;
     return dev->main_queue;
 }
 

@@ -41,6 +41,7 @@ struct job {
     struct lap_args *args;
     const VkCommandBuffer *recorded; /* for each command buffer of all batches that of the trace; NULL: they are */
     uint64_t since; /* held: what was created or recorded later, by replay.next_order, is not meant; else UINT64_MAX */
+    uint64_t removed; /* held: replay.removed when all that it names was alive */
     struct lap_packet packet;
     struct lap_arena arena;
 };
@@ -140,16 +141,20 @@ static enum lap_status held_handle(void *user, uint32_t type, uint64_t index, ui
     const struct replay_device *dev = r->caller;
     const struct replay_object *object = replay_object_get(r, (enum gen_handle_type)type, index);
     uint64_t order = object ? object->order : 0;
+    bool sparse = r->command == GEN_vkQueueBindSparse &&
+                  (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage || type == GEN_HANDLE_VkDeviceMemory);
 
     *out = index;
     /* Queues end with the device. Semaphores can't end while something that is held names them, and command buffers are
      * looked at when their batch is given: those of an earlier one may be gone. */
     if (type == GEN_HANDLE_VkQueue || type == GEN_HANDLE_VkSemaphore || type == GEN_HANDLE_VkCommandBuffer)
         return LAP_OK;
-    if (!object && type == GEN_HANDLE_VkDeviceMemory && r->command == GEN_vkQueueBindSparse) {
+    if (!object && sparse && type == GEN_HANDLE_VkDeviceMemory)
         order = replay_sparse_memory_order(dev, index);
-        if (!order)
-            return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more", gen_handle_names[type], index);
+    /* It may have been for a batch that was given: look_at_binds. */
+    if (sparse && (order == 0 || order > dev->submits->since)) {
+        *out = 0;
+        return LAP_OK;
     }
     if (order > dev->submits->since)
         return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more, another one has its number",
@@ -157,13 +162,65 @@ static enum lap_status held_handle(void *user, uint32_t type, uint64_t index, ui
     return r->source.handle(user, type, index, out);
 }
 
-/* A program keeps what it submitted alive, a trace may say anything: all handles are looked up again. */
-static enum lap_status check_alive(struct replay_submits *s, const struct job *job)
+static bool is_gone(uint64_t now, uint64_t recorded)
+{
+    return recorded != 0 && now == 0;
+}
+
+static bool are_binds_gone(const VkSparseMemoryBind *now, const VkSparseMemoryBind *recorded, uint32_t count)
+{
+    bool gone = false;
+
+    for (uint32_t i = 0; i < count; i++)
+        gone |= is_gone(gen_u64_VkDeviceMemory(now[i].memory), gen_u64_VkDeviceMemory(recorded[i].memory));
+    return gone;
+}
+
+/* Whether something is gone that a batch names. The counts are the same, for they come from one packet. */
+static bool is_batch_gone(const VkBindSparseInfo *now, const VkBindSparseInfo *recorded)
+{
+    bool gone = false;
+
+    for (uint32_t i = 0; i < now->bufferBindCount; i++) {
+        const VkSparseBufferMemoryBindInfo *a = &now->pBufferBinds[i], *b = &recorded->pBufferBinds[i];
+        gone |= is_gone(gen_u64_VkBuffer(a->buffer), gen_u64_VkBuffer(b->buffer)) ||
+                are_binds_gone(a->pBinds, b->pBinds, a->bindCount);
+    }
+    for (uint32_t i = 0; i < now->imageOpaqueBindCount; i++) {
+        const VkSparseImageOpaqueMemoryBindInfo *a = &now->pImageOpaqueBinds[i], *b = &recorded->pImageOpaqueBinds[i];
+        gone |= is_gone(gen_u64_VkImage(a->image), gen_u64_VkImage(b->image)) ||
+                are_binds_gone(a->pBinds, b->pBinds, a->bindCount);
+    }
+    for (uint32_t i = 0; i < now->imageBindCount; i++) {
+        const VkSparseImageMemoryBindInfo *a = &now->pImageBinds[i], *b = &recorded->pImageBinds[i];
+        gone |= is_gone(gen_u64_VkImage(a->image), gen_u64_VkImage(b->image));
+        for (uint32_t j = 0; j < a->bindCount; j++)
+            gone |= is_gone(gen_u64_VkDeviceMemory(a->pBinds[j].memory), gen_u64_VkDeviceMemory(b->pBinds[j].memory));
+    }
+    return gone;
+}
+
+static enum lap_status look_at_binds(const struct job *job, const VkBindSparseInfo *now, uint32_t first, uint32_t count)
+{
+    const struct gen_args_vkQueueBindSparse *recorded = (const void *)job->args->bytes;
+
+    for (uint32_t i = first; i < first + count; i++)
+        if (is_batch_gone(&now[i], &recorded->pBindInfo[i]))
+            return lap_fail(LAP_ERROR_REPLAY, "a buffer, an image or memory that is bound is not alive any more");
+    return LAP_OK;
+}
+
+/* A program keeps what it submitted alive, a trace may say anything: all handles are looked up again, if any object has
+ * ended since. */
+static enum lap_status check_alive(struct replay_submits *s, struct job *job, uint32_t first, uint32_t count)
 {
     struct lap_dec_source source = s->r->source;
     struct lap_args args;
     struct lap_dec dec;
+    bool sparse = job->command == GEN_vkQueueBindSparse; /* whose memory may be gone without an object's end */
 
+    if (!sparse && job->removed == s->r->removed)
+        return LAP_OK;
     lap_arena_reset(&s->arena);
     s->r->caller = s->dev;
     s->since = job->since;
@@ -171,6 +228,10 @@ static enum lap_status check_alive(struct replay_submits *s, const struct job *j
     source.handle = held_handle;
     lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &source);
     gen_decode_table[job->command](&dec, args.bytes);
+    if (dec.status == LAP_OK && sparse)
+        return look_at_binds(job, ((const struct gen_args_vkQueueBindSparse *)(const void *)args.bytes)->pBindInfo,
+                             first, count);
+    job->removed = dec.status == LAP_OK ? s->r->removed : job->removed;
     return dec.status;
 }
 
@@ -183,7 +244,7 @@ static enum lap_status give(void *user, struct replay_operation *operation, uint
 {
     struct replay_submits *s = user;
     struct replay *r = s->r;
-    const struct job *job = job_of(operation);
+    struct job *job = job_of(operation);
     struct lap_packet packet = r->packet;
     uint32_t command = r->command;
     enum lap_status status;
@@ -192,7 +253,7 @@ static enum lap_status give(void *user, struct replay_operation *operation, uint
         return call(r, s->dev, job, first, count);
     r->packet = job->packet; /* messages name the packet that the work came with */
     r->command = job->command;
-    status = check_alive(s, job);
+    status = check_alive(s, job, first, count);
     if (status == LAP_OK)
         status = call(r, s->dev, job, first, count);
     if (status < 0)
@@ -226,6 +287,7 @@ static enum lap_status keep(void *user, const struct replay_operation *operation
     copy->packet = r->packet;
     copy->packet.body = body;
     copy->since = r->next_order;
+    copy->removed = r->removed;
     copy->arena = r->arena;
     s->held_bytes += lap_arena_used_bytes(&copy->arena) + HELD_LEAST_BYTES;
     lap_arena_init(&r->arena, copy->arena.limit_bytes);

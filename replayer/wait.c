@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/submit.h"
 
 #define COMPUTING 20u /* a twentieth of the time on any processor is more than looking again takes */
@@ -73,33 +74,37 @@ enum lap_status replay_wait_fence(struct replay *r, struct replay_device *dev, V
     return result == VK_TIMEOUT ? replay_wait_fail(r, dev, what) : replay_result(r, result);
 }
 
-/* The fence that was submitted last. */
-static enum lap_status take_idle_fence(struct replay *r, struct replay_device *dev, const char *what)
+/* The queue's fence that was submitted last. */
+static enum lap_status take_idle_fence(struct replay *r, struct replay_device *dev, struct replay_queue *queue,
+                                       const char *what)
 {
-    enum lap_status status = replay_wait_fence(r, dev, dev->idle_fence, what);
+    enum lap_status status = replay_wait_fence(r, dev, queue->idle_fence, what);
 
     if (status != LAP_OK)
         return status;
-    dev->idle_pending = false;
-    return replay_result(r, dev->vk.ResetFences(dev->live, 1, &dev->idle_fence));
+    queue->idle_pending = false;
+    return replay_result(r, dev->vk.ResetFences(dev->live, 1, &queue->idle_fence));
 }
 
 /* A fence behind all that was submitted is signalled when that is done. vkQueueWaitIdle would have no limit. */
-enum lap_status replay_wait_queue(struct replay *r, struct replay_device *dev, VkQueue queue, const char *what)
+enum lap_status replay_wait_queue(struct replay *r, struct replay_device *dev, VkQueue live, const char *what)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    struct replay_queue *queue = replay_queue_find(dev, live);
     enum lap_status status = LAP_OK;
 
-    if (!dev->idle_fence)
-        status = replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, &dev->idle_fence));
-    if (status == LAP_OK && dev->idle_pending)
-        status = take_idle_fence(r, dev, what);
+    if (!queue)
+        return replay_fail(r, "a queue that its device does not have");
+    if (!queue->idle_fence)
+        status = replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, &queue->idle_fence));
+    if (status == LAP_OK && queue->idle_pending)
+        status = take_idle_fence(r, dev, queue, what);
     if (status == LAP_OK)
-        status = replay_result(r, dev->vk.QueueSubmit(queue, 0, NULL, dev->idle_fence));
+        status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, queue->idle_fence));
     if (status != LAP_OK)
         return status;
-    dev->idle_pending = true;
-    return take_idle_fence(r, dev, what);
+    queue->idle_pending = true;
+    return take_idle_fence(r, dev, queue, what);
 }
 
 enum lap_status replay_wait_device(struct replay *r, struct replay_device *dev, const char *what)

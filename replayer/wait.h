@@ -33,7 +33,7 @@ enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *d
 enum lap_status replay_wait_fence(struct replay *r, struct replay_device *dev, VkFence fence,
                                   const char *what) LAP_MUST_CHECK;
 /* All that was submitted to a queue of the device; what was bound to sparse objects may still be under way. */
-enum lap_status replay_wait_queue(struct replay *r, struct replay_device *dev, VkQueue queue,
+enum lap_status replay_wait_queue(struct replay *r, struct replay_device *dev, VkQueue live,
                                   const char *what) LAP_MUST_CHECK;
 /* All queues, and what else the driver does. */
 enum lap_status replay_wait_device(struct replay *r, struct replay_device *dev, const char *what) LAP_MUST_CHECK;

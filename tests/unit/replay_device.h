@@ -65,8 +65,9 @@ static void unit_replay_finish(struct unit_replay *u)
 {
     u->dev.vk.DeviceWaitIdle(u->dev.live);
     replay_destroy_left(&u->r, &u->dev);
-    if (u->dev.idle_fence)
-        u->dev.vk.DestroyFence(u->dev.live, u->dev.idle_fence, NULL);
+    for (uint32_t i = 0; i < u->dev.queue_count; i++)
+        if (u->dev.queues[i].idle_fence)
+            u->dev.vk.DestroyFence(u->dev.live, u->dev.queues[i].idle_fence, NULL);
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
     replay_planner_destroy(&u->r, &u->dev);
     replay_tables_finish(&u->r);

@@ -118,7 +118,7 @@ static double check(const struct scene *scene, uint32_t *out_most)
     for (uint32_t i = 0; i < scene->cells.count; i++) {
         const struct replay_cell *is = &scene->cells.at[i], *sum = &sums[i + 1];
         CHECK(is->begin == sum->begin && is->end == sum->end && is->bytes == sum->bytes && is->items == sum->items &&
-              is->left == sum->left && is->sort == sum->sort);
+              is->sort == sum->sort);
         blocks[2 * i] = (struct event){sums[i + 1].begin, (int64_t)sums[i + 1].bytes};
         blocks[2 * i + 1] = (struct event){sums[i + 1].end, -(int64_t)sums[i + 1].bytes};
     }

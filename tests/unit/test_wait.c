@@ -117,3 +117,54 @@ UNIT_TEST(what_never_ends_is_named)
 }
 
 UNIT_MAIN();
+
+/* ---- queues ---- */
+
+static VkQueue stuck_queue;
+static VkFence stuck_fence;
+static PFN_vkQueueSubmit really_submit;
+static PFN_vkWaitForFences really_wait;
+
+static VKAPI_ATTR VkResult VKAPI_CALL submit_or_stick(VkQueue queue, uint32_t count, const VkSubmitInfo *submits,
+                                                      VkFence fence)
+{
+    if (queue != stuck_queue)
+        return really_submit(queue, count, submits, fence);
+    stuck_fence = fence;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL wait_or_stick(VkDevice device, uint32_t count, const VkFence *fences,
+                                                    VkBool32 all, uint64_t timeout)
+{
+    return fences[0] == stuck_fence ? VK_TIMEOUT : really_wait(device, count, fences, all, timeout);
+}
+
+/* What waits for the host may stand on one queue while the program waits for another. */
+UNIT_TEST(a_stuck_queue_does_not_hold_up_another)
+{
+    const struct replay_options options = {.wait_limit_ms = 1};
+    struct unit_replay u;
+    struct replay_queue queues[2];
+
+    if (!unit_replay_init(&u, &options))
+        SKIP("no Vulkan driver");
+    stuck_queue = (VkQueue)(uintptr_t)64;
+    queues[0] = (struct replay_queue){.live = stuck_queue, .family = u.queue.family};
+    queues[1] = u.queue;
+    u.dev.queues = queues;
+    u.dev.queue_count = 2;
+    u.dev.main_queue = &queues[1];
+    really_submit = u.dev.vk.QueueSubmit;
+    really_wait = u.dev.vk.WaitForFences;
+    u.dev.vk.QueueSubmit = submit_or_stick;
+    u.dev.vk.WaitForFences = wait_or_stick;
+    CHECK(!replay_device_finishes(&u.dev, 1000));
+    CHECK(queues[0].idle_pending);
+    CHECK_EQ_INT(replay_wait_queue(&u.r, &u.dev, u.queue.live, "a queue"), LAP_OK);
+    CHECK_EQ_INT(replay_wait_queue(&u.r, &u.dev, stuck_queue, "a queue"), LAP_ERROR_REPLAY);
+    stuck_fence = VK_NULL_HANDLE;
+    u.dev.vk.DestroyFence(u.dev.live, queues[0].idle_fence, NULL);
+    queues[0].idle_fence = VK_NULL_HANDLE;
+    unit_replay_finish(&u);
+}
