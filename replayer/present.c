@@ -93,6 +93,7 @@ static enum lap_status show(struct replay *r, struct present *present, struct re
     struct replay_picture picture = {.image = image->live,
                                      .layout = replay_present_layout(r),
                                      .extent = {swapchain->info.extent.width, swapchain->info.extent.height},
+                                     .format = swapchain->info.format,
                                      .mode = swapchain->mode,
                                      .wait_count = other ? 0 : present->wait_count,
                                      .waits = present->waits};

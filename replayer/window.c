@@ -332,14 +332,14 @@ static void take_note(struct replay *r, struct replay_window *w)
 
 /* The next image of the window; *out_image UINT32_MAX when there is none now. */
 static enum lap_status next_image(struct replay *r, struct replay_window *w, struct replay_window_slot *slot,
-                                  VkExtent2D extent, VkPresentModeKHR mode, uint32_t *out_image)
+                                  VkExtent2D extent, const struct replay_picture *picture, uint32_t *out_image)
 {
     const uint32_t patience_ms = w->stuck ? 0 : PATIENCE_MS;
     VkResult result;
 
     *out_image = UINT32_MAX;
     for (int attempt = 0; attempt < 3; attempt++) {
-        enum lap_status status = replay_window_fit(r, w, extent, mode);
+        enum lap_status status = replay_window_fit(r, w, extent, picture);
         if (status != LAP_OK || !w->swapchain)
             return status;
         if (w->system->is_ready && w->mode != VK_PRESENT_MODE_IMMEDIATE_KHR && w->mode != VK_PRESENT_MODE_MAILBOX_KHR &&
@@ -412,7 +412,7 @@ enum lap_status replay_window_show(struct replay *r, struct replay_window *w, co
     }
     status = replay_wait_fence(r, w->dev, slot->done, "an earlier copy to the window");
     if (status == LAP_OK)
-        status = next_image(r, w, slot, window_extent, picture->mode, &image_index);
+        status = next_image(r, w, slot, window_extent, picture, &image_index);
     if (status == LAP_OK && image_index != UINT32_MAX) {
         status = copy_and_present(r, w, slot, image_index, picture);
         w->next_slot = (w->next_slot + 1) % REPLAY_WINDOW_SLOTS;

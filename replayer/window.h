@@ -17,6 +17,7 @@ struct replay_picture {
     VkImage image;
     VkImageLayout layout; /* it is in this, and is so afterwards */
     VkExtent2D extent;
+    VkFormat format;       /* of the image */
     VkPresentModeKHR mode; /* of the program; FIFO is taken where the window has no such */
     uint32_t wait_count;
     const VkSemaphore *waits;

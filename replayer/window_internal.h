@@ -36,9 +36,11 @@ struct replay_window {
     VkImage images[REPLAY_WINDOW_MAX_IMAGES];
     VkSemaphore copied[REPLAY_WINDOW_MAX_IMAGES];
     uint64_t title_ms; /* when the title was written last: replay_now_ms */
+    bool linear;       /* it was made for images that are read as linear values: lap_pixels_are_linear */
     bool stale;
     bool stuck;         /* it took no image the last time: nobody waits for it until it does */
     bool said_stuck;    /* once */
+    bool said_format;   /* once: the surface has no format of that kind */
     uint32_t said_mode; /* once: bit N for a present mode below 32 that the surface lacks */
 };
 
@@ -48,9 +50,14 @@ enum lap_status replay_window_result(VkResult result, const char *call) LAP_MUST
 /* The present mode that comes nearest to `wanted`: itself, or FIFO, which every surface has. */
 VkPresentModeKHR replay_window_choose_mode(const struct replay_window *w, VkPhysicalDevice gpu,
                                            VkPresentModeKHR wanted);
-/* Makes the swapchain fit the window and the wanted mode. Afterwards it is null where there can't be one now. */
+/* An 8-bit format. A copy (vkCmdBlitImage) decodes what lies in images of an sRGB format, so it has to go to one, which
+ * encodes it again; and values that were stored as they are shown must not be encoded. The surface's first format where
+ * it has neither. `count` is at least 1. */
+VkSurfaceFormatKHR replay_window_choose_format(const VkSurfaceFormatKHR *formats, uint32_t count, bool linear);
+/* Makes the swapchain fit the window, and the picture's format and present mode. Afterwards it is null where there
+ * can't be one now. */
 enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkExtent2D wanted,
-                                  VkPresentModeKHR mode) LAP_MUST_CHECK;
+                                  const struct replay_picture *picture) LAP_MUST_CHECK;
 /* The device's queue is idle. */
 void replay_window_drop_swapchain(struct replay_window *w);
 

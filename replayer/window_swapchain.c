@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The real swapchain of a window. */
+#include "codegen/support/pixels.h"
 #include "replayer/player.h"
 #include "replayer/wait.h"
 #include "replayer/window_internal.h"
@@ -29,12 +30,16 @@ void replay_window_drop_swapchain(struct replay_window *w)
     w->swapchain = VK_NULL_HANDLE;
 }
 
-/* An 8-bit format, with the encoding of presented values as they are: the copy must not convert them. */
-static VkSurfaceFormatKHR choose_format(const VkSurfaceFormatKHR *formats, uint32_t count)
+VkSurfaceFormatKHR replay_window_choose_format(const VkSurfaceFormatKHR *formats, uint32_t count, bool linear)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM || formats[i].format == VK_FORMAT_R8G8B8A8_UNORM)
-            return formats[i];
+    static const VkFormat wanted[2][2] = {{VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM},
+                                          {VK_FORMAT_B8G8R8A8_SRGB, VK_FORMAT_R8G8B8A8_SRGB}};
+
+    for (int attempt = 0; attempt < 2; attempt++)
+        for (uint32_t i = 0; i < count; i++)
+            for (int j = 0; j < 2; j++)
+                if (formats[i].format == wanted[linear ^ attempt][j])
+                    return formats[i];
     return formats[0];
 }
 
@@ -48,6 +53,17 @@ VkPresentModeKHR replay_window_choose_mode(const struct replay_window *w, VkPhys
         if (modes[i] == wanted)
             return wanted;
     return VK_PRESENT_MODE_FIFO_KHR;
+}
+
+static void choose_format(struct replay *r, struct replay_window *w, const VkSurfaceFormatKHR *formats, uint32_t count,
+                          VkSurfaceFormatKHR *out_format)
+{
+    *out_format = replay_window_choose_format(formats, count, w->linear);
+    if (lap_pixels_are_linear(out_format->format) == w->linear || w->said_format)
+        return;
+    w->said_format = true;
+    lap_log(r->log, LAP_LOG_WARNING, "the window has no format that is%s sRGB: it shows frames %s than they are",
+            w->linear ? "" : " not", w->linear ? "darker" : "brighter");
 }
 
 static void choose_mode(struct replay *r, struct replay_window *w, VkPresentModeKHR wanted)
@@ -79,7 +95,8 @@ static enum lap_status make_images(struct replay_window *w)
     return replay_window_result(result, "vkCreateSemaphore");
 }
 
-static enum lap_status make_swapchain(struct replay_window *w, const VkSurfaceCapabilitiesKHR *caps, VkExtent2D extent)
+static enum lap_status make_swapchain(struct replay *r, struct replay_window *w, const VkSurfaceCapabilitiesKHR *caps,
+                                      VkExtent2D extent)
 {
     struct replay_device *dev = w->dev;
     const struct gen_instance_dispatch *ivk = &w->instance->vk;
@@ -92,7 +109,7 @@ static enum lap_status make_swapchain(struct replay_window *w, const VkSurfaceCa
     if (result < 0 || count == 0)
         return replay_window_result(result < 0 ? result : VK_ERROR_FORMAT_NOT_SUPPORTED,
                                     "vkGetPhysicalDeviceSurfaceFormatsKHR");
-    format = choose_format(formats, count);
+    choose_format(r, w, formats, count, &format);
     info.minImageCount = caps->minImageCount + 1;
     if (caps->maxImageCount && info.minImageCount > caps->maxImageCount)
         info.minImageCount = caps->maxImageCount;
@@ -127,10 +144,12 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkExtent2D wanted, VkPresentModeKHR mode)
+enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkExtent2D wanted,
+                                  const struct replay_picture *picture)
 {
     struct replay_device *dev = w->dev;
-    bool good = w->swapchain && !w->stale && w->wanted == mode;
+    bool linear = lap_pixels_are_linear(picture->format),
+         good = w->swapchain && !w->stale && w->wanted == picture->mode && w->linear == linear;
     VkSurfaceCapabilitiesKHR caps;
     enum lap_status status;
     VkExtent2D extent;
@@ -162,6 +181,7 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
         replay_window_drop_swapchain(w);
         return LAP_OK;
     }
-    choose_mode(r, w, mode);
-    return make_swapchain(w, &caps, extent);
+    w->linear = linear;
+    choose_mode(r, w, picture->mode);
+    return make_swapchain(r, w, &caps, extent);
 }

@@ -59,6 +59,25 @@ size_t lap_pixels_bytes(VkFormat format)
     return lap_pixel_bytes(lap_pixels_layout(format));
 }
 
+bool lap_pixels_are_linear(VkFormat format)
+{
+    switch ((int)format) {
+    case VK_FORMAT_R8_SRGB:
+    case VK_FORMAT_R8G8_SRGB:
+    case VK_FORMAT_R8G8B8_SRGB:
+    case VK_FORMAT_B8G8R8_SRGB:
+    case VK_FORMAT_R8G8B8A8_SRGB:
+    case VK_FORMAT_B8G8R8A8_SRGB:
+    case VK_FORMAT_A8B8G8R8_SRGB_PACK32:
+    case VK_FORMAT_R16G16B16A16_SFLOAT:
+    case VK_FORMAT_R32G32B32A32_SFLOAT:
+    case VK_FORMAT_B10G11R11_UFLOAT_PACK32:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void lap_pixels_hash(const void *data, size_t bytes, uint64_t *out_low, uint64_t *out_high)
 {
     XXH128_hash_t hash = XXH3_128bits(data, bytes);

@@ -27,6 +27,6 @@ $(APP_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS) $(GEN)/xdg_
 $(TEST_APPS): $(BUILD)/tests/apps/%: $(BUILD)/obj/tests/apps/%.o $(APP_COMMON) $(BUILD)/obj/gen/xdg_shell.o $(SANITIZER_KEEP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lvulkan -lxcb -lX11 -lwayland-client
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lm -lvulkan -lxcb -lX11 -lwayland-client
 
 -include $(APP_OBJECTS:.o=.d) $(APP_COMMON:.o=.d)

@@ -243,8 +243,9 @@ static void destroy(const struct app *app, struct scene *scene)
 
 int main(int argc, char **argv)
 {
-    static bool tell;
+    static bool tell, srgb;
     static const struct app_option options[] = {
+        {.name = "--srgb", .help = "draw into images of an sRGB format", .flag = &srgb},
         {.name = "--tell", .help = "print a line when a frame was presented", .flag = &tell},
         {.name = NULL},
     };
@@ -260,6 +261,7 @@ int main(int argc, char **argv)
     struct app_target target;
     struct scene scene = {0};
     app_init(&app, argc, argv, &program);
+    app.srgb = srgb;
     app_device_create(&app, NULL);
     app_target_create(&app, &target, check);
     create_buffers(&app, &scene);

@@ -37,6 +37,6 @@ $(BENCH_OBJECTS) $(BENCH_COMMON): $(BUILD)/obj/%.o: %.c | $(BENCH_SHADERS) $(GEN
 $(BENCH_PROGRAMS): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_COMMON) $(BENCH_APP_COMMON) $(BUILD)/obj/gen/xdg_shell.o
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lvulkan -lxcb -lX11 -lwayland-client -llz4
+	$(Q)$(CC) $(CFLAGS) -pthread $(SANITIZER) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lm -lvulkan -lxcb -lX11 -lwayland-client -llz4
 
 -include $(BENCH_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

@@ -308,6 +308,30 @@ def a_device_without_swapchains(context: Context) -> None:
             check_no_validation_message(done, "of the replay")
 
 
+@case
+def a_window_shows_what_was_presented(context: Context) -> None:
+    """The replay in a window is a program that presents: recorded itself, its pictures are those of the trace, encoded or not."""
+    display()
+    pictures = {}
+    for name, arguments in {"plain": [], "srgb": ["--srgb"]}.items():
+        trace = f"{name}.lapilli"
+        context.capture([context.app("triangle"), "--frames", "4", *arguments], trace)
+        context.run([context.program("lapilli-replay"), "--present", "headless", "--screenshot", "1-3", "--screenshot-dir", f"{name}-trace", trace])
+        replay = [context.program("lapilli-replay"), "--present", "window", "--window-system", "xcb", "--sandbox", "off", trace]
+        done = context.run([context.program("lapilli"), "capture", "--screenshot", "1-3", "--screenshot-dir", f"{name}-window",
+                            "-o", f"{name}-window.lapilli", "--", *replay])
+        check("than they are" not in done.err, done.err)
+        formats = {line["args"]["pCreateInfo"]["imageFormat"] for line in context.print_lines(f"{name}-window.lapilli")
+                   if line["name"] == "vkCreateSwapchainKHR"}
+        check(len(formats) == 1 and all(("SRGB" in str(format)) == (name == "srgb") for format in formats), f"{formats}")
+        shown, presented = (sorted((context.folder / f"{name}-{what}").glob("*.png")) for what in ("window", "trace"))
+        check(len(shown) == len(presented) == 3, f"{shown}, {presented}")
+        for first, second in zip(shown, presented):
+            check(first.read_bytes() == second.read_bytes(), f"{first} is not {second}")
+        pictures[name] = presented[0].read_bytes()
+    check(pictures["plain"] != pictures["srgb"], "nothing is encoded")
+
+
 def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     """What the replayer's own swapchains do, under the validation layer."""
     def run(context: Context) -> None:

@@ -11,6 +11,7 @@
 #include "replayer/resource.h"
 #include "replayer/verify.h"
 #include "replayer/window.h"
+#include "replayer/window_internal.h"
 #include "replayer/window_system.h"
 #include "tests/unit/replay_device.h"
 
@@ -431,9 +432,31 @@ UNIT_TEST(images_are_shown_in_a_window)
     CHECK_EQ_INT(get_images(&s, 3, 50), LAP_OK);
     draw(&s, 0, 10);
     CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    /* Its successor's images are of an sRGB format, and so are the window's then. */
+    destroy.swapchain = s.swapchain;
+    CHECK_EQ_INT(create_swapchain(&s, 4, (VkExtent2D){WIDTH, HEIGHT}, VK_FORMAT_B8G8R8A8_SRGB), LAP_OK);
+    CHECK_EQ_INT(get_images(&s, 3, 60), LAP_OK);
+    CHECK_EQ_INT(replay_DestroySwapchainKHR(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    draw(&s, 0, 10);
+    CHECK_EQ_INT(present(&s, 0), LAP_OK);
+    CHECK(replay_swapchain_of(&s.u.r, s.swapchain)->window->linear);
     CHECK_EQ_U64(replay_check_summary(&s.u.r).checks, 4);
     CHECK_EQ_U64(replay_check_summary(&s.u.r).different, 0);
     scene_finish(&s);
+}
+
+UNIT_TEST(a_window_has_the_encoding_of_what_it_shows)
+{
+    const VkSurfaceFormatKHR formats[] = {
+        {VK_FORMAT_R16G16B16A16_SFLOAT, 0}, {VK_FORMAT_R8G8B8A8_SRGB, 0}, {VK_FORMAT_B8G8R8A8_UNORM, 0}};
+
+    CHECK_EQ_INT(replay_window_choose_format(formats, 3, true).format, VK_FORMAT_R8G8B8A8_SRGB);
+    CHECK_EQ_INT(replay_window_choose_format(formats, 3, false).format, VK_FORMAT_B8G8R8A8_UNORM);
+    CHECK_EQ_INT(replay_window_choose_format(formats, 2, false).format, VK_FORMAT_R8G8B8A8_SRGB);
+    CHECK_EQ_INT(replay_window_choose_format(formats, 1, true).format, VK_FORMAT_R16G16B16A16_SFLOAT);
+    CHECK(lap_pixels_are_linear(VK_FORMAT_B8G8R8A8_SRGB) && lap_pixels_are_linear(VK_FORMAT_R16G16B16A16_SFLOAT));
+    CHECK(!lap_pixels_are_linear(VK_FORMAT_B8G8R8A8_UNORM) &&
+          !lap_pixels_are_linear(VK_FORMAT_A2B10G10R10_UNORM_PACK32));
 }
 
 /* What a driver may answer about a window, one after the other. */

@@ -93,7 +93,7 @@ void app_shot_check(const struct app *app, struct app_shot *shot, const struct a
 {
     app_buffer_invalidate(app, &shot->pixels, 0, shot->pixels.size);
     struct app_pixels corner = {.bytes = shot->pixels.mapped, .width = 1, .height = 1, .frame = shot->number};
-    corner.blue_first = swapchain->format == VK_FORMAT_B8G8R8A8_UNORM;
+    corner.blue_first = app_format_is_blue_first(swapchain->format);
     EXPECT_PIXEL(app, &corner, 0, 0, color_of(shot->number));
     EXPECT_EQ(app, ((uint32_t *)shot->pixels.mapped)[1], 0xff000000u | (STAMP + 5 + shot->number) * 257);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "target.h"
 
+#include <math.h>
+
 static void create_plain(struct app *app, struct app_target *target)
 {
     struct app_swapchain *images = &target->swapchain;
-    images->format = VK_FORMAT_R8G8B8A8_UNORM;
+    images->format = app->srgb ? VK_FORMAT_R8G8B8A8_SRGB : VK_FORMAT_R8G8B8A8_UNORM;
     images->extent = (VkExtent2D){app->width, app->height};
     images->count = APP_IN_FLIGHT;
     images->readable = true;
@@ -69,7 +71,8 @@ static void finish_frame(struct app_target *target, struct app_frame *frame)
         .width = target->swapchain.extent.width,
         .height = target->swapchain.extent.height,
         .frame = frame->number,
-        .blue_first = target->swapchain.format == VK_FORMAT_B8G8R8A8_UNORM,
+        .blue_first = app_format_is_blue_first(target->swapchain.format),
+        .srgb = app->srgb,
     };
     target->check(app, &pixels);
 }
@@ -179,11 +182,21 @@ uint32_t app_pixel(const struct app_pixels *pixels, double x, double y)
     return red << 24 | (uint32_t)p[1] << 16 | blue << 8 | p[3];
 }
 
+/* A linear value as it stands in an image of an sRGB format (Khronos Data Format Specification, section 13.3). */
+static int encoded(uint32_t value)
+{
+    double linear = value / 255.0;
+    return (int)(255 * (linear <= 0.0031308 ? 12.92 * linear : 1.055 * pow(linear, 1 / 2.4) - 0.055) + 0.5);
+}
+
 void app_expect_pixel(const struct app *app, const char *file, int line, const struct app_pixels *pixels, double x,
                       double y, uint32_t rgba)
 {
     uint32_t got = app_pixel(pixels, x, y);
-    for (uint32_t shift = 0; shift < 32 && !app->no_check; shift += 8)
-        if (abs((int)(got >> shift & 0xff) - (int)(rgba >> shift & 0xff)) > 2)
-            app_fail(file, line, "frame %u: pixel (%.3f, %.3f) is %08x, expected %08x", pixels->frame, x, y, got, rgba);
+    for (uint32_t shift = 0; shift < 32 && !app->no_check; shift += 8) {
+        uint32_t value = rgba >> shift & 0xff;
+        if (abs((int)(got >> shift & 0xff) - (pixels->srgb && shift ? encoded(value) : (int)value)) > 2)
+            app_fail(file, line, "frame %u: pixel (%.3f, %.3f) is %08x, expected %08x%s", pixels->frame, x, y, got,
+                     rgba, pixels->srgb ? " as sRGB" : "");
+    }
 }

@@ -35,6 +35,7 @@ struct app_pixels {
     const uint8_t *bytes; /* four a pixel, rows without gaps */
     uint32_t width, height, frame;
     bool blue_first;
+    bool srgb; /* what was drawn was encoded */
 };
 
 struct app_frame {
@@ -69,6 +70,8 @@ void app_window_close(const struct app *app, struct app_window *window);
 
 /* Replaces swapchain->swapchain where there is one. width and height are for windows that have no size before they have
  * an image. Returns false if the window has no area now: nothing is changed. */
+/* What lies first in memory, of the formats that a window is given. */
+bool app_format_is_blue_first(VkFormat format);
 bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
                           VkPresentModeKHR mode, uint32_t width, uint32_t height);
 /* The same with what a program may want beside. There are no views of images that get their memory when they are

@@ -35,6 +35,11 @@ void app_window_close(const struct app *app, struct app_window *window)
     *window = (struct app_window){0};
 }
 
+bool app_format_is_blue_first(VkFormat format)
+{
+    return format == VK_FORMAT_B8G8R8A8_UNORM || format == VK_FORMAT_B8G8R8A8_SRGB;
+}
+
 static VkSurfaceFormatKHR choose_format(const struct app *app, VkSurfaceKHR surface)
 {
     uint32_t count = 0;
@@ -43,13 +48,15 @@ static VkSurfaceFormatKHR choose_format(const struct app *app, VkSurfaceKHR surf
     CHECK(formats && count);
     CHECK_VK(vkGetPhysicalDeviceSurfaceFormatsKHR(app->physical, surface, &count, formats));
     for (uint32_t i = 0; i < count; i++) {
-        if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM || formats[i].format == VK_FORMAT_R8G8B8A8_UNORM) {
+        VkFormat format = formats[i].format;
+        if (app->srgb ? format == VK_FORMAT_B8G8R8A8_SRGB || format == VK_FORMAT_R8G8B8A8_SRGB
+                      : format == VK_FORMAT_B8G8R8A8_UNORM || format == VK_FORMAT_R8G8B8A8_UNORM) {
             VkSurfaceFormatKHR found = formats[i];
             free(formats);
             return found;
         }
     }
-    app_skip(app, "the window has no 8-bit UNORM format");
+    app_skip(app, app->srgb ? "the window has no 8-bit sRGB format" : "the window has no 8-bit UNORM format");
 }
 
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
