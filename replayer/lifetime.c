@@ -247,7 +247,7 @@ enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
     return LAP_OK;
 }
 
-/* What was over when the replay was here is of no use any more. */
+/* What was over when the replay was here is of no use any more: neither objects nor their cells. */
 static void forget(struct replay_lifetimes *l, uint64_t now)
 {
     size_t kept = 0;
@@ -264,6 +264,7 @@ static void forget(struct replay_lifetimes *l, uint64_t now)
         object->item = kept;
     }
     l->item_count = kept;
+    replay_cells_drop(&l->cells, now);
     while (first + 1 < l->step_count && l->steps[first + 1].time <= now)
         first++;
     l->step_count -= first;
@@ -314,5 +315,5 @@ uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *l, unsigned kind,
 
 const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *l, uint32_t cell)
 {
-    return &l->cells.at[cell - 1];
+    return replay_cells_find(&l->cells, cell);
 }

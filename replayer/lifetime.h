@@ -79,7 +79,8 @@ bool replay_lifetimes_has_ended(const struct replay_lifetimes *lifetimes, unsign
 uint32_t replay_lifetimes_cell(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
 /* What it is reckoned to take, of what has a cell. */
 uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
-/* cell: as replay_lifetimes_cell said, and neither of the other two. Until more is told. */
+/* cell: as replay_lifetimes_cell said, and neither of the other two. Until more is told. NULL: it was over when the
+ * replay was last heard of. */
 const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *lifetimes, uint32_t cell);
 
 #endif

@@ -381,6 +381,32 @@ static enum lap_status cut_at(struct plan *plan, uint32_t step)
     return LAP_OK;
 }
 
+/* ---- cells ---- */
+
+struct replay_cell *replay_cells_find(const struct replay_cells *cells, uint32_t number)
+{
+    uint32_t low = 0, high = cells->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (cells->at[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < cells->count && cells->at[low].number == number ? &cells->at[low] : NULL;
+}
+
+void replay_cells_drop(struct replay_cells *cells, uint64_t time)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < cells->count; i++)
+        if (cells->at[i].end > time)
+            cells->at[kept++] = cells->at[i];
+    cells->count = kept;
+}
+
 /* ---- the whole ---- */
 
 /* What lies alone, and what earlier plans waste. */
@@ -469,10 +495,11 @@ static enum lap_status make_cells(struct plan *plan, struct replay_cells *cells)
     for (uint32_t i = 0; i < plan->part_count; i++) {
         const struct part *part = &plan->parts[i];
         struct replay_cell *cell = &cells->at[cells->count++];
-        *cell = (struct replay_cell){.begin = UINT64_MAX, .bytes = part->bytes, .items = part->count};
+        *cell = (struct replay_cell){
+            .begin = UINT64_MAX, .bytes = part->bytes, .items = part->count, .number = ++cells->made};
         for (uint32_t j = part->first; j < part->first + part->count; j++) {
             struct replay_plan_item *item = &plan->items[plan->order[j]];
-            item->cell = cells->count;
+            item->cell = cell->number;
             cell->sort = item->sort;
             cell->begin = item->begin < cell->begin ? item->begin : cell->begin;
             cell->end = item->end > cell->end ? item->end : cell->end;

@@ -44,12 +44,19 @@ struct replay_cell {
     uint64_t bytes;
     uint32_t items;
     uint32_t sort;
+    uint32_t number; /* counted from 1 */
 };
 
 struct replay_cells {
-    struct replay_cell *at; /* [cell - 1] */
+    struct replay_cell *at; /* by number; those that are over may be missing */
     uint32_t count, capacity;
+    uint32_t made; /* so far: the last one's number */
 };
+
+/* NULL: it was dropped. */
+struct replay_cell *replay_cells_find(const struct replay_cells *cells, uint32_t number);
+/* Drops those that have ended at the time. */
+void replay_cells_drop(struct replay_cells *cells, uint64_t time);
 
 /* Puts all items that are wanted and have no cell into new ones; what items have cells already counts as it is. Steps
  * are in order, at least one, none of them later than any of those items. most: how many cells there may be at once,

@@ -157,6 +157,37 @@ UNIT_TEST(what_is_known_stays_when_more_is_told)
     finish(&told);
 }
 
+/* However long a trace is; an early one that lasts keeps none of the later ones. */
+UNIT_TEST(cells_that_are_over_are_dropped)
+{
+    enum { ROUNDS = 50, COUNT = 100 };
+    struct told told = begin();
+    uint64_t lasts, objects[COUNT];
+    uint32_t first, last = 0;
+
+    few(&told);
+    lasts = born(&told, IMAGE, KIB);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t now = told.ticket;
+        uint32_t cell;
+        for (int i = 0; i < COUNT; i++)
+            objects[i] = born(&told, BUFFER, KIB);
+        for (int i = 0; i < COUNT; i++)
+            ends(&told, BUFFER, objects[i]);
+        CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, round == 0, now), LAP_OK);
+        cell = cell_of(&told, BUFFER, objects[0]);
+        CHECK(cell != REPLAY_CELL_UNKNOWN && cell > last);
+        CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell)->number, cell);
+        for (uint32_t older = 1; older <= last; older++)
+            CHECK((replay_lifetimes_get(told.lifetimes, older) != NULL) == (older == cell_of(&told, IMAGE, lasts)));
+        last = cell;
+    }
+    first = cell_of(&told, IMAGE, lasts);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, first)->end, UINT64_MAX);
+    CHECK(replay_lifetimes_get(told.lifetimes, last + 1) == NULL);
+    finish(&told);
+}
+
 UNIT_TEST(a_trace_may_say_anything)
 {
     struct told told = begin();
