@@ -237,7 +237,7 @@ check-asan: ## unit tests and recorded and replayed programs with AddressSanitiz
 	scripts/install-deps.sh build check fuzz
 	+$(MAKE) $(INSTRUMENTED) test-programs
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		ASAN_OPTIONS=intercept_tls_get_addr=0 MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} \
+		ASAN_OPTIONS=intercept_tls_get_addr=0 MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} MODEL_RUNS=$${MODEL_RUNS:-25} \
 		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
 
 # On a driver that is instrumented itself: a race in another one would be reported, and one behind it would not be seen.

@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--driver", action="append", default=[], metavar="NAME=MANIFEST", help="one more driver, by hand")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the traces there, and what is compared with, for --from elsewhere")
     parser.add_argument("--from", type=Path, metavar="DIR", dest="source", help="record nothing: replay what --keep kept")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at a time (default: one more than processors, for some of them wait)")
     parser.add_argument("--match", default="", help="only programs whose name matches this regular expression")
     parser.add_argument("--record", default="", help="only these machines record (a regular expression)")
     options = parser.parse_args()

@@ -89,7 +89,7 @@ def main() -> int:
                         help="run on the driver that scripts/fetch-driver.sh put there, instead of the system's; the build must be "
                              "linked for it. By default the environment's LAPILLI_DRIVER_DIR")
     parser.add_argument("--other", type=Path, help="another build folder, for words of another size: both play each other's traces")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at a time (default: one more than processors, for some of them wait)")
     parser.add_argument("--suite", choices=["unit", "codegen", "e2e"], action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")
     options = parser.parse_args()

@@ -15,9 +15,12 @@ import random
 import resource
 import signal
 import subprocess
+import threading
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Callable
+from pathlib import Path
+from typing import Callable, Iterator
 
 from e2e.cases import TIMEOUT, Context, Failure, Skip, check, check_verified
 
@@ -123,14 +126,55 @@ def frames_of_what_is_left(context: Context, complete: bool | None) -> int:
 
 # ---- a process that is killed
 
-ENDS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "abort": signal.SIGABRT, "term": signal.SIGTERM, "exit": None, "exec": None}
+ENDS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "abort": signal.SIGABRT, "term": signal.SIGTERM, "exit": None, "exec": None,
+        "memory": None}  # the last: the kernel's own kill, of a group of processes that has no memory left
+GROUPS = {Path("/sys/fs/cgroup/memory"): ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+          Path("/sys/fs/cgroup"): ("memory.max", "memory.swap.max")}
+GROUP_BYTES = {"memory.swap.max": 0}  # the others:
+ROOM = 512 << 20  # for a program and its recording
+
+
+@contextmanager
+def memory_group() -> Iterator[Path | None]:
+    """A control group with little memory; None where no such group can be made."""
+    for parent, limits in GROUPS.items():
+        group = parent / f"lapilli-{os.getpid()}-{threading.get_ident()}"
+        try:
+            if not (parent / "cgroup.procs").exists():
+                continue
+            group.mkdir()
+            if not (group / limits[0]).exists():
+                group.rmdir()
+                continue
+            for limit in limits:
+                if (group / limit).exists():
+                    (group / limit).write_text(str(GROUP_BYTES.get(limit, ROOM)))
+        except OSError:
+            continue
+        try:
+            yield group
+        finally:
+            for _ in range(100):
+                try:
+                    group.rmdir()
+                    break
+                except OSError:  # what the group had is still being given back
+                    time.sleep(0.05)
+        return
+    yield None
+
+
+def ends() -> list[str]:
+    """The ways that there are here."""
+    with memory_group() as group:
+        return [way for way in ENDS if way != "memory" or group]
 
 
 def kill_points(context: Context, most: int, seed: int) -> list[Point]:
-    chance, programs = random.Random(seed), able()
+    chance, programs, ways = random.Random(seed), able(), ends()
     points = []
     for i in range(most):
-        program, way = programs[i % len(programs)], list(ENDS)[i // len(programs) % len(ENDS)]
+        program, way = programs[i % len(programs)], ways[i // len(programs) % len(ways)]
         moment = (i + chance.random()) / most
         points.append(Point(program, f"{way} {program.name} at {moment:.4f}", way=way, moment=moment))
     chance.shuffle(points)
@@ -140,15 +184,20 @@ def kill_points(context: Context, most: int, seed: int) -> list[Point]:
 LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, if there are any, and from there to the end
 
 
-def start(context: Context, program: Program, way: str, packed: str = "lz4") -> subprocess.Popen[bytes]:
+def start(context: Context, program: Program, way: str, packed: str = "lz4", group: Path | None = None) -> subprocess.Popen[bytes]:
+    def prepare() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if group:
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
     environment.update(recording(context), LAPILLI_COMPRESSION=packed,
-                       **faults(context, "nobody", "files", leave="exec" if way == "exec" else "exit"))
+                       **faults(context, "nobody", "files", leave=way if way in ("exec", "memory") else "exit"))
     if context.driver:
         environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
     environment.pop("WAYLAND_DISPLAY", None)
     return subprocess.Popen(command(context, program), cwd=context.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+                            preexec_fn=prepare)
 
 
 def first_frame(process: subprocess.Popen[bytes]) -> bytes:
@@ -179,7 +228,9 @@ def kill(context: Context, point: Point) -> str:
     before, after = lengths(context, point.program)
     starting = STARTING if point.program.tells else 0
     packed = ("lz4", "none", "lz4hc")[int(point.moment * 1e4) % 3]
-    with start(context, point.program, point.way, packed) as process:
+    with ExitStack() as stack:
+        group = stack.enter_context(memory_group()) if point.way == "memory" else None
+        process = stack.enter_context(start(context, point.program, point.way, packed, group))
         if point.moment < starting:
             time.sleep(point.moment / starting * before)
         else:
@@ -190,7 +241,8 @@ def kill(context: Context, point: Point) -> str:
     out = said + out
     ended_before = process.returncode == 0 and b"\nok " in b"\n" + out
     # Before faults.c has its handler the signal itself ends the process.
-    expected = {number and -number, -signal.SIGUSR1} if number else {LEAVES_WITH if point.way == "exit" else 0, -signal.SIGUSR1}
+    left_by = {"exit": LEAVES_WITH, "exec": 0, "memory": -signal.SIGKILL}
+    expected = {-number if number else left_by[point.way], -signal.SIGUSR1}
     check(ended_before or process.returncode in expected, f"exit status {process.returncode}\n{err.decode(errors='replace')[-2000:]}")
     told = out.count(b"frame\n")
     # /bin/true ends with 0, too, and may have come between the program's last word and its end.
@@ -333,7 +385,8 @@ def damage(context: Context, point: Point) -> str:
 
 
 TORTURES = (
-    Torture("kill", "processes that are killed, crash, leave by _exit or become another program, at any moment", kill_points, kill),
+    Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
+            kill_points, kill),
     Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_points, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_points, slow_files),
     Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, doubled, left out and swapped",

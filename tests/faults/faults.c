@@ -10,7 +10,8 @@
  *   FAULTS_ON        `once`, or `ever`: this call and every later one
  *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
  *   FAULTS_COUNT     a file that gets the number of calls, when the program ends
- *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true
+ *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true, `memory` takes memory until the kernel
+ *                    ends the process, and is _exit(7) where that had no need to before a GiB
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -266,6 +267,19 @@ static void go_on_as_another(int number)
     _exit(1);
 }
 
+static void take_memory(int number)
+{
+    const size_t piece = 1 << 20;
+
+    (void)number;
+    for (int i = 0; i < 1024; i++) {
+        void *taken = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (taken != MAP_FAILED)
+            memset(taken, 1, piece);
+    }
+    _exit(LEAVES_WITH);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *wanted = getenv("FAULTS_WHAT"), *how = getenv("FAULTS_HOW"), *number = getenv("FAULTS_AT"),
@@ -277,7 +291,9 @@ __attribute__((constructor)) static void begin(void)
     is_slow = how && strcmp(how, "slow") == 0;
     error = how ? atoi(how) : EIO;
     if (way)
-        signal(SIGUSR1, strcmp(way, "exec") == 0 ? go_on_as_another : leave);
+        signal(SIGUSR1, strcmp(way, "exec") == 0     ? go_on_as_another
+                        : strcmp(way, "memory") == 0 ? take_memory
+                                                     : leave);
     what = !wanted ? NOTHING : strcmp(wanted, "memory") == 0 ? MEMORY : FILES;
 }
 

@@ -10,7 +10,8 @@
  * in too; where something was mapped, something else is mapped later; and the device stores through the same pages as
  * the program (as a software driver does) or behind them (as a GPU does).
  *
- * MODEL_SEED and MODEL_OPERATIONS in the environment repeat one sequence, or run a longer one.
+ * MODEL_SEED and MODEL_OPERATIONS in the environment repeat one sequence, or run a longer one; MODEL_RUNS says how many
+ * run.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -809,7 +810,8 @@ static uint64_t number_from(const char *variable, uint64_t otherwise)
 /* The same sequences every time, and some that nobody has run before. */
 static void run_with(enum lap_watch_kind watch, const char *name)
 {
-    const size_t length = number_from("MODEL_OPERATIONS", 10000), old_runs = 80, new_runs = 20;
+    const size_t length = number_from("MODEL_OPERATIONS", 10000), runs = number_from("MODEL_RUNS", 50),
+                 new_runs = runs / 5, old_runs = runs - new_runs;
     uint64_t wanted = number_from("MODEL_SEED", 0), fresh = (uint64_t)time(NULL) * 1000;
     bool works;
     kind = watch;
