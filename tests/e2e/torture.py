@@ -89,16 +89,34 @@ def recording(context: Context, **more: str) -> dict[str, str]:
     return context.layer_env(LAPILLI_VERIFY="1", **more)
 
 
-def calls(context: Context, run: Callable[[dict[str, str]], object], files: str, what: str) -> int:
-    """How many calls there are that can fail."""
+@dataclass(frozen=True)
+class Calls:
+    total: int
+    firsts: dict[str, int]  # of each way that leads to one
+
+
+def calls(context: Context, run: Callable[[dict[str, str]], object], files: str, what: str) -> Calls:
+    """The calls that can fail."""
     count = context.folder / "count"
     run(faults(context, files, what, count=str(count)))
-    return int(count.read_text())
+    total, *firsts = count.read_text().splitlines()
+    return Calls(int(total), {way: int(number) for way, number in map(str.split, firsts)})
 
 
-def spread(total: int, most: int) -> list[int]:
-    """1 to `total`, or `most` of them that lie evenly."""
-    return list(range(1, total + 1)) if total <= most else [1 + i * total // most for i in range(most)]
+def even(things: list[tuple[Program, int]], most: int) -> list[tuple[Program, int]]:
+    return things if len(things) <= most else [things[i * len(things) // most] for i in range(most)]
+
+
+def chosen(found: dict[Program, Calls], most: int) -> list[tuple[Program, int]]:
+    """The first call on each way, in whichever program, and others that lie evenly between, as far as there may be more."""
+    ways: dict[str, tuple[Program, int]] = {}
+    for program, counted in found.items():
+        for way, number in counted.firsts.items():
+            ways.setdefault(way, (program, number))
+    firsts = even(sorted(ways.values(), key=lambda first: (first[0].name, first[1])), most)
+    others = [(program, number) for program, counted in found.items() for number in range(1, counted.total + 1)]
+    taken = set(firsts)
+    return firsts + even([other for other in others if other not in taken], most - len(firsts))
 
 
 def check_alive(status: int, err: str) -> None:
@@ -254,20 +272,25 @@ def kill(context: Context, point: Point) -> str:
 # ---- files that can't be written
 
 
+def calls_of_recordings(context: Context, programs: list[Program], what: str) -> dict[Program, Calls]:
+    found = {}
+    for program in programs:
+        def run(env: dict[str, str], program: Program = program) -> None:
+            context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
+        found[program] = calls(context, run, LAYER_FILES, what)
+    return found
+
+
 def file_points(context: Context, most: int, seed: int) -> list[Point]:
     points: list[Point] = []
-    programs = able()[:2]
-    for program in programs:
-        def run(env: dict[str, str]) -> None:
-            context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
-        total = calls(context, run, LAYER_FILES, "files")
-        for number in spread(total, max(1, most // (2 * len(FILE_FAULTS) * len(programs)))):
-            for way, value in FILE_FAULTS.items():
-                for on in ("once", "ever"):
-                    if way == "interrupted" and on == "ever":
-                        continue  # no machine interrupts for ever
-                    points.append(Point(program, f"{way} {on} at call {number} of {total}, {program.name}",
-                                        (("how", value), ("on", on), ("at", str(number))), way))
+    found = calls_of_recordings(context, able()[:2], "files")
+    for program, number in chosen(found, max(1, most // (2 * len(FILE_FAULTS)))):
+        for way, value in FILE_FAULTS.items():
+            for on in ("once", "ever"):
+                if way == "interrupted" and on == "ever":
+                    continue  # no machine interrupts for ever
+                points.append(Point(program, f"{way} {on} at call {number} of {found[program].total}, {program.name}",
+                                    (("how", value), ("on", on), ("at", str(number))), way))
     return points
 
 
@@ -304,18 +327,13 @@ def slow_files(context: Context, point: Point) -> str:
 # ---- memory that can't be had
 
 
+def starved(found: dict[Program, Calls], most: int, what: str) -> list[Point]:
+    return [Point(program, f"no memory {on} from call {number} of {found[program].total}, {what}{program.name}", (("on", on), ("at", str(number))))
+            for program, number in chosen(found, max(1, most // 2)) for on in ("once", "ever")]
+
+
 def memory_points(context: Context, most: int, seed: int) -> list[Point]:
-    points: list[Point] = []
-    programs = able()
-    for program in programs:
-        def run(env: dict[str, str]) -> None:
-            context.run(command(context, program), {**recording(context, LAPILLI_FILE="count.lapilli"), **env})
-        total = calls(context, run, LAYER_FILES, "memory")
-        for number in spread(total, max(1, most // (2 * len(programs)))):
-            for on in ("once", "ever"):
-                points.append(Point(program, f"no memory {on} from call {number} of {total}, {program.name}",
-                                    (("on", on), ("at", str(number)))))
-    return points
+    return starved(calls_of_recordings(context, able(), "memory"), most, "")
 
 
 def starve_layer(context: Context, point: Point) -> str:
@@ -329,18 +347,14 @@ def starve_layer(context: Context, point: Point) -> str:
 
 
 def replay_points(context: Context, most: int, seed: int) -> list[Point]:
-    points: list[Point] = []
+    found = {}
     for program in (p for p in PROGRAMS if not p.presents):
         record_for_replay(context, program)
         def run(env: dict[str, str]) -> None:
             context.replay("out.lapilli", "--sandbox=off", env=env)  # or the number could not be written
-        total = calls(context, run, "main", "memory")
-        for number in spread(total, max(1, most // (2 * 3))):
-            for on in ("once", "ever"):
-                points.append(Point(program, f"no memory {on} from call {number} of {total}, replay of {program.name}",
-                                    (("on", on), ("at", str(number)))))
+        found[program] = calls(context, run, "main", "memory")
         (context.folder / "out.lapilli").unlink()
-    return points
+    return starved(found, most, "replay of ")
 
 
 def record_for_replay(context: Context, program: Program) -> None:

@@ -9,13 +9,16 @@
  *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
  *   FAULTS_ON        `once`, or `ever`: this call and every later one
  *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
- *   FAULTS_COUNT     a file that gets the number of calls, when the program ends
+ *   FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on which one was
+ *                    reached (return addresses, as far as they lie in those files), its hash and the first call's number
  *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true, `memory` takes memory until the kernel
  *                    ends the process, and is _exit(7) where that had no need to before a GiB
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,6 +48,13 @@ static int error;
 
 static atomic_ulong calls;
 
+/* What has been counted, if that is wanted: ways are found by their hash, and each has the first call that came on it. */
+#define MOST_WAYS 65536u
+#define MOST_STEPS 24
+static bool counting;
+static _Atomic uint64_t ways[MOST_WAYS];
+static unsigned long first_calls[MOST_WAYS];
+
 /* glibc's own names of what is replaced here. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
@@ -65,23 +75,53 @@ static bool has_part(const char *name)
     return false;
 }
 
-/* Takes no lock and allocates nothing. */
-static bool counts(enum what kind, const void *caller)
+/* Where in its file the caller stands, if that is one of the wanted ones; 0 otherwise. Takes no lock and allocates nothing. */
+static uintptr_t place_of(const void *caller)
 {
     struct dl_find_object found;
     const char *name;
-    if (kind != what || _dl_find_object((void *)(uintptr_t)caller, &found) != 0)
-        return false;
+    if (_dl_find_object((void *)(uintptr_t)caller, &found) != 0)
+        return 0;
     name = found.dlfo_link_map->l_name;
-    return has_part(name[0] ? name : "main");
+    return has_part(name[0] ? name : "main") ? (uintptr_t)caller - (uintptr_t)found.dlfo_map_start : 0;
+}
+
+/* Which way leads to this call: a hash (FNV-1a) of the return addresses, the innermost first. Never 0. */
+static uint64_t way_here(void)
+{
+    void *steps[MOST_STEPS];
+    int count = backtrace(steps, MOST_STEPS), first = 0;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uintptr_t place;
+    while (first < count && !place_of(steps[first]))
+        first++;
+    for (int i = first; i < count && (place = place_of(steps[i])) != 0; i++)
+        hash = (hash ^ place) * UINT64_C(0x100000001b3);
+    return hash | 1;
+}
+
+static void note_way(unsigned long number)
+{
+    uint64_t way = way_here();
+    for (uint32_t i = 0; i < MOST_WAYS; i++) {
+        uint64_t expected = 0;
+        if (atomic_compare_exchange_strong(&ways[(way + i) % MOST_WAYS], &expected, way)) {
+            first_calls[(way + i) % MOST_WAYS] = number;
+            return;
+        }
+        if (expected == way)
+            return;
+    }
 }
 
 static bool fails(enum what kind, const void *caller)
 {
     unsigned long number;
-    if (kind != what || !counts(kind, caller))
+    if (kind != what || !place_of(caller))
         return false;
     number = atomic_fetch_add(&calls, 1) + 1;
+    if (counting)
+        note_way(number);
     return at && (number == at || (ever && number > at));
 }
 
@@ -294,6 +334,11 @@ __attribute__((constructor)) static void begin(void)
         signal(SIGUSR1, strcmp(way, "exec") == 0     ? go_on_as_another
                         : strcmp(way, "memory") == 0 ? take_memory
                                                      : leave);
+    if (getenv("FAULTS_COUNT")) {
+        void *step;
+        backtrace(&step, 1); /* the first one loads a library */
+        counting = true;
+    }
     what = !wanted ? NOTHING : strcmp(wanted, "memory") == 0 ? MEMORY : FILES;
 }
 
@@ -305,6 +350,9 @@ __attribute__((destructor)) static void end(void)
     file = path ? fopen(path, "w") : NULL;
     if (file) {
         fprintf(file, "%lu\n", atomic_load(&calls));
+        for (uint32_t i = 0; i < MOST_WAYS; i++)
+            if (ways[i])
+                fprintf(file, "%" PRIx64 " %lu\n", ways[i], first_calls[i]);
         fclose(file);
     }
 }
