@@ -2,7 +2,7 @@
 """Replay: one function for each command that calls the driver with decoded arguments, and the table of all of them.
 
 Hand-written functions (replay = "hand", and our own packets) get their prototypes and table entries here; their arguments go
-through the same queue family mapping. What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
+through the same adaptations (queue families, layouts). What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
 gen_destroy_object().
 """
 
@@ -47,15 +47,29 @@ class _Lenient:
         return any(self._names_any(m, seen + (f.type,)) for m in self.model.struct_of[f.type].fields)
 
 
-class _Families:
-    """Which structs hold queue family indices, and the functions that map them."""
+class _Adapted:
+    """Something in the arguments that is made into what this machine takes, and the functions that do it to a struct."""
+
+    prefix = when = ""  # of the functions' names; C: whether there is anything to do on a device
 
     def __init__(self, model: Model):
         self.model = model
         self.holds: dict[str, bool] = {}
 
     def direct(self, f: Field) -> bool:
-        return f.element == "scalar" and f.type == "uint32_t" and bool(FAMILY.search(f.name.lower()))
+        """The member is adapted itself."""
+        return False
+
+    def whole(self, plan: StructPlan) -> bool:
+        """The struct is, as a whole."""
+        return False
+
+    def emit_direct(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
+        raise NotImplementedError
+
+    def emit_whole(self, c: Text, plan: StructPlan) -> list[Field]:
+        """What is done about the struct itself; returns the members that are still to be looked into."""
+        return [f for f in plan.fields if self.field(f)]
 
     def field(self, f: Field) -> bool:
         return self.direct(f) or (f.element == "struct" and f.shape in ("value", "pointer") and self.struct(f.type))
@@ -64,16 +78,57 @@ class _Families:
         if name not in self.holds:
             self.holds[name] = False
             plan = self.model.struct_of.get(name)
-            self.holds[name] = plan is not None and not plan.struct.union and any(self.field(f) for f in plan.fields)
+            self.holds[name] = plan is not None and not plan.struct.union and (self.whole(plan) or any(self.field(f) for f in plan.fields))
         return self.holds[name]
 
     def command(self, p: CommandPlan) -> bool:
         return _level(self.model, p) == "device" and any(self.field(f) for f in p.fields)
 
     def emit_field(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
-        if self.direct(f) and f.shape == "value":
+        if self.direct(f):
+            self.emit_direct(c, f, fields, value)
+        elif f.shape == "value":
+            c(f"{self.prefix}_{f.type}(r, dev, &{value}{f.name});")
+        else:
+            c(f"for (size_t i = 0; {value}{f.name} && i < (size_t)({expand(f.count, lambda n: f'{value}{n}')}); i++)")
+            c(f"    {self.prefix}_{f.type}(r, dev, ({f.type} *)(uintptr_t)&{value}{f.name}[i]);")
+
+    def emit_struct(self, c: Text, plan: StructPlan, done: set[str]) -> None:
+        if plan.name in done:
+            return
+        done.add(plan.name)
+        for f in plan.fields:
+            if self.field(f) and f.element == "struct":
+                self.emit_struct(c, self.model.struct_of[f.type], done)
+        c.guard(plan.struct.guard)
+        c(f"static void {self.prefix}_{plan.name}(struct replay *r, const struct replay_device *dev, {plan.name} *s)")
+        c("{")
+        for f in self.emit_whole(c, plan):
+            self.emit_field(c, f, plan.fields, "s->")
+        c("}")
+
+    def emit_structs(self, c: Text, plans: list[CommandPlan]) -> None:
+        done: set[str] = set()
+        for p in plans:
+            for f in p.fields if self.command(p) else ():
+                if f.element == "struct" and self.field(f):
+                    self.emit_struct(c, self.model.struct_of[f.type], done)
+        c.guard(None)
+
+
+class _Families(_Adapted):
+    """Queue family indices, which may have other numbers here."""
+
+    prefix, when = "map", "dev->families_differ || dev->family_count > 1"
+    TRANSFER = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
+
+    def direct(self, f: Field) -> bool:
+        return f.element == "scalar" and f.type == "uint32_t" and bool(FAMILY.search(f.name.lower()))
+
+    def emit_direct(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
+        if f.shape == "value":
             c(f"{value}{f.name} = replay_map_family(r, dev, {value}{f.name});")
-        elif self.direct(f) and f.shape == "pointer":
+        elif f.shape == "pointer":
             count = expand(f.count, lambda n: f"{value}{n}")
             c(f"if ({value}{f.name}) {{")
             c(f"{count} = replay_map_families(r, dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
@@ -81,31 +136,13 @@ class _Families:
                 c(f"if ({count} < 2)")
                 c(f"    {value}{mode.name} = VK_SHARING_MODE_EXCLUSIVE;")
             c("}")
-        elif f.shape == "value":
-            c(f"map_{f.type}(r, dev, &{value}{f.name});")
-        else:
-            c(f"for (size_t i = 0; {value}{f.name} && i < (size_t)({expand(f.count, lambda n: f'{value}{n}')}); i++)")
-            c(f"    map_{f.type}(r, dev, ({f.type} *)(uintptr_t)&{value}{f.name}[i]);")
 
-    def emit_struct(self, c: Text, plan: StructPlan, done: set[str]) -> None:
-        if plan.name in done:
-            return
-        done.add(plan.name)
-        inner = [f for f in plan.fields if self.field(f)]
-        for f in inner:
-            if f.element == "struct":
-                self.emit_struct(c, self.model.struct_of[f.type], done)
-        c.guard(plan.struct.guard)
-        c(f"static void map_{plan.name}(struct replay *r, const struct replay_device *dev, {plan.name} *s)")
-        c("{")
+    def emit_whole(self, c: Text, plan: StructPlan) -> list[Field]:
         names = {f.name for f in plan.fields}
-        transfer = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
-        if names.issuperset(transfer):
-            self._emit_transfer(c, names)
-            inner = [f for f in inner if f.name not in transfer]
-        for f in inner:
-            self.emit_field(c, f, plan.fields, "s->")
-        c("}")
+        if not names.issuperset(self.TRANSFER):
+            return super().emit_whole(c, plan)
+        self._emit_transfer(c, names)
+        return [f for f in super().emit_whole(c, plan) if f.name not in self.TRANSFER]
 
     def _emit_transfer(self, c: Text, names: set[str]) -> None:
         """Release and acquire of one transfer may become plain barriers. What the driver was to pass over in a transfer may not
@@ -131,22 +168,44 @@ class _Families:
         c("}")
 
 
+class _Stencils(_Adapted):
+    """Layouts of images, where a format with depth may stand for stencil alone (replayer/stencil.h)."""
+
+    prefix, when = "stencil", "__builtin_expect(dev->stencils_differ, 0)"
+    TRANSITION = ("oldLayout", "newLayout", "image", "subresourceRange")
+
+    def whole(self, plan: StructPlan) -> bool:
+        return bool(self._views(plan)) or {f.name for f in plan.fields}.issuperset(self.TRANSITION)
+
+    def _views(self, plan: StructPlan) -> list[str]:
+        """Prefixes of members that say in which layout a view's image is."""
+        layouts = {f.name for f in plan.fields if f.type == "VkImageLayout"}
+        names = [f.name.removesuffix("View") for f in plan.fields if f.type == "VkImageView" and f.name.endswith("View")]
+        return [name for name in names if f"{name}Layout" in layouts]
+
+    def emit_whole(self, c: Text, plan: StructPlan) -> list[Field]:
+        for name in self._views(plan):
+            c(f"s->{name}Layout = replay_stencil_layout(r, s->{name}View, s->{name}Layout);")
+        if {f.name for f in plan.fields}.issuperset(self.TRANSITION):
+            c("replay_stencil_transition(r, s->image, &s->subresourceRange.aspectMask, &s->oldLayout, &s->newLayout);")
+        c("(void)dev;")
+        return super().emit_whole(c, plan)
+
+
 def emit(model: Model) -> dict[str, str]:
-    families, lenient = _Families(model), _Lenient(model)
+    adapted, lenient = [_Families(model), _Stencils(model)], _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h"])
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
+                                          "replayer/stencil.h"])
     _emit_keeps(model, c)
-    done: set[str] = set()
-    for p in plans:
-        for f in p.fields:
-            if families.command(p) and f.element == "struct" and families.field(f):
-                families.emit_struct(c, model.struct_of[f.type], done)
+    for kind in adapted:
+        kind.emit_structs(c, plans)
     for p in c.guarded(plans):
         if p.disposition.replay == "gen":
-            _emit_gen(model, c, p, families)
+            _emit_gen(model, c, p, adapted)
         else:
-            _emit_thunk(model, c, p, families)
+            _emit_thunk(model, c, p, adapted)
     c("const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT] = {")
     for p in c.guarded(plans):
         flags = ["GEN_REPLAY_INSTANCE"] if _level(model, p) == "instance" else []
@@ -215,7 +274,7 @@ def _emit_keeps(model: Model, c: Text) -> None:
         c("}")
 
 
-def _emit_thunk(model: Model, c: Text, p: CommandPlan, families: _Families) -> None:
+def _emit_thunk(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) -> None:
     c(f"static enum lap_status call_{p.name}(struct replay *r, void *owner, void *args)")
     c("{")
     if p.disposition.replay == "surface":
@@ -234,23 +293,23 @@ def _emit_thunk(model: Model, c: Text, p: CommandPlan, families: _Families) -> N
         parent = "instance" if _level(model, p) == "instance" else "device"
         c(f"if (__builtin_expect(!((struct replay_{parent} *)owner)->vk.{p.command.short}, 0))")
         c(f"    return replay_missing(r, GEN_{p.name});")
-    _emit_mapping(c, p, families, declare=True)
+    _emit_adapting(c, p, adapted, declare=True)
     _emit_checks(c, p, f"struct gen_args_{p.name} *a = args;")
     c(f"return replay_{p.command.short}(r, owner, args);")
     c("}")
 
 
-def _emit_mapping(c: Text, p: CommandPlan, families: _Families, declare: bool = False) -> None:
-    if not families.command(p):
-        return
-    if declare:
+def _emit_adapting(c: Text, p: CommandPlan, adapted: list[_Adapted], declare: bool = False) -> None:
+    kinds = [kind for kind in adapted if kind.command(p)]
+    if kinds and declare:
         c("struct replay_device *dev = owner;")
-    c("if (dev->families_differ || dev->family_count > 1) {")
-    c(f"struct gen_args_{p.name} *m = args;")
-    for f in p.fields:
-        if families.field(f):
-            families.emit_field(c, f, p.fields, "m->")
-    c("}")
+    for kind in kinds:
+        c(f"if ({kind.when}) {{")
+        c(f"struct gen_args_{p.name} *m = args;")
+        for f in p.fields:
+            if kind.field(f):
+                kind.emit_field(c, f, p.fields, "m->")
+        c("}")
 
 
 def _wrongly_null(p: CommandPlan) -> list[tuple[Field, str]]:
@@ -289,7 +348,7 @@ def _emit_checks(c: Text, p: CommandPlan, declaration: str = "") -> None:
         c(f'        return replay_absent(r, "{re.sub(r"[{}]", "", f.each)}");')
 
 
-def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> None:
+def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) -> None:
     level = _level(model, p)
     variable = "dev" if level == "device" else "instance"
     c(f"static enum lap_status call_{p.name}(struct replay *r, void *owner, void *args)")
@@ -298,7 +357,7 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, families: _Families) -> Non
     c(f"struct gen_args_{p.name} *a = args;")
     c(f"if (__builtin_expect(!{variable}->vk.{p.command.short}, 0))")
     c(f'    return replay_missing(r, GEN_{p.name});')
-    _emit_mapping(c, p, families)
+    _emit_adapting(c, p, adapted)
     _emit_checks(c, p)
     outputs = [f for f in p.fields if f.output and f.shape in ("pointer", "bytes")]
     values = {}

@@ -31,6 +31,8 @@ static enum lap_status play_following(struct replay *r, struct replay_device *de
     if (status != LAP_END)
         return status;
     status = play(r, dev, args);
+    if (status == LAP_OK && dev->stencils_differ)
+        replay_stencil_note(r, dev, follow->commands, &follow->tests, args->bytes);
     return status == LAP_OK ? replay_bound_note(r, &follow->bound, before, r->command, args->bytes) : status;
 }
 

@@ -141,6 +141,7 @@ struct replay_device {
     bool has_swapchain;                   /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
     bool nested_command_buffers;          /* secondary command buffers may execute others */
     const struct replay_formats *formats; /* the replay's */
+    bool stencils_differ;                 /* a format with depth stands for stencil alone: stencil.h */
     struct replay_converter *converter;   /* converter.h; NULL until texels are converted */
     uint64_t asked_images[64];            /* image_support.c: kinds of images that the driver was asked about */
     struct replay_device *next;

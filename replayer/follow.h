@@ -12,6 +12,7 @@
 
 #include "codegen/support/block.h"
 #include "replayer/context.h"
+#include "replayer/stencil.h"
 
 /* A command that binds something, and where it stands in its block. */
 struct replay_bound_command {
@@ -29,6 +30,7 @@ struct replay_bound {
 
 struct replay_follow {
     struct replay_bound bound;
+    struct replay_depth_tests tests;
     VkCommandBuffer commands;
 };
 

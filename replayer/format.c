@@ -7,13 +7,14 @@
 #include "replayer/player.h"
 #include "replayer/report.h"
 
-#define MAX_CANDIDATES 2
+#define MAX_CANDIDATES 3
 
-/* What may stand for a depth format, best first: more precise ones, then less precise ones; none loses an aspect, and
- * none adds one. */
+/* What may stand for a format of depth and stencil, best first: more precise ones, then less precise ones. None loses
+ * an aspect, and none adds one but to stencil alone: what then is done about the depth, stencil.h says. */
 static const struct {
     VkFormat format, candidates[MAX_CANDIDATES];
 } depths[] = {
+    {VK_FORMAT_S8_UINT, {VK_FORMAT_D24_UNORM_S8_UINT, VK_FORMAT_D32_SFLOAT_S8_UINT, VK_FORMAT_D16_UNORM_S8_UINT}},
     {VK_FORMAT_D16_UNORM, {VK_FORMAT_X8_D24_UNORM_PACK32, VK_FORMAT_D32_SFLOAT}},
     {VK_FORMAT_X8_D24_UNORM_PACK32, {VK_FORMAT_D32_SFLOAT, VK_FORMAT_D16_UNORM}},
     {VK_FORMAT_D32_SFLOAT, {VK_FORMAT_X8_D24_UNORM_PACK32, VK_FORMAT_D16_UNORM}},
@@ -50,7 +51,7 @@ VkFormat replay_format_kind(VkFormat format, uint32_t *out_count)
     return VK_FORMAT_UNDEFINED;
 }
 
-bool replay_format_has_depth(VkFormat format)
+bool replay_format_is_depth_or_stencil(VkFormat format)
 {
     for (size_t i = 0; i < COUNT(depths); i++)
         if (depths[i].format == format)
@@ -127,13 +128,20 @@ static bool is_used(const struct replay_image_uses *uses, VkFormat format)
     return false;
 }
 
-/* Host updates of rows in which depth and stencil lie side by side can't be converted. */
-static bool has_rows_of_both(const struct replay_image_uses *uses, VkFormat format)
+/* Host updates of rows in which depth and stencil lie side by side can't be converted, and nobody binds pages for a
+ * depth that was not there. */
+static bool can_be_replaced(const struct replay_image_uses *uses, VkFormat format)
 {
-    for (size_t i = 0; i < uses->count; i++)
-        if (uses->uses[i].info.format == format && uses->uses[i].info.tiling == VK_IMAGE_TILING_LINEAR)
-            return format >= VK_FORMAT_D16_UNORM_S8_UINT;
-    return false;
+    for (size_t i = 0; i < uses->count; i++) {
+        const VkImageCreateInfo *info = &uses->uses[i].info;
+        if (info->format != format)
+            continue;
+        if (info->tiling == VK_IMAGE_TILING_LINEAR && format >= VK_FORMAT_S8_UINT)
+            return false;
+        if (info->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT && format == VK_FORMAT_S8_UINT)
+            return false;
+    }
+    return true;
 }
 
 /* Formats of which the trace has no image may be those of render passes: a driver must know them. */
@@ -146,15 +154,15 @@ static bool lacks_depth(const struct replay_device *dev, const struct replay_ima
 static VkFormat choose_depth(const struct replay_device *dev, const struct replay_image_uses *uses, VkFormat format,
                              const VkFormat candidates[MAX_CANDIDATES])
 {
-    if (!lacks_depth(dev, uses, format) || has_rows_of_both(uses, format))
+    if (!lacks_depth(dev, uses, format) || !can_be_replaced(uses, format))
         return format;
-    for (int i = 0; i < MAX_CANDIDATES; i++)
+    for (int i = 0; i < MAX_CANDIDATES && candidates[i]; i++)
         if (promises_all(dev, uses, format, candidates[i], 1) &&
             features_of(dev, candidates[i], VK_IMAGE_TILING_OPTIMAL) & ATTACHMENT)
             return candidates[i];
     /* Drivers make more than they promise; what can't even be drawn to they can't make. */
     if (!(features_of(dev, format, VK_IMAGE_TILING_OPTIMAL) & ATTACHMENT))
-        for (int i = 0; i < MAX_CANDIDATES; i++)
+        for (int i = 0; i < MAX_CANDIDATES && candidates[i]; i++)
             if (features_of(dev, candidates[i], VK_IMAGE_TILING_OPTIMAL) & ATTACHMENT)
                 return candidates[i];
     return format;
@@ -193,6 +201,8 @@ static VkFormat choose_kind(const struct replay_device *dev, const struct replay
 
 static const char *how(VkFormat recorded, VkFormat here)
 {
+    if (recorded == VK_FORMAT_S8_UINT)
+        return "whose depth is left alone";
     switch (replay_conversion(recorded, here, VK_IMAGE_ASPECT_DEPTH_BIT)) {
     case REPLAY_CONVERT_NONE:
         return "which has the same texels";
@@ -279,6 +289,7 @@ enum lap_status replay_formats_choose(struct replay *r, struct replay_device *de
     r->formats_chosen = true;
     r->source.formats = r->formats ? r->formats->here : NULL;
     dev->formats = r->formats;
+    dev->stencils_differ = replay_format_here(dev, VK_FORMAT_S8_UINT) != VK_FORMAT_S8_UINT;
     return LAP_OK;
 }
 

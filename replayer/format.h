@@ -7,11 +7,12 @@
  *
  *   depth formats   one with depth and stencil for one with depth and stencil, one with depth for one with depth: the
  *                   first more precise one that has all images, or the first less precise one
+ *   stencil alone   one with depth and stencil, whose depth is left alone (stencil.h)
  *   color formats   all of a kind (B8G8R8A8_*) at once, by those of the kind with the same components in another order,
  *                   so that views of one format of an image as another one of the kind stay what they are
  *
- * All else is left as it is, and refused where the driver has no such images: stencil alone, blocks of compressed
- * texels. What decodes those would choose here, and convert in convert.h.
+ * All else is left as it is, and refused where the driver has no such images: blocks of compressed texels. What decodes
+ * those would choose here, and convert in convert.h.
  */
 #ifndef LAP_REPLAYER_FORMAT_H
 #define LAP_REPLAYER_FORMAT_H
@@ -45,7 +46,7 @@ void replay_image_uses_finish(struct replay_image_uses *uses);
 /* The first format of the kind that a color format is of, and how many follow; 0: it is of none that can be replaced.
  */
 VkFormat replay_format_kind(VkFormat format, uint32_t *out_count);
-bool replay_format_has_depth(VkFormat format);
+bool replay_format_is_depth_or_stencil(VkFormat format);
 
 struct replay_formats {
     uint16_t here[LAP_DEC_FORMATS];

@@ -26,7 +26,7 @@ struct scan {
 static bool may_be_replaced(VkFormat format)
 {
     uint32_t count;
-    return replay_format_has_depth(format) || replay_format_kind(format, &count) != VK_FORMAT_UNDEFINED;
+    return replay_format_is_depth_or_stencil(format) || replay_format_kind(format, &count) != VK_FORMAT_UNDEFINED;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)

@@ -3,6 +3,7 @@
 #include "replayer/address.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
+#include "replayer/stencil.h"
 
 /* Caches begin empty: what was in the recorded machine's is of no use to this driver, and must not come from a file. */
 enum lap_status replay_CreatePipelineCache(struct replay *r, struct replay_device *dev,
@@ -137,6 +138,8 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         if (absent)
             return replay_absent(r, absent);
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
+        if (dev->stencils_differ)
+            replay_stencil_pipeline(r, &infos[i]);
         for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++)
             replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
     }

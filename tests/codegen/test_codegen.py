@@ -400,10 +400,26 @@ class MachineRegistry(unittest.TestCase):
         bodies = dict(re.findall(r"(?:decode_members|gen_decode)_(\w+)\([^;{]*?\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
         bodies |= dict(re.findall(r"decode_members_(\w+)\([^;{]*?\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
         replaced_in = {name for name, body in bodies.items() if "lap_get_format(dec)" in body}
-        self.assertLessEqual({"VkImageViewCreateInfo", "VkImageFormatListCreateInfo", "VkAttachmentDescription", "VkAttachmentDescription2",
-                              "VkFramebufferAttachmentImageInfo", "VkCommandBufferInheritanceRenderingInfo"}, replaced_in)
+        self.assertLessEqual({"VkImageViewCreateInfo", "VkImageFormatListCreateInfo", "VkFramebufferAttachmentImageInfo",
+                              "VkCommandBufferInheritanceRenderingInfo"}, replaced_in)
         self.assertEqual(bodies["VkPipelineRenderingCreateInfo"].count("lap_get_format(dec)"), 3)
-        self.assertFalse({"VkVertexInputAttributeDescription", "VkBufferViewCreateInfo", "VkImageCreateInfo"} & replaced_in)
+        self.assertFalse({"VkVertexInputAttributeDescription", "VkBufferViewCreateInfo", "VkImageCreateInfo",
+                          "VkAttachmentDescription", "VkAttachmentDescription2"} & replaced_in)
+
+    def test_layouts_of_stencil_alone_are_adapted_wherever_they_stand(self) -> None:
+        text = importlib.import_module("emit_replay").emit(self.machine)["gen_replay.c"]
+        bodies = dict(re.findall(r"static void stencil_(\w+)\([^)]*\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
+        for name in ("VkImageMemoryBarrier", "VkImageMemoryBarrier2"):
+            self.assertEqual(bodies[name].count("replay_stencil_transition(r, s->image, "), 1)
+        self.assertEqual(re.findall(r"s->(\w+) = replay_stencil_layout\(r, s->(\w+),", bodies["VkRenderingAttachmentInfo"]),
+                         [("imageLayout", "imageView"), ("resolveImageLayout", "resolveImageView")])
+        self.assertIn("replay_stencil_layout", bodies["VkDescriptorImageInfo"])
+        calls = dict(re.findall(r"enum lap_status call_(vk\w+)\([^)]*\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
+        adapted = {name for name, body in calls.items() if "dev->stencils_differ" in body}
+        self.assertLessEqual({"vkCmdPipelineBarrier", "vkCmdPipelineBarrier2", "vkCmdWaitEvents", "vkCmdWaitEvents2", "vkCmdSetEvent2",
+                              "vkUpdateDescriptorSets", "vkCmdPushDescriptorSetKHR", "vkCmdBeginRendering"},
+                             adapted | ({"vkCmdPushDescriptorSetKHR"} if "vkCmdPushDescriptorSet" in adapted else set()))
+        self.assertFalse({"vkCmdDraw", "vkCmdCopyImage", "vkCmdBeginRenderPass"} & adapted)
 
     def test_a_feature_without_a_rule_is_noticed(self) -> None:
         needs = self.needs(('names = ["alphaToOne"]', 'names = ["no*such"]\nlater = true'))

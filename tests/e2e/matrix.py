@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, display, prepare, \
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Program, Skip, check, check_no_validation_message, check_verified, display, prepare, \
     programs, validation_layer
 
 # A kind of machine, and what the layer is told.
@@ -21,10 +21,11 @@ SHAPES = {
     # X8_D24 stands for D16 and D32, D24_S8 for D32_S8, and A8B8G8R8 for R8G8B8A8.
     "unlike": "split,one-visible,merged,reverse,garbage,pitch=5,families=behind,formats=37+43+124+126+130",
     # Few allocations, of which the driver would rather give one to every object. D32 stands for X8_D24, D32_S8 for
-    # D24_S8, R8G8B8A8 for B8G8R8A8, which windows have, and A2R10G10B10 for A2B10G10R10.
-    "cramped": "pad=1024,granularity=1024,allocations=16,dedicated,garbage,families=one,formats=44+50+64+125+129",
-    # No R5G6B5, for which B5G6R5 stands; no BC1 and no BC2, for which nothing does: what needs them is refused.
-    "formats": "formats=4+131+133+135",
+    # D24_S8 and S8, R8G8B8A8 for B8G8R8A8, which windows have, and A2R10G10B10 for A2B10G10R10.
+    "cramped": "pad=1024,granularity=1024,allocations=16,dedicated,garbage,families=one,formats=44+50+64+125+127+129",
+    # No R5G6B5, for which B5G6R5 stands, no S8, for which D24_S8 does; no BC1 and no BC2, for which nothing does: what needs
+    # them is refused.
+    "formats": "formats=4+127+131+133+135",
     # Vulkan 1.1, with all that came later as extensions.
     "older": "version=1",
 }
@@ -45,11 +46,12 @@ EXPECTED = {
 WITHOUT = {"sparse"}
 
 # Replayed under the validation layer, too, which then knows the limits and types of the shape, and must have nothing to say.
-VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "again", "alias", "compute-timeline", "modern", "descriptors"]
+VALIDATED = ["triangle-offscreen", "suballoc", "linear", "formats", "depth", "again", "alias", "compute-timeline", "modern", "descriptors",
+             "stencil", "stencil-together"]
 
 
-# Of these the shapes take formats away that are copied to and from buffers.
-CONVERTED = ("formats", "depth", "again")
+# Of these the shapes take formats away that are copied to and from buffers, or drawn to.
+CONVERTED = ("formats", "depth", "again", "stencil", "stencil-together")
 
 
 def traces_with_work(context: Context) -> list[str]:
@@ -165,9 +167,40 @@ def windows(context: Context) -> None:
         check((shots / "frame_1.png").read_bytes() == (context.folder / "frame_1.png").read_bytes(), "another picture")
 
 
+def stencil_alone(context: Context) -> None:
+    """VK_FORMAT_S8_UINT where a driver lacks it, on each driver with what else that does with such images."""
+    validation_layer(context)
+    program = str(context.build / "tests/apps/stencil")
+    ran = 0
+    for number, (driver, option) in enumerate(((context.driver, "--blit"), (OTHER_DRIVERS["swiftshader"], "--resolve"))):
+        if number and (context.driver or not driver.exists()):
+            continue
+        one = replace(context, driver=driver)
+        if one.run([program, option], expect=None).status != 0:
+            continue
+        ran += 1
+        trace = f"stencil{number}.lapilli"
+        one.capture([program, option], trace)
+        environment = one.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE="formats=127")
+        done = one.replay(trace, env=environment)
+        check_verified(done)
+        check_no_validation_message(done, "of the replay")
+        check("whose depth is left alone" in done.err, done.err)
+        report = json.loads(one.run([one.program("lapilli"), "check", "--json", trace], environment).out)
+        mapped = [f["name"] for f in report["findings"] if f["area"] == "format" and f["outcome"] == "mapped"]
+        check(mapped == ["VK_FORMAT_S8_UINT"] and report["refusal"] is None, f"{report}")
+        environment = one.layer_env(SHAPE, LAPILLI_SHAPE="formats=127+128+129+130")
+        done = one.replay(trace, env=environment, expect=5)
+        check("the device has no optimal images of VK_FORMAT_S8_UINT" in done.err, done.err)
+        report = json.loads(one.run([one.program("lapilli"), "check", "--json", trace], environment, expect=None).out)
+        check("VK_FORMAT_S8_UINT" in report["refusal"], f"{report}")
+    if not ran:
+        raise Skip("no driver here blits or resolves images of stencil alone")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context) if not p.needs_display and p.name not in WITHOUT]
-    result = {"shape-is-there": shape_is_there, "window": windows, "older-version": older}
+    result = {"shape-is-there": shape_is_there, "window": windows, "older-version": older, "stencil-alone": stencil_alone}
     result |= {p.name: replay_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate(p) for p in headless if p.name in VALIDATED}
     return result

@@ -98,6 +98,7 @@ struct app_pipeline {
     VkPrimitiveTopology topology;
     VkSampleCountFlagBits samples; /* 0: 1 */
     bool depth;
+    bool never;   /* no depth passes where there is one; else it is what is less */
     bool stencil; /* only where it is 1, which becomes 2 */
     uint32_t color_count;
     const VkDynamicState *dynamic; /* beside viewport and scissor */

@@ -99,7 +99,7 @@ VkPipeline app_graphics_pipeline(const struct app *app, const struct app_pipelin
     multisample.rasterizationSamples = pipeline->samples ? pipeline->samples : VK_SAMPLE_COUNT_1_BIT;
     VkPipelineDepthStencilStateCreateInfo depth = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
     depth.depthTestEnable = depth.depthWriteEnable = pipeline->depth;
-    depth.depthCompareOp = VK_COMPARE_OP_LESS;
+    depth.depthCompareOp = pipeline->never ? VK_COMPARE_OP_NEVER : VK_COMPARE_OP_LESS;
     depth.stencilTestEnable = pipeline->stencil;
     depth.front.compareOp = VK_COMPARE_OP_EQUAL;
     depth.front.passOp = VK_STENCIL_OP_INCREMENT_AND_CLAMP;
