@@ -24,6 +24,8 @@ QUEUES = "VK_LAYER_LAPILLI_TEST_queues"
 ADDRESSES = "VK_LAYER_LAPILLI_TEST_addresses"
 INTRUDER = "VK_LAYER_LAPILLI_TEST_intruder"
 CRASH = "VK_LAYER_LAPILLI_TEST_crash"
+STUCK = "VK_LAYER_LAPILLI_TEST_stuck"
+TEST_LAYER = "VK_LAYER_LAPILLI_TEST_"
 TIMEOUT = 240
 
 
@@ -107,14 +109,26 @@ class Context:
             raise Skip(f"{name} is not installed")
         return [str(self.driver_dir / "ld.so"), "--library-path", str(self.driver_dir / "lib"), path] if self.driver_dir else [path]
 
+    def layer_folder(self, name: str) -> Path:
+        """Where the layer's manifest lies; for layers of tests/layers a folder of its own."""
+        if name == LAYER:
+            return self.build / "share/vulkan/explicit_layer.d"
+        if not name.startswith(TEST_LAYER):
+            return self.validation_folder
+        name = name.removeprefix(TEST_LAYER)
+        folder = self.folder / "layers" / name
+        if not folder.exists():
+            manifest = json.loads((self.build / f"tests/layers/VkLayer_{name}.json").read_text())
+            manifest["layer"]["library_path"] = str(self.build / f"tests/layers/libVkLayer_{name}.so")
+            folder.mkdir(parents=True)
+            (folder / f"VkLayer_{name}.json").write_text(json.dumps(manifest))
+        return folder
+
     def layer_env(self, *names: str, **more: str) -> dict[str, str]:
         """Explicit layers without the command-line tools, the nearest to the program first; by default ours alone."""
         names = names or (LAYER,)
-        folders = {LAYER: f"{self.build}/share/vulkan/explicit_layer.d", INCOHERENT: f"{self.build}/tests/layers",
-                   SHAPE: f"{self.build}/tests/layers", QUEUES: f"{self.build}/tests/layers",
-                   ADDRESSES: f"{self.build}/tests/layers", INTRUDER: f"{self.build}/tests/layers", CRASH: f"{self.build}/tests/layers"}
         # Debian 12's loader orders layers by the folders of VK_LAYER_PATH, newer ones by VK_INSTANCE_LAYERS.
-        path = dict.fromkeys(folders.get(name, str(self.validation_folder)) for name in names)
+        path = dict.fromkeys(str(self.layer_folder(name)) for name in names)
         return {"VK_LAYER_PATH": ":".join(path), "VK_INSTANCE_LAYERS": ":".join(names), "LAPILLI_FILE": "out.lapilli", **more}
 
     def capture(self, command: list[str], file: str = "out.lapilli", **options) -> Done:
@@ -274,7 +288,7 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, matrix, memory, needs, order, planner, present,
-                     process, queues, sandbox, torture, words)
+                     process, queues, sandbox, stuck, torture, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -294,6 +308,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
     result += [Case(f"in-flight/{name}", run) for name, run in in_flight.cases().items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
+    result += [Case(f"stuck/{name}", run) for name, run in stuck.cases().items()]
     result += bench.cases(context)
     result += [Case(f"bounded/{name}", run) for name, run in bounded.cases().items()]
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]

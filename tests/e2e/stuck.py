@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""A device that finishes nothing any more (tests/layers/stuck.c), from any submit on: a replay says so after --wait-limit and ends. It
+waits for ever nowhere, and destroys nothing that such a device may still use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Callable
+
+from e2e.cases import LAYER, QUEUES, SHAPE, STUCK, Context, check, check_verified, display
+
+LAST_WORDS = re.compile(r"error: .*: the device does not finish: 1 s were not enough for (.+) \(--wait-limit\)")
+
+
+@dataclass(frozen=True)
+class Way:
+    program: str
+    arguments: tuple[str, ...]  # of the replay
+    waits: str  # what is waited for at some of the points
+    recorded_on: tuple[str, ...] = ()
+    played_on: tuple[str, ...] = ()
+    shape: str = ""
+    shown: bool = False
+
+
+WAYS = {
+    "window": Way("wsi", ("--window-system", "xcb"), "what still uses the swapchain", shown=True),
+    "read-back": Way("wsi", ("--verify", "--present", "headless"), "what is read back", shown=True),
+    "values": Way("queues", (), "a value of a semaphore"),
+    "staging": Way("memory", (), "a fence", played_on=(SHAPE,), shape="split,one-visible"),
+    "handover": Way("handover", ("--window-system", "xcb"), "an earlier copy to the window", recorded_on=(QUEUES,), played_on=(QUEUES,), shown=True),
+}
+
+
+def submits(err: str) -> int:
+    counted = re.search(r"^stuck: (\d+) submits$", err, re.M)
+    check(counted is not None, err[-2000:])
+    return int(counted.group(1))
+
+
+def stuck(way: Way) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if way.shown:
+            display()
+        done = context.run([context.app(way.program)], context.layer_env(LAYER, *way.recorded_on, LAPILLI_VERIFY="1"))
+        check(done.out.endswith(f"ok {way.program}\n"), done.text[-2000:])
+        replay = [context.program("lapilli-replay"), "--wait-limit", "1", *way.arguments, "out.lapilli"]
+        environment = context.layer_env(STUCK, *way.played_on, LAPILLI_SHAPE=way.shape)
+        done = context.run(replay, environment)
+        if "--verify" in way.arguments:
+            check_verified(done)
+        total, waits = submits(done.err), set()
+        for number in sorted({1, 2, 3, 5, 8, total // 2, total - 1, total} - {0}):
+            done = context.run(replay, {**environment, "LAPILLI_STUCK": str(number)}, expect=None)
+            said = LAST_WORDS.search(done.err)
+            check(done.status == 1 and said is not None, f"from submit {number} of {total} on: exit status {done.status}\n{done.text[-2000:]}")
+            waits.add(said.group(1))
+        check(way.waits in waits, f"{waits}")
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return {name: stuck(way) for name, way in WAYS.items()}
