@@ -141,10 +141,18 @@ struct layer_memory {
 };
 
 /* Buffers and images: what memory tracking needs. */
+/* Since an object has memory; ticket 0: it has none. */
+struct layer_life {
+    uint64_t passed; /* lap_writer_passed */
+    uint64_t ticket, bytes;
+    uint32_t memory_flags;
+};
+
 struct layer_buffer {
     struct lap_object object;
     struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
     VkDeviceSize bytes;
+    struct layer_life life;
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
     bool capturable;   /* address.h: it can be created at its address again */
@@ -157,6 +165,7 @@ struct layer_image {
     struct lap_memobj *memobj;
     VkImageCreateInfo info; /* pNext and pQueueFamilyIndices cleared */
     VkDeviceSize bytes;     /* from its memory requirements when bound */
+    struct layer_life life;
     struct layer_backing_object backing;
     bool device_only, non_coherent; /* as in layer_buffer */
     bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */

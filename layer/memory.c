@@ -562,6 +562,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
         layer_packet_end();
+        layer_life_begin(&buffer->life, buffer->bytes, memory->shown_flags);
     }
     if (buffer->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));
@@ -608,6 +609,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
         gen_encode_lapilliBindImage(enc, handle, plane, memory_handle, offset, bytes, memory->shown_flags, layout,
                                     VK_NULL_HANDLE, 0);
         layer_packet_end();
+        layer_life_begin(&image->life, bytes, memory->shown_flags);
     }
     if (image->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));

@@ -7,6 +7,7 @@
 #include "layer/format_utils.h"
 #include "layer/sparse.h"
 #include "layer/touched.h"
+#include "trace/lives.h"
 
 const void *layer_chain_find(const void *chain, VkStructureType type)
 {
@@ -40,6 +41,35 @@ static void untrack(struct layer_device *dev, layer_resource resource, struct la
         return;
     layer_resource_remove(dev, resource);
     lap_memobj_destroy(memobj);
+}
+
+/* ---- long lives ---- */
+
+void layer_life_begin(struct layer_life *life, VkDeviceSize bytes, VkMemoryPropertyFlags memory_flags)
+{
+    const struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+
+    life->bytes += bytes;
+    if (life->ticket || !writer)
+        return;
+    life->ticket = layer_packet_ticket();
+    life->passed = lap_writer_passed(writer);
+    life->memory_flags = memory_flags;
+}
+
+/* A replay looks only so far ahead. */
+static void end_life(const struct layer_device *dev, const struct lap_object *object, const struct layer_life *life)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+
+    if (!writer || !life->ticket || dev->tables.inherited ||
+        lap_writer_passed(writer) - life->passed <= LAP_LIVES_LONG_BYTES)
+        return;
+    lap_writer_long_life(writer, &(struct lap_long_life){.handle_type = object->type,
+                                                         .memory_flags = life->memory_flags,
+                                                         .index = object->index,
+                                                         .bytes = life->bytes,
+                                                         .begin = life->ticket});
 }
 
 /* ---- buffers ---- */
@@ -102,6 +132,7 @@ void hook_before_DestroyBuffer(struct layer_device *dev, VkDevice device, VkBuff
     struct layer_buffer *record = LAYER_GET(dev, VkBuffer, buffer);
     if (!record || record->object.aliases)
         return;
+    end_life(dev, &record->object, &record->life);
     untrack(dev, layer_resource_of_buffer(record), &record->memobj);
     layer_backing_settle(dev, &record->backing);
 }
@@ -216,6 +247,7 @@ void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage
     struct layer_image *record = LAYER_GET(dev, VkImage, image);
     if (!record || record->object.aliases)
         return;
+    end_life(dev, &record->object, &record->life);
     untrack(dev, layer_resource_of_image(record), &record->memobj);
     layer_backing_settle(dev, &record->backing);
 }

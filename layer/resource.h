@@ -27,6 +27,9 @@ void layer_image_planes(struct layer_device *dev, const struct layer_image *imag
 /* Fills in image->bytes and makes image->memobj where that can be done and has not been. */
 void layer_image_track(struct layer_device *dev, struct layer_image *image);
 
+/* Behind the packet that gave the object memory, or some more. */
+void layer_life_begin(struct layer_life *life, VkDeviceSize bytes, VkMemoryPropertyFlags memory_flags);
+
 /* What a call of memory tracking returned. Out of memory ends the recording; the rest is the program's own mistake. */
 void layer_tracking_result(enum lap_status status);
 

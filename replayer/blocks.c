@@ -30,6 +30,7 @@ struct replay_memory_pool {
 /* The objects of a cell, or all those of which it is not known when they end. */
 struct replay_memory_class {
     uint32_t cell;
+    bool expecting;                /* the cell's end is not certain yet: `end` is UINT64_MAX */
     bool over;                     /* all that is left in it ends in this row of packets */
     bool abandoned;                /* and its memory is free already */
     uint64_t end;                  /* ticket; UINT64_MAX: never */
@@ -253,6 +254,43 @@ static struct replay_memory_class *take_ending(struct replay_planner *planner, u
     return first;
 }
 
+/* From when on a cell is over; UINT64_MAX: it may be used by objects of which only somebody says when they end. */
+static uint64_t end_of(const struct replay_lifetimes *lifetimes, uint32_t number, bool *out_expecting)
+{
+    const struct replay_cell *cell = replay_lifetimes_get(lifetimes, number);
+
+    *out_expecting = cell && cell->expected;
+    return !cell ? 0 : cell->expected ? UINT64_MAX : cell->end;
+}
+
+static void settle(void *user, uint64_t number, void *opaque)
+{
+    struct replay_planner *planner = user;
+    struct replay_memory_class *of = opaque;
+    bool expecting;
+
+    if (!of->expecting)
+        return;
+    of->end = end_of(planner->r->lifetimes, of->cell, &expecting);
+    if (expecting || add_ending(planner, of) != LAP_OK)
+        return;
+    of->expecting = false;
+    planner->expecting--;
+}
+
+void replay_blocks_look(struct replay_device *dev)
+{
+    struct replay_planner *planner = dev->planner;
+    uint64_t settled;
+
+    if (!planner->expecting)
+        return;
+    settled = replay_lifetimes_settled(replay_lifetimes_find(planner->r));
+    if (settled != planner->settled)
+        lap_map_each(&planner->classes, settle, planner);
+    planner->settled = settled;
+}
+
 /* NULL: no memory. */
 static struct replay_memory_class *need_class(const struct replay_device *dev, uint32_t cell)
 {
@@ -265,7 +303,7 @@ static struct replay_memory_class *need_class(const struct replay_device *dev, u
     if (!of)
         return NULL;
     of->cell = cell;
-    of->end = cell == REPLAY_CELL_UNKNOWN ? UINT64_MAX : replay_lifetimes_get(planner->r->lifetimes, cell)->end;
+    of->end = cell == REPLAY_CELL_UNKNOWN ? UINT64_MAX : end_of(planner->r->lifetimes, cell, &of->expecting);
     if (lap_map_put(&planner->classes, cell, of, NULL) != LAP_OK) {
         free(of);
         return NULL;
@@ -275,6 +313,7 @@ static struct replay_memory_class *need_class(const struct replay_device *dev, u
         free(of);
         return NULL;
     }
+    planner->expecting += of->expecting;
     return of;
 }
 
@@ -456,6 +495,7 @@ void replay_blocks_free(struct replay_device *dev, struct replay_place *place)
     replay_pool_free(place->pool->pool, &place->range);
     if (of->over)
         wind_up(dev, of);
+    replay_blocks_look(dev);
     while ((of = take_ending(planner, planner->r->packet.ticket)))
         wind_up(dev, of);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "replayer/lifetime.h"
+#include "trace/lives.h"
 
 #define MAX_INDEX (UINT64_MAX - 2) /* maps have no keys beyond */
 /* How much is looked through, which takes about half a second: bytes of packets, and what each packet costs besides. */
@@ -45,7 +47,8 @@ struct replay_facts {
     uint64_t bytes, peak_bytes;
     struct replay_lifetimes *lifetimes;
     struct scan scan;
-    bool cut; /* looking failed: there is more */
+    bool cut;         /* looking failed: there is more */
+    char damage[256]; /* why nobody knows of long lives, where the trace has some; or "" */
 };
 
 static unsigned kind_of(enum gen_handle_type type)
@@ -271,6 +274,32 @@ static enum lap_status open_scan(struct scan *scan, const struct lap_reader *tra
     return LAP_OK;
 }
 
+/* What the trace says of objects that live for longer than is looked ahead. Without it, or where it is damaged, nobody
+ * knows when these end. */
+static enum lap_status expect_lives(struct scan *scan)
+{
+    struct lap_lives_reader lives;
+    struct lap_long_life life;
+    enum lap_status status = lap_reader_lives(scan->reader, &lives);
+
+    while (status == LAP_OK && (status = lap_lives_next(&lives, &life)) == LAP_OK) {
+        uint32_t type = lap_dictionary_handle_type(&scan->dictionary, life.handle_type);
+        const struct replay_expected_life expected = {.kind = type == GEN_HANDLE_VkImage,
+                                                      .property_flags = life.memory_flags,
+                                                      .index = life.index,
+                                                      .bytes = life.bytes,
+                                                      .begin = life.begin,
+                                                      .end = life.end};
+        if (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage)
+            status = replay_lifetimes_expect(scan->facts->lifetimes, &expected);
+        if (status != LAP_OK)
+            return status;
+    }
+    if (status == LAP_ERROR_FORMAT)
+        snprintf(scan->facts->damage, sizeof scan->facts->damage, "%s", lap_error_message());
+    return status == LAP_END || status == LAP_ERROR_FORMAT ? LAP_OK : status;
+}
+
 /* Up to the ticket, or to the most bytes. A damaged trace is known as far as it is played. now: where the replay is. */
 static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_bytes, uint64_t now)
 {
@@ -312,6 +341,8 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_
     status = replay_lifetimes_create(limit, &facts->lifetimes);
     if (status == LAP_OK)
         status = open_scan(&facts->scan, trace);
+    if (status == LAP_OK)
+        status = expect_lives(&facts->scan);
     if (status == LAP_OK)
         status = look(&facts->scan, UINT64_MAX, most_bytes, now);
     facts->scan.ahead = facts->scan.ticket;
@@ -412,6 +443,8 @@ static const struct replay_facts *need_facts(struct replay *r, bool all)
             LAP_OK)
             lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s",
                     lap_error_message());
+        else if (r->facts->damage[0])
+            lap_log(r->log, LAP_LOG_WARNING, "when objects end that live for long is not known: %s", r->facts->damage);
     }
     if (r->facts && all)
         r->lifetimes = r->facts->lifetimes;

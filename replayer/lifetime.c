@@ -22,9 +22,20 @@ struct objects {
     uint64_t capacity;
 };
 
+/* Lives that are expected and have not begun: by kind and index. */
+struct expected {
+    struct replay_plan_item *at; /* end 0: it has begun */
+    size_t count, capacity;
+    uint64_t bytes;
+    bool sorted;
+    bool divided; /* it is decided which of them lie alone */
+};
+
 struct replay_lifetimes {
     struct objects objects[2];
+    struct expected expected;
     uint64_t told;              /* how often something happened */
+    uint64_t ticket;            /* at which something began or ended last */
     uint64_t bytes;             /* alive */
     uint64_t alone, made_alone; /* of those, which lie alone; and of all */
     uint32_t limit;
@@ -38,6 +49,7 @@ struct replay_lifetimes {
     uint32_t coarse;  /* steps are so many times twice as long */
     uint64_t changed; /* bytes that have come and gone in the last step */
     struct replay_cells cells;
+    uint64_t settled;
 };
 
 static enum lap_status no_memory(void)
@@ -63,6 +75,7 @@ void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes)
         return;
     free(l->objects[0].at);
     free(l->objects[1].at);
+    free(l->expected.at);
     free(l->items);
     free(l->run);
     free(l->steps);
@@ -79,44 +92,281 @@ bool replay_is_destruction(const char *command)
 
 /* ---- steps ---- */
 
-/* What would take too long to plan in so many steps is planned in half of them: each is as low as the lower of two. */
-static void merge_steps(struct replay_lifetimes *l)
+/* What would take too long to plan in so many steps is planned in half of them, from `first` on: each is as low as the
+ * lower of two. */
+static uint32_t merge_steps(struct replay_plan_step *steps, uint32_t first, uint32_t count)
 {
-    uint32_t count = 0;
+    uint32_t merged = first;
 
-    for (uint32_t i = 0; i < l->step_count; i += 2) {
-        struct replay_plan_step step = l->steps[i];
-        if (i + 1 < l->step_count && l->steps[i + 1].low < step.low)
-            step.low = l->steps[i + 1].low;
-        l->steps[count++] = step;
+    for (uint32_t i = first; i < count; i += 2) {
+        struct replay_plan_step step = steps[i];
+        if (i + 1 < count && steps[i + 1].low < step.low)
+            step.low = steps[i + 1].low;
+        steps[merged++] = step;
     }
-    l->step_count = count;
-    l->coarse++;
+    return merged;
+}
+
+/* What comes or goes in a step of which so much is alive. */
+static uint64_t step_bytes(uint64_t bytes, uint32_t coarse)
+{
+    return (bytes > REPLAY_FLOOR_BYTES ? bytes : REPLAY_FLOOR_BYTES) / STEPS << coarse;
+}
+
+static enum lap_status need_steps(struct replay_lifetimes *l, uint32_t count)
+{
+    uint32_t capacity = l->step_capacity;
+    struct replay_plan_step *more;
+
+    if (count <= capacity)
+        return LAP_OK;
+    while (capacity < count)
+        capacity = capacity ? capacity * 2 : 256;
+    more = realloc(l->steps, capacity * sizeof *more);
+    if (!more)
+        return no_memory();
+    l->steps = more;
+    l->step_capacity = capacity;
+    return LAP_OK;
 }
 
 /* Something happened at the ticket, after which so much is alive: in the last step, or in one of its own. */
 static enum lap_status note_step(struct replay_lifetimes *l, uint64_t ticket, uint64_t bytes)
 {
-    uint64_t most = (l->bytes > REPLAY_FLOOR_BYTES ? l->bytes : REPLAY_FLOOR_BYTES) / STEPS << l->coarse;
     struct replay_plan_step *last = l->step_count ? &l->steps[l->step_count - 1] : NULL;
+    enum lap_status status;
 
     l->changed += bytes;
-    if (last && l->changed <= most) {
+    if (last && l->changed <= step_bytes(l->bytes, l->coarse)) {
         last->low = l->bytes < last->low ? l->bytes : last->low;
         return LAP_OK;
     }
-    if (l->step_count == MOST_STEPS)
-        merge_steps(l);
-    if (l->step_count == l->step_capacity) {
-        uint32_t capacity = l->step_capacity ? l->step_capacity * 2 : 256;
-        struct replay_plan_step *more = realloc(l->steps, capacity * sizeof *more);
-        if (!more)
-            return no_memory();
-        l->steps = more;
-        l->step_capacity = capacity;
+    if (l->step_count == MOST_STEPS) {
+        l->step_count = merge_steps(l->steps, 0, l->step_count);
+        l->coarse++;
     }
+    status = need_steps(l, l->step_count + 1);
+    if (status != LAP_OK)
+        return status;
     l->steps[l->step_count++] = (struct replay_plan_step){ticket, l->bytes};
     l->changed = 0;
+    return LAP_OK;
+}
+
+/* Whether an object lies alone that comes beside so many that do: as memory.c has it, of what is not for cells. */
+static bool lies_alone(const struct replay_lifetimes *l, uint64_t bytes, uint64_t alone, uint64_t made_alone)
+{
+    uint32_t limit = l->limit / 2;
+
+    if (bytes > REPLAY_MAX_BLOCK_BYTES / 2)
+        return true;
+    if (alone >= limit / 2)
+        return false;
+    if (alone < limit / 8 && alone < REPLAY_FEW_ALLOCATIONS && made_alone < REPLAY_FEW_CHANGES)
+        return true;
+    return bytes >= replay_small_bytes(alone, limit);
+}
+
+static enum lap_status need_items(struct replay_lifetimes *l, size_t count)
+{
+    size_t capacity = l->item_capacity;
+    struct replay_plan_item *more;
+
+    if (count <= capacity)
+        return LAP_OK;
+    while (capacity < count)
+        capacity = capacity ? capacity * 2 : 256;
+    more = realloc(l->items, capacity * sizeof *more);
+    if (!more)
+        return no_memory();
+    l->items = more;
+    l->item_capacity = capacity;
+    return LAP_OK;
+}
+
+/* ---- what is expected ---- */
+
+enum lap_status replay_lifetimes_expect(struct replay_lifetimes *l, const struct replay_expected_life *life)
+{
+    struct expected *all = &l->expected;
+
+    if (life->bytes == 0 || life->bytes > MAX_BYTES - all->bytes || life->begin >= life->end || life->end == UINT64_MAX)
+        return LAP_OK;
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity ? all->capacity * 2 : 256;
+        struct replay_plan_item *more = realloc(all->at, capacity * sizeof *more);
+        if (!more)
+            return no_memory();
+        all->at = more;
+        all->capacity = capacity;
+    }
+    all->at[all->count++] = (struct replay_plan_item){.begin = life->begin,
+                                                      .end = life->end,
+                                                      .bytes = replay_planned_bytes(life->bytes),
+                                                      .recorded_bytes = life->bytes,
+                                                      .index = life->index,
+                                                      .sort = (uint8_t)replay_sort(life->kind, life->property_flags),
+                                                      .kind = (uint8_t)life->kind,
+                                                      .wanted = true,
+                                                      .expected = true};
+    all->bytes += life->bytes;
+    all->sorted = false;
+    return LAP_OK;
+}
+
+static int by_object(const void *one, const void *other)
+{
+    const struct replay_plan_item *a = one, *b = other;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* NULL: nothing is said of it, or not that it is there at the ticket. */
+static struct replay_plan_item *find_expected(struct replay_lifetimes *l, unsigned kind, uint64_t index,
+                                              uint64_t ticket)
+{
+    const struct replay_plan_item wanted = {.kind = (uint8_t)kind, .index = index};
+    struct expected *all = &l->expected;
+    struct replay_plan_item *found;
+
+    if (all->count == 0)
+        return NULL;
+    if (!all->sorted)
+        qsort(all->at, all->count, sizeof *all->at, by_object);
+    all->sorted = true;
+    found = bsearch(&wanted, all->at, all->count, sizeof *all->at, by_object);
+    return found && found->end > ticket ? found : NULL;
+}
+
+/* Of a cell one item more is as certain as any; end 0: there is no such item. */
+static void settle(struct replay_lifetimes *l, uint32_t number, uint64_t end)
+{
+    struct replay_cell *cell = replay_cells_find(&l->cells, number);
+
+    if (!cell)
+        return;
+    cell->expected--;
+    cell->known_end = end > cell->known_end ? end : cell->known_end;
+    if (cell->expected == 0 || cell->known_end > cell->end)
+        cell->end = cell->known_end;
+    l->settled += cell->expected == 0;
+}
+
+/* What did not begin when it was expected to is not expected any more; all: nothing is. */
+static void drop_expected(struct replay_lifetimes *l, bool everything)
+{
+    struct expected *all = &l->expected;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->at[i].end && !everything && all->at[i].begin > l->ticket)
+            all->at[kept++] = all->at[i];
+        else if (all->at[i].end)
+            settle(l, all->at[i].cell, 0);
+    }
+    all->count = kept;
+}
+
+/* What is alive though it was expected to have ended lives for ever, as far as anybody knows. */
+static void give_up(struct replay_lifetimes *l, struct replay_plan_item *item)
+{
+    struct replay_cell *cell = replay_cells_find(&l->cells, item->cell);
+
+    item->end = UINT64_MAX;
+    if (cell)
+        cell->end = UINT64_MAX;
+}
+
+/* Something that is expected to happen. */
+struct event {
+    uint64_t time;
+    struct replay_plan_item *item;
+    bool ends;
+};
+
+static int by_time(const void *one, const void *other)
+{
+    const struct event *a = one, *b = other;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* In order; *out NULL: nothing is. The caller frees it. */
+static enum lap_status list_events(struct replay_lifetimes *l, size_t item_count, struct event **out, size_t *out_count)
+{
+    struct event *events;
+    size_t count = 0;
+
+    *out = NULL;
+    *out_count = 0;
+    for (size_t i = 0; i < item_count; i++)
+        count += l->items[i].expected && l->items[i].end != UINT64_MAX;
+    if (count == 0)
+        return LAP_OK;
+    *out = events = malloc(2 * count * sizeof *events);
+    if (!events)
+        return no_memory();
+    count = 0;
+    for (size_t i = 0; i < item_count; i++) {
+        struct replay_plan_item *item = &l->items[i];
+        if (!item->expected || item->end == UINT64_MAX)
+            continue;
+        if (i >= l->item_count)
+            events[count++] = (struct event){item->begin, item, false};
+        events[count++] = (struct event){item->end, item, true};
+    }
+    qsort(events, count, sizeof *events, by_time);
+    *out_count = count;
+    return LAP_OK;
+}
+
+/* Which of the lives to come lie alone, of which that is not decided yet. */
+static void divide(struct replay_lifetimes *l, const struct event *events, size_t count)
+{
+    uint64_t alone = l->alone, made_alone = l->made_alone;
+
+    for (size_t i = 0; i < count && !l->expected.divided; i++) {
+        struct replay_plan_item *item = events[i].item;
+        if (!events[i].ends && lies_alone(l, item->recorded_bytes, alone, made_alone)) {
+            item->cell = REPLAY_CELL_ALONE;
+            made_alone++;
+            alone++;
+        } else if (events[i].ends && item->cell == REPLAY_CELL_ALONE) {
+            alone--;
+        }
+    }
+    l->expected.divided = true;
+}
+
+/* Steps behind those that were told of, in which no less is alive than what is expected to be. */
+static enum lap_status foresee(struct replay_lifetimes *l, const struct event *events, size_t count,
+                               uint32_t *out_steps)
+{
+    uint64_t alive = l->bytes, changed = 0;
+    struct replay_plan_step *last = NULL;
+    uint32_t coarse = l->coarse;
+
+    *out_steps = l->step_count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = events[i].item->recorded_bytes;
+        enum lap_status status;
+        alive += events[i].ends ? 0 - bytes : bytes;
+        changed += bytes;
+        if (last && changed <= step_bytes(alive, coarse)) {
+            last->low = alive < last->low ? alive : last->low;
+            continue;
+        }
+        if (*out_steps - l->step_count == MOST_STEPS) {
+            *out_steps = merge_steps(l->steps, l->step_count, *out_steps);
+            coarse++;
+        }
+        status = need_steps(l, *out_steps + 1);
+        if (status != LAP_OK)
+            return status;
+        last = &l->steps[(*out_steps)++];
+        *last = (struct replay_plan_step){events[i].time, alive};
+        changed = 0;
+    }
     return LAP_OK;
 }
 
@@ -145,42 +395,32 @@ static enum lap_status need_object(struct objects *objects, uint64_t index, uint
     return LAP_OK;
 }
 
-/* Whether an object that comes now lies alone: as memory.c has it, of what is not for cells. */
-static bool lies_alone(const struct replay_lifetimes *l, uint64_t bytes)
-{
-    uint32_t limit = l->limit / 2;
-
-    if (bytes > REPLAY_MAX_BLOCK_BYTES / 2)
-        return true;
-    if (l->alone >= limit / 2)
-        return false;
-    if (l->alone < limit / 8 && l->alone < REPLAY_FEW_ALLOCATIONS && l->made_alone < REPLAY_FEW_CHANGES)
-        return true;
-    return bytes >= replay_small_bytes(l->alone, limit);
-}
-
 static enum lap_status begin_item(struct replay_lifetimes *l, struct object *object, unsigned kind, uint64_t index,
                                   uint64_t bytes, uint32_t property_flags, uint64_t ticket)
 {
-    bool alone = lies_alone(l, bytes);
+    struct replay_plan_item *expected = find_expected(l, kind, index, ticket);
+    struct replay_plan_item item = {.begin = ticket,
+                                    .end = UINT64_MAX,
+                                    .index = index,
+                                    .sort = (uint8_t)replay_sort(kind, property_flags),
+                                    .kind = (uint8_t)kind};
+    enum lap_status status = need_items(l, l->item_count + 1);
 
-    if (l->item_count == l->item_capacity) {
-        size_t capacity = l->item_capacity ? l->item_capacity * 2 : 256;
-        struct replay_plan_item *more = realloc(l->items, capacity * sizeof *more);
-        if (!more)
-            return no_memory();
-        l->items = more;
-        l->item_capacity = capacity;
+    if (status != LAP_OK)
+        return status;
+    if (expected) {
+        item = *expected;
+        item.begin = ticket;
+        item.recorded_bytes = 0;
+        expected->end = 0;
     }
-    l->items[l->item_count++] = (struct replay_plan_item){.begin = ticket,
-                                                          .end = UINT64_MAX,
-                                                          .index = index,
-                                                          .cell = alone ? REPLAY_CELL_ALONE : REPLAY_CELL_UNKNOWN,
-                                                          .sort = (uint8_t)replay_sort(kind, property_flags),
-                                                          .kind = (uint8_t)kind};
+    if (item.cell == REPLAY_CELL_UNKNOWN && !(expected && l->expected.divided) &&
+        lies_alone(l, bytes, l->alone, l->made_alone))
+        item.cell = REPLAY_CELL_ALONE;
+    l->items[l->item_count++] = item;
     *object = (struct object){.state = ALIVE, .item = l->item_count};
-    l->alone += alone;
-    l->made_alone += alone;
+    l->alone += item.cell == REPLAY_CELL_ALONE;
+    l->made_alone += item.cell == REPLAY_CELL_ALONE;
     return LAP_OK;
 }
 
@@ -188,18 +428,22 @@ enum lap_status replay_lifetimes_bind(struct replay_lifetimes *l, unsigned kind,
                                       uint32_t property_flags, uint64_t ticket)
 {
     enum lap_status status = replay_lifetimes_use(l);
+    struct replay_plan_item *item;
     struct object *object;
 
     if (status == LAP_OK)
         status = need_object(&l->objects[kind], index, l->told, &object);
     if (status != LAP_OK || !object || object->state == ENDED || bytes > MAX_BYTES - l->bytes)
         return status;
+    l->ticket = ticket > l->ticket ? ticket : l->ticket;
     if (object->state == NONE)
         status = begin_item(l, object, kind, index, bytes, property_flags, ticket);
     if (status != LAP_OK)
         return status;
-    l->items[object->item - 1].bytes += replay_planned_bytes(bytes);
-    l->items[object->item - 1].recorded_bytes += bytes;
+    item = &l->items[object->item - 1];
+    if (!item->expected) /* it was planned for all parts */
+        item->bytes += replay_planned_bytes(bytes);
+    item->recorded_bytes += bytes;
     l->bytes += bytes;
     return note_step(l, ticket, bytes);
 }
@@ -221,6 +465,7 @@ enum lap_status replay_lifetimes_end(struct replay_lifetimes *l, unsigned kind, 
     }
     if (l->run_count == 0)
         l->run_ticket = ticket;
+    l->ticket = ticket > l->ticket ? ticket : l->ticket;
     l->run[l->run_count++] = object->item - 1;
     item = &l->items[object->item - 1];
     l->bytes -= item->recorded_bytes;
@@ -240,8 +485,13 @@ enum lap_status replay_lifetimes_use(struct replay_lifetimes *l)
     status = note_step(l, l->run_ticket, l->run_bytes);
     if (status != LAP_OK)
         return status;
-    for (size_t i = 0; i < l->run_count; i++)
-        l->items[l->run[i]].end = l->run_ticket;
+    for (size_t i = 0; i < l->run_count; i++) {
+        struct replay_plan_item *item = &l->items[l->run[i]];
+        item->end = l->run_ticket;
+        if (item->expected)
+            settle(l, item->cell, item->end);
+        item->expected = false;
+    }
     l->run_count = 0;
     l->run_bytes = 0;
     return LAP_OK;
@@ -256,7 +506,7 @@ static void forget(struct replay_lifetimes *l, uint64_t now)
     for (size_t i = 0; i < l->item_count; i++) {
         const struct replay_plan_item *item = &l->items[i];
         struct object *object = &l->objects[item->kind].at[item->index];
-        if (item->end <= now) {
+        if (item->end <= now && !item->expected) {
             object->item = 0;
             continue;
         }
@@ -273,6 +523,32 @@ static void forget(struct replay_lifetimes *l, uint64_t now)
         l->coarse--;
 }
 
+/* What is expected stands behind what there is. */
+static enum lap_status plan_all(struct replay_lifetimes *l)
+{
+    struct expected *expected = &l->expected;
+    size_t count = l->item_count + expected->count, event_count;
+    enum lap_status status = need_items(l, count);
+    struct event *events = NULL;
+    uint32_t step_count;
+
+    if (status != LAP_OK)
+        return status;
+    for (size_t i = 0; i < expected->count; i++)
+        l->items[l->item_count + i] = expected->at[i];
+    status = list_events(l, count, &events, &event_count);
+    if (status == LAP_OK) {
+        divide(l, events, event_count);
+        status = foresee(l, events, event_count, &step_count);
+    }
+    free(events);
+    if (status == LAP_OK)
+        status = replay_plan(l->steps, step_count, l->items, count, replay_most_planned(l->limit), &l->cells);
+    for (size_t i = 0; i < expected->count; i++)
+        expected->at[i] = l->items[l->item_count + i];
+    return status;
+}
+
 enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all, uint64_t now)
 {
     enum lap_status status = replay_lifetimes_use(l);
@@ -280,12 +556,15 @@ enum lap_status replay_lifetimes_seal(struct replay_lifetimes *l, bool all, uint
     if (status != LAP_OK || l->step_count == 0)
         return status;
     forget(l, now);
+    drop_expected(l, all);
     for (size_t i = 0; i < l->item_count; i++) {
         struct replay_plan_item *item = &l->items[i];
+        if (item->expected && (all || item->end <= l->ticket))
+            give_up(l, item);
         if (item->cell == REPLAY_CELL_UNKNOWN)
             item->wanted = item->begin >= now && item->bytes > 0 && (all || item->end != UINT64_MAX);
     }
-    return replay_plan(l->steps, l->step_count, l->items, l->item_count, replay_most_planned(l->limit), &l->cells);
+    return plan_all(l);
 }
 
 /* ---- afterwards ---- */
@@ -316,4 +595,9 @@ uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *l, unsigned kind,
 const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *l, uint32_t cell)
 {
     return replay_cells_find(&l->cells, cell);
+}
+
+uint64_t replay_lifetimes_settled(const struct replay_lifetimes *l)
+{
+    return l->settled;
 }

@@ -6,7 +6,11 @@
  *
  * A *run* is a row of packets that do nothing but destroy: nobody uses an object between the run's first packet and the
  * one that destroys it, so all that a run destroys ends when it begins. docs/memory.md, "Blocks and lifetimes", has the
- * argument. One thread.
+ * argument.
+ *
+ * Lives may also be *expected*: a trace says of its long ones when they begin and end, which nobody has looked up.
+ * These are planned first, all at once. But nobody relies on them: what was expected and is not told takes room that
+ * nobody uses, and a cell has ended only when the ends of all its objects were told. One thread.
  */
 #ifndef LAP_REPLAYER_LIFETIME_H
 #define LAP_REPLAYER_LIFETIME_H
@@ -56,6 +60,15 @@ void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes);
 
 /* ---- what happens: kind 0 is buffers, 1 images; index as in the trace. LAP_ERROR_MEMORY: what is known stays. ---- */
 
+/* Before anything else is told: an object of which it is said that it will get so much memory at the first ticket, and
+ * end at the second. */
+struct replay_expected_life {
+    unsigned kind;
+    uint32_t property_flags;
+    uint64_t index, bytes, begin, end;
+};
+enum lap_status replay_lifetimes_expect(struct replay_lifetimes *lifetimes,
+                                        const struct replay_expected_life *life) LAP_MUST_CHECK;
 /* Memory for one more part of an object, as large as it was at capture. property_flags: that the program asked for;
  * those of the first part count. */
 enum lap_status replay_lifetimes_bind(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index, uint64_t bytes,
@@ -82,5 +95,7 @@ uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *lifetimes, unsign
 /* cell: as replay_lifetimes_cell said, and neither of the other two. Until more is told. NULL: it was over when the
  * replay was last heard of. */
 const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *lifetimes, uint32_t cell);
+/* Of how many cells the last end that was only expected has been told so far. */
+uint64_t replay_lifetimes_settled(const struct replay_lifetimes *lifetimes);
 
 #endif

@@ -103,6 +103,7 @@ void replay_memory_in_use(struct replay_device *dev)
     struct replay_memory_stats *stats = &dev->planner->stats;
     struct replay_memory_use now = use_now(stats);
 
+    replay_blocks_look(dev);
     if (stats->peak_fragmentation < 0)
         stats->peak_fragmentation = replay_memory_fragmentation(dev);
     if (!is_worse(&now, &stats->worst))

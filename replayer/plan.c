@@ -402,7 +402,7 @@ void replay_cells_drop(struct replay_cells *cells, uint64_t time)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < cells->count; i++)
-        if (cells->at[i].end > time)
+        if (cells->at[i].end > time || cells->at[i].expected)
             cells->at[kept++] = cells->at[i];
     cells->count = kept;
 }
@@ -503,6 +503,9 @@ static enum lap_status make_cells(struct plan *plan, struct replay_cells *cells)
             cell->sort = item->sort;
             cell->begin = item->begin < cell->begin ? item->begin : cell->begin;
             cell->end = item->end > cell->end ? item->end : cell->end;
+            cell->expected += item->expected;
+            if (!item->expected && item->end > cell->known_end)
+                cell->known_end = item->end;
         }
     }
     return LAP_OK;

@@ -34,15 +34,18 @@ struct replay_plan_item {
     uint64_t bytes;
     uint64_t recorded_bytes, index; /* the caller's: which object it is */
     uint32_t cell;
-    uint8_t sort; /* items of different sorts share no cell */
-    uint8_t kind; /* the caller's */
-    bool wanted;  /* to be planned; what was planned has a cell, or REPLAY_CELL_ALONE from the first */
+    uint8_t sort;  /* items of different sorts share no cell */
+    uint8_t kind;  /* the caller's */
+    bool wanted;   /* to be planned; what was planned has a cell, or REPLAY_CELL_ALONE from the first */
+    bool expected; /* the end is what somebody says */
 };
 
 struct replay_cell {
     uint64_t begin, end; /* of its first and its last item */
+    uint64_t known_end;  /* of the last one whose end is not expected */
     uint64_t bytes;
     uint32_t items;
+    uint32_t expected; /* items whose end is */
     uint32_t sort;
     uint32_t number; /* counted from 1 */
 };
@@ -55,7 +58,7 @@ struct replay_cells {
 
 /* NULL: it was dropped. */
 struct replay_cell *replay_cells_find(const struct replay_cells *cells, uint32_t number);
-/* Drops those that have ended at the time. */
+/* Drops those that have ended at the time: all of their items, as is known. */
 void replay_cells_drop(struct replay_cells *cells, uint64_t time);
 
 /* Puts all items that are wanted and have no cell into new ones; what items have cells already counts as it is. Steps

@@ -24,6 +24,8 @@ struct replay_planner {
     struct replay_memory_class **ending; /* of these, a heap by their end */
     size_t ending_count, ending_capacity;
     uint64_t cell_blocks; /* allocations of cells */
+    uint64_t expecting;   /* classes whose end is not certain yet */
+    uint64_t settled;     /* replay_lifetimes_settled when these were last looked at */
     struct replay_sort_figures sorts[REPLAY_SORTS];
     VkDeviceSize atom, granularity;
     uint32_t max_allocations; /* maxMemoryAllocationCount */
@@ -102,6 +104,8 @@ void replay_blocks_free(struct replay_device *dev, struct replay_place *place);
 /* Blocks that nobody uses end where there is more than the bound. */
 void replay_blocks_trim(struct replay_device *dev);
 void replay_blocks_finish(struct replay_device *dev);
+/* Looks for ends that are only expected so far; when something is freed, and now and then. */
+void replay_blocks_look(struct replay_device *dev);
 
 /* ---- shortage.c ---- */
 

@@ -16,6 +16,7 @@
 #include "tools/text.h"
 #include "tools/tool.h"
 #include "tools/uses.h"
+#include "trace/lives.h"
 
 #define PROGRAM "lapilli-info"
 
@@ -38,8 +39,22 @@ static const char help[] =
 struct pass {
     struct lap_uses uses;
     struct lap_map threads;
+    uint64_t long_lives;
     enum lap_status status; /* LAP_END, or why the pass stopped */
 };
+
+/* As many as can be read. */
+static uint64_t count_long_lives(struct lap_reader *reader)
+{
+    struct lap_lives_reader lives;
+    struct lap_long_life life;
+    uint64_t count = 0;
+
+    if (lap_reader_lives(reader, &lives) == LAP_OK)
+        while (lap_lives_next(&lives, &life) == LAP_OK)
+            count++;
+    return count;
+}
 
 static void run_pass(struct pass *pass, struct lap_calls *calls)
 {
@@ -164,6 +179,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
              summary->counters[LAP_COUNTER_UPDATE_BYTES]);
     put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
     put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
+    put_number(object, "long_lives", pass->long_lives);
     put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
     put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
     put_text(object, "program", info_text(info, "program"));
@@ -323,6 +339,7 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
     lap_map_init(&pass.threads);
     if (lap_uses_init(&pass.uses) != LAP_OK)
         goto out;
+    pass.long_lives = count_long_lives(calls->reader);
     run_pass(&pass, calls);
     json = make_json(summary, info, &pass, calls);
     text = as_json && json ? cJSON_Print(json) : NULL;

@@ -166,6 +166,25 @@ out:
     return status;
 }
 
+enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
+                                      size_t bytes, uint64_t *out_id)
+{
+    if (!lap_output_lock(store->output, &store->mutex))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = flush(store, store->count);
+    if (status == LAP_OK && bytes) {
+        struct lap_blob_entry entry = {
+            .kind = (uint8_t)kind, .total_bytes = bytes, .hash = lap_blob_hash_of(data, bytes)};
+        status = write_parts(store, store->count + 1, &entry, data);
+        if (status == LAP_OK) {
+            *out_id = ++store->count;
+            store->bytes += bytes;
+        }
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return status;
+}
+
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store)
 {
     if (!lap_output_lock(store->output, &store->mutex))

@@ -38,6 +38,11 @@ void lap_blob_store_finish(struct lap_blob_store *store); /* frees memory; takes
 enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                    size_t bytes, uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
 
+/* The same for bytes that nobody stores again, behind all others, without memory; bytes 0: lap_blob_store_flush alone,
+ * and *out_id stays. */
+enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
+                                      size_t bytes, uint64_t *out_id) LAP_MUST_CHECK;
+
 /* Sees to it that every blob that has a number is in the file. */
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store) LAP_MUST_CHECK;
 

@@ -73,7 +73,11 @@ bool lap_stream_seal(struct lap_stream *stream)
         struct iovec part = {stream->enc.base, (size_t)(stream->enc.p - stream->enc.base)};
         if (status == LAP_OK)
             status = lap_output_chunk(&writer->output, &header, &part, 1);
+        atomic_fetch_add_explicit(
+            &writer->passed, part.iov_len + stream->moved_bytes + (uint64_t)stream->packets * LAP_LIVES_PACKET_BYTES,
+            memory_order_relaxed);
         stream->packets = 0;
+        stream->moved_bytes = 0;
     }
     lap_enc_reset(&stream->enc);
     if (status != LAP_OK)
@@ -142,6 +146,7 @@ static bool move_body_to_blob(struct lap_stream *stream)
     uint64_t blob = lap_writer_blob(stream->writer, LAP_BLOB_PACKET, body, (size_t)(enc->p - body), NULL);
     if (!blob)
         return false;
+    stream->moved_bytes += (size_t)(enc->p - body);
     enc->p = body;
     lap_put_u64(enc, blob);
     enc->base[stream->flags_at] |= LAP_PACKET_BLOB_BODY;

@@ -60,6 +60,7 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     }
     pthread_mutex_init(&writer->list_mutex, NULL);
     lap_blob_store_init(&writer->blobs, &writer->output);
+    lap_lives_init(&writer->lives);
 
     struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
     struct iovec part = {names, names_bytes};
@@ -82,6 +83,19 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
 
 #define INTERRUPTED "the process ended in the middle of a call"
 
+/* With the last blobs. Whoever was interrupted while adding one leaves the trace without long lives. */
+static enum lap_status write_lives(struct lap_writer *writer)
+{
+    struct lap_lives *lives = &writer->lives;
+    uint64_t id = 0;
+    if (!lap_output_lock(&writer->output, &lives->mutex))
+        return lap_blob_store_flush(&writer->blobs);
+    enum lap_status status = lap_blob_store_append(&writer->blobs, LAP_BLOB_DATA, lives->data, lives->bytes, &id);
+    atomic_store_explicit(&writer->counters[LAP_COUNTER_LIVES], id, memory_order_relaxed);
+    pthread_mutex_unlock(&lives->mutex);
+    return status;
+}
+
 /* Writes what streams hold and ends the file; the list is held. */
 static enum lap_status end_file(struct lap_writer *writer)
 {
@@ -95,7 +109,7 @@ static enum lap_status end_file(struct lap_writer *writer)
         if (stream->held && good)
             good = lap_stream_seal(stream);
     }
-    enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
+    enum lap_status status = good ? write_lives(writer) : LAP_ERROR_STOPPED;
     if (status == LAP_OK) {
         struct lap_totals totals = current_totals(writer);
         status = lap_output_finish(&writer->output, &totals, whole ? "" : INTERRUPTED);
@@ -145,6 +159,7 @@ void lap_writer_destroy(struct lap_writer **writer_at)
     }
     lap_info_finish(&writer->info);
     lap_blob_store_finish(&writer->blobs);
+    lap_lives_finish(&writer->lives);
     lap_output_release(&writer->output);
     free(writer);
 }
@@ -301,6 +316,17 @@ void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter)
     while (before < ticket &&
            !atomic_compare_exchange_weak_explicit(noted, &before, ticket, memory_order_relaxed, memory_order_relaxed))
         ;
+}
+
+uint64_t lap_writer_passed(const struct lap_writer *writer)
+{
+    return atomic_load_explicit(&writer->passed, memory_order_relaxed);
+}
+
+void lap_writer_long_life(struct lap_writer *writer, const struct lap_long_life *life)
+{
+    if (!lap_writer_stopped(writer))
+        lap_lives_add(&writer->lives, life, &writer->clock, LAP_TICKET_MASK);
 }
 
 bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes)

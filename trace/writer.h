@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "trace/format.h"
+#include "trace/lives.h"
 #include "trace/packer.h"
 #include "trace/wire.h"
 
@@ -123,11 +124,18 @@ enum lap_counter {
     LAP_COUNTER_BINDS,         /* objects that got memory */
     LAP_COUNTER_ALIASED_BINDS, /* of these: where another object was, or nobody knows */
     LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
+    LAP_COUNTER_LIVES,         /* no count: the number of the blob with long lives (lives.h), or 0; the writer's own */
     LAP_COUNTER_COUNT
 };
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
 /* For what is no count but a ticket: the last one so far. */
 void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter);
+
+/* How much has passed so far, by and large, as LAP_LIVES_LONG_BYTES is counted; any thread. */
+uint64_t lap_writer_passed(const struct lap_writer *writer);
+/* An object that has seen more than that pass ends with the next packet of this thread; `end` is set here. Any thread.
+ */
+void lap_writer_long_life(struct lap_writer *writer, const struct lap_long_life *life);
 
 const char *lap_writer_path(const struct lap_writer *writer);
 uint64_t lap_writer_frames(const struct lap_writer *writer); /* ended; when stopped: in the file */

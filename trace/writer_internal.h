@@ -12,6 +12,7 @@
 
 #include "trace/blob_store.h"
 #include "trace/info.h"
+#include "trace/lives.h"
 #include "trace/output.h"
 #include "trace/writer.h"
 
@@ -28,6 +29,7 @@ struct lap_writer {
     _Atomic bool stopped;
     _Atomic bool said; /* the reason, to the log */
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
+    _Atomic uint64_t passed; /* with each chunk of packets */
 
     const struct lap_log *log;
     pthread_mutex_t list_mutex; /* for the list of streams and the information; also keeps frame marks apart */
@@ -38,6 +40,7 @@ struct lap_writer {
     bool info_left_out; /* said once */
     bool has_tail;      /* and nobody was told that it has ended */
     struct lap_blob_store blobs;
+    struct lap_lives lives;
     struct lap_output output;
 };
 
@@ -51,7 +54,8 @@ struct lap_stream {
     pthread_mutex_t mutex; /* for all below */
     struct lap_enc enc;    /* the payload of the next chunk, the packet being encoded last */
     uint64_t thread_id;
-    uint32_t packets; /* complete ones in enc */
+    uint32_t packets;     /* complete ones in enc */
+    uint64_t moved_bytes; /* of their bodies, into blobs */
     uint64_t first_ticket, first_epoch, last_ticket, last_epoch;
     size_t size_at, flags_at, body_at; /* of the open packet, in enc; body_at of the last one stays */
     size_t body_bytes;                 /* of the last packet, as it is in memory from body_at on; 0: it is not */

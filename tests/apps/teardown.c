@@ -3,7 +3,7 @@
  * teardown: thousands of small buffers and images in a few allocations of the program. Scenes follow one another: most
  * objects of one end in no order when the next one comes, others live for a few frames, some stay. Each frame copies
  * between objects that are alive, whatever lies beside them, and compares; in the end all go in no order. --one-by-one:
- * the device is used between any two of the last destructions.
+ * the device is used between any two of the last destructions. --pause: before these, millions of other calls.
  */
 #include "common/app.h"
 
@@ -16,6 +16,7 @@
 #define LOOKS         32u /* buffers that a frame reads */
 #define WORD_BYTES    4u
 #define HEAP_BYTES    ((VkDeviceSize)4 << 20)
+#define PAUSE_CALLS   4500000u /* more than a replay looks ahead */
 
 /* An allocation that is filled from its beginning, and freed with the last object in it. */
 struct heap {
@@ -43,7 +44,7 @@ struct scene {
     uint32_t frame;
 };
 
-static bool one_by_one;
+static bool one_by_one, pauses;
 
 /* ---- objects ---- */
 
@@ -184,8 +185,21 @@ static void load(struct scene *scene)
         add_image(scene, UINT32_MAX);
 }
 
+static void pause_long(const struct app *app)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fence;
+
+    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
+    for (uint32_t i = 0; i < PAUSE_CALLS; i++)
+        CHECK_VK(vkResetFences(app->device, 1, &fence));
+    vkDestroyFence(app->device, fence, NULL);
+}
+
 static void end(struct scene *scene)
 {
+    if (pauses)
+        pause_long(scene->app);
     while (scene->count) {
         drop(scene, app_random(&scene->random) % scene->count);
         /* Something that is no destruction, and needs no time. */
@@ -197,7 +211,9 @@ static void end(struct scene *scene)
 int main(int argc, char **argv)
 {
     static const struct app_option options[] = {
-        {"--one-by-one", "use the device between any two of the last destructions", &one_by_one, NULL}, {0}};
+        {"--one-by-one", "use the device between any two of the last destructions", &one_by_one, NULL},
+        {"--pause", "make millions of other calls before them", &pauses, NULL},
+        {0}};
     static const struct app_program program = {.name = "teardown",
                                                .what = "Thousands of small objects end in no order.",
                                                .frames = SCENES * SCENE_FRAMES,

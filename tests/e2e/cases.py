@@ -145,6 +145,16 @@ class Context:
         return [json.loads(line) for line in out.splitlines()]
 
 
+def chunks_of(trace: bytes | bytearray, kind: int) -> list[int]:
+    """Where the chunks of a kind begin (docs/format.md)."""
+    at, found = 40, []
+    while at + 72 <= len(trace):
+        if trace[at + 4] == kind:
+            found.append(at)
+        at += 72 + int.from_bytes(trace[at + 16:at + 20], "little")
+    return found
+
+
 def check(condition: bool, what: str) -> None:
     if not condition:
         raise Failure(what)

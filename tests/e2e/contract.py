@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Skip, check, check_verified, display, validation_layer
+from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Skip, check, check_verified, chunks_of, display, validation_layer
 
 CASES = Cases()
 case = CASES.add
@@ -108,16 +108,6 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
     done = context.replay("cut.lapilli", "--quiet", expect=4)
     check("verify: " in done.out.splitlines()[-1], done.text)
     one_sentence(done.err)
-
-
-def chunks_of(trace: bytes, kind: int) -> list[int]:
-    """Where the chunks of a kind begin (docs/format.md)."""
-    at, found = 40, []
-    while at + 72 <= len(trace):
-        if trace[at + 4] == kind:
-            found.append(at)
-        at += 72 + int.from_bytes(trace[at + 16:at + 20], "little")
-    return found
 
 
 @case

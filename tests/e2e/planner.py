@@ -10,7 +10,7 @@ import json
 import pathlib
 from typing import Callable
 
-from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, prepare, programs, \
+from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, chunks_of, prepare, programs, \
     validation_layer
 from e2e.matrix import EXPECTED, WITHOUT, traces_with_work
 
@@ -149,10 +149,35 @@ def too_little_memory(context: Context) -> None:
         check(words in done.err, f"no word of {words!r}\n{done.err}")
 
 
+def long_lives(context: Context) -> None:
+    """Objects that outlive what a replay looks ahead: the trace says when they end, also when it was written anew."""
+    teardown = context.build / "tests/apps/teardown"
+    context.capture([str(teardown), "--one-by-one"])
+    check(context.info()["long_lives"] == 0, "long lives in a short trace")
+    (context.folder / "out.lapilli").unlink()
+    context.capture([str(teardown), "--one-by-one", "--pause"])
+    lives = context.info()["long_lives"]
+    check(lives > 3000, f"{lives} long lives")
+    context.run([context.program("lapilli"), "compress", "-o", "small.lapilli", "out.lapilli"])
+    check(context.info("small.lapilli")["long_lives"] == lives, "long lives got lost")
+    for trace in ("out.lapilli", "small.lapilli"):
+        _, figures = replay_measured(context, trace, "plain")
+        check_bound(figures, trace)
+    # They are a forecast: what else there is plays without.
+    data = bytearray((context.folder / "out.lapilli").read_bytes())
+    chunk = chunks_of(data, 4)[-1]
+    data[chunk + 72 + 100] ^= 1
+    (context.folder / "out.lapilli").write_bytes(data)
+    check(context.info()["long_lives"] == 0, "damaged long lives")
+    done, _ = replay_measured(context, "out.lapilli", "plain")
+    check("when objects end that live for long is not known" in done.err, done.err)
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context)
                 if not p.needs_display and p.name not in WITHOUT and not any((p.name, s) in EXPECTED for s in SHAPES)]
-    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "blackhole": nothing_submitted, "too-little-memory": too_little_memory}
+    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "blackhole": nothing_submitted, "too-little-memory": too_little_memory,
+              "long-lives": long_lives}
     result |= {p.name: bound_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate_staging(p) for p in headless if p.name in VALIDATED}
     return result

@@ -188,6 +188,92 @@ UNIT_TEST(cells_that_are_over_are_dropped)
     finish(&told);
 }
 
+static void expects(struct told *told, unsigned kind, uint64_t later, uint64_t begin, uint64_t end)
+{
+    const struct replay_expected_life life = {
+        .kind = kind, .index = told->index + later, .bytes = KIB, .begin = told->ticket + begin, .end = end};
+    CHECK_EQ_INT(replay_lifetimes_expect(told->lifetimes, &life), LAP_OK);
+}
+
+/* Plans reckon with what is only said of lives, but nobody relies on it. */
+UNIT_TEST(lives_may_be_expected)
+{
+    struct told told = begin();
+    const struct replay_cell *cell;
+    uint64_t kept, late, unsaid, broken, future;
+    uint32_t number;
+
+    few(&told);
+    expects(&told, BUFFER, 1, 1, 10000);
+    expects(&told, IMAGE, 1, 1, 20000);
+    expects(&told, BUFFER, 4, 4, told.ticket + 20);
+    expects(&told, BUFFER, 2, 2, 5000);
+    expects(&told, BUFFER, 3, 1, told.ticket + 2); /* it begins later */
+    expects(&told, BUFFER, 35, 35, 9000);
+    expects(&told, BUFFER, 36, 36, 9000); /* and is another size */
+    expects(&told, BUFFER, 1000, 10, 5);  /* no life */
+    expects(&told, BUFFER, 1 << 30, 4000, 5000);
+    kept = born(&told, BUFFER, KIB);
+    late = born(&told, BUFFER, KIB);
+    unsaid = born(&told, BUFFER, KIB);
+    broken = born(&told, BUFFER, KIB);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, 0), LAP_OK);
+    number = cell_of(&told, BUFFER, kept);
+    CHECK(number != REPLAY_CELL_ALONE && number != REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(cell_of(&told, BUFFER, unsaid), REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(cell_of(&told, BUFFER, late), number);
+    CHECK_EQ_U64(cell_of(&told, BUFFER, broken), number);
+    CHECK(!replay_lifetimes_has_ended(told.lifetimes, BUFFER, kept));
+    cell = replay_lifetimes_get(told.lifetimes, number);
+    CHECK_EQ_U64(cell->end, 10000);
+    CHECK_EQ_U64(cell->expected, 6);
+    CHECK_EQ_U64(cell->items, 6);
+    for (int i = 0; i < 30; i++)
+        (void)born(&told, BUFFER, KIB);
+    future = born(&told, BUFFER, KIB);
+    CHECK_EQ_U64(cell_of(&told, BUFFER, future), number);
+    CHECK_EQ_U64(cell_of(&told, BUFFER, born(&told, BUFFER, 5 * KIB)), number);
+    /* One lives for longer than was said. */
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, number)->end, UINT64_MAX);
+    ends(&told, BUFFER, kept);
+    used(&told);
+    ends(&told, BUFFER, broken);
+    ends(&told, BUFFER, future);
+    ends(&told, BUFFER, future + 1);
+    /* One does not begin. */
+    told.ticket += 5000;
+    (void)born(&told, BUFFER, KIB);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, number)->expected, 1);
+    CHECK_EQ_U64(replay_lifetimes_settled(told.lifetimes), 0);
+    ends(&told, BUFFER, late);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.first), LAP_OK);
+    CHECK_EQ_U64(replay_lifetimes_settled(told.lifetimes), 1);
+    cell = replay_lifetimes_get(told.lifetimes, number);
+    CHECK_EQ_U64(cell->expected, 0);
+    CHECK_EQ_U64(cell->end, told.ticket);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
+    CHECK(replay_lifetimes_get(told.lifetimes, number) == NULL);
+    finish(&told);
+}
+
+/* What is expected behind the end of the trace is not there. */
+UNIT_TEST(nothing_is_expected_behind_the_end)
+{
+    struct told told = begin();
+    uint64_t object;
+
+    few(&told);
+    expects(&told, BUFFER, 1, 1, 10000);
+    expects(&told, BUFFER, 2, 200, 10000);
+    object = born(&told, BUFFER, KIB);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true, 0), LAP_OK);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, BUFFER, object))->end, UINT64_MAX);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, BUFFER, object))->items, 1);
+    finish(&told);
+}
+
 UNIT_TEST(a_trace_may_say_anything)
 {
     struct told told = begin();
