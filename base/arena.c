@@ -84,8 +84,9 @@ void lap_arena_reset_slow(struct lap_arena *arena)
 
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
 {
-    if (align == 0 || align > LARGEST_ALIGN || (align & (align - 1)))
+    if (bytes > PTRDIFF_MAX || align == 0 || align > LARGEST_ALIGN || (align & (align - 1)))
         return NULL;
+    bytes = (bytes + LAP_ARENA_STEP - 1) & ~(LAP_ARENA_STEP - 1);
     /* A new block starts aligned, so it needs no padding. */
     size_t used = lap_arena_used_bytes(arena);
     if (arena->limit_bytes && (used > arena->limit_bytes || bytes > arena->limit_bytes - used))

@@ -34,15 +34,18 @@ static inline void lap_arena_reset(struct lap_arena *arena)
 /* Given out since the last reset, slack included. */
 size_t lap_arena_used_bytes(const struct lap_arena *arena);
 
+#define LAP_ARENA_STEP ((size_t)8) /* sizes are multiples of it, so what needs no more alignment needs no padding */
+
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
 
 /* Uninitialised memory; align is a power of two <= 64. NULL when out of memory or past the limit. */
 static inline void *lap_arena_alloc(struct lap_arena *arena, size_t bytes, size_t align)
 {
-    size_t pad = (size_t)(-(__UINTPTR_TYPE__)arena->next) & (align - 1);
-    if (bytes <= __PTRDIFF_MAX__ && pad + bytes <= (size_t)(arena->end - arena->next)) {
+    size_t pad = align > LAP_ARENA_STEP ? (size_t)(-(__UINTPTR_TYPE__)arena->next) & (align - 1) : 0;
+    size_t step = (bytes + LAP_ARENA_STEP - 1) & ~(LAP_ARENA_STEP - 1);
+    if (bytes <= __PTRDIFF_MAX__ && pad + step <= (size_t)(arena->end - arena->next)) {
         unsigned char *at = arena->next + pad;
-        arena->next = at + bytes;
+        arena->next = at + step;
         return at;
     }
     return lap_arena_alloc_slow(arena, bytes, align);

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
+from runs import begin_run, runs
 from text import Text, dispatch_handle, expand, finish_header, header, pointer_cast, struct_call
 
 GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(dec)", "size": "lap_get_u64(dec)",
@@ -61,6 +62,16 @@ class _Body:
         if f.element in ("struct", "union"):
             return self.model.min_wire(f.type)
         return 1
+
+    def fields(self, fields: list[Field]) -> None:
+        for group, run in runs(self.model, self.owner, fields):
+            if run:
+                begin_run(self.text, run)
+            for f in group:
+                self.field(f)
+            if run:
+                self.text("}")
+                self.text("}")
 
     def field(self, f: Field) -> None:
         value, text = self.ref(f.name), self.text
@@ -327,9 +338,7 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
     if not chained:
         c("if (!lap_dec_enter(dec))")
         c("    return;")
-    for f in s.fields:
-        if not (chained and f.shape == "pnext"):
-            body.field(f)
+    body.fields([f for f in s.fields if not (chained and f.shape == "pnext")])
     if not chained:
         c("lap_dec_leave(dec);")
     c("}")
@@ -351,8 +360,7 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     c(f"struct gen_args_{p.name} *s = args;")
     c("memset(s, 0, sizeof *s);")
     body = _Body(model, c, first=p.fields[0] if p.fields and p.fields[0].shape == "value" else None)
-    for f in p.body_fields:
-        body.field(f)
+    body.fields(p.body_fields)
     if p.stores_result:
         if p.command.returns == "VkResult":
             c("s->result = (VkResult)lap_get_i64(dec);")

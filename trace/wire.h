@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/object.h"
 #include "base/status.h"
+#include "trace/bytes.h"
 
 #define LAP_BLOB_MIN_BYTES  4096u
 #define LAP_WIRE_MAX_VARINT 10u
@@ -274,16 +275,25 @@ LAP_WIRE_INLINE uint32_t lap_get_u32(struct lap_dec *dec)
 }
 
 /* The number of a format of images, or of what stands for it. */
-static inline uint32_t lap_get_format(struct lap_dec *dec)
+static inline uint32_t lap_dec_format(const struct lap_dec *dec, uint32_t format)
 {
-    uint32_t format = lap_get_u32(dec);
     const uint16_t *formats = dec->source->formats;
     return __builtin_expect(formats != NULL, 0) && format < LAP_DEC_FORMATS ? formats[format] : format;
 }
+
+static inline uint32_t lap_get_format(struct lap_dec *dec)
+{
+    return lap_dec_format(dec, lap_get_u32(dec));
+}
+
+static inline int64_t lap_unzigzag(uint64_t raw)
+{
+    return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+}
+
 static inline int64_t lap_get_i64(struct lap_dec *dec)
 {
-    uint64_t raw = lap_get_u64(dec);
-    return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+    return lap_unzigzag(lap_get_u64(dec));
 }
 
 LAP_WIRE_INLINE uint8_t lap_get_u8(struct lap_dec *dec)
@@ -306,6 +316,22 @@ static inline uint32_t lap_get_fixed32(struct lap_dec *dec)
 }
 
 uint64_t lap_get_fixed64(struct lap_dec *dec);
+
+static inline float lap_load_float(const uint8_t *p)
+{
+    uint32_t bits = lap_load_u32(p);
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static inline double lap_load_double(const uint8_t *p)
+{
+    uint64_t bits = lap_load_u64(p);
+    double value;
+    memcpy(&value, &bits, 8);
+    return value;
+}
 
 static inline float lap_get_float(struct lap_dec *dec)
 {

@@ -29,6 +29,7 @@ import model as model_module  # noqa: E402
 import needs as needs_module  # noqa: E402
 import overrides as overrides_module  # noqa: E402
 import registry as registry_module  # noqa: E402
+import runs as runs_module  # noqa: E402
 
 TINY_XML = (HERE / "tiny.xml").read_text(encoding="utf-8")
 TINY_TOML = (HERE / "tiny.toml").read_text(encoding="utf-8")
@@ -100,6 +101,18 @@ class TinyModel(Scratch):
     def test_numbers_begin_with_our_packets_and_blocks(self) -> None:
         self.assertEqual([p.name for p in self.tiny.commands[:2]], ["lapilliData", "vkCmdFill"])
         self.assertEqual([p.number for p in self.tiny.commands], list(range(1, len(self.tiny.commands) + 1)))
+
+    def test_runs(self) -> None:
+        span = next(s for s in self.tiny.structs if s.name == "VkSpan")
+        self.assertEqual([([f.name for f in group], [p.path for p in run]) for group, run in runs_module.runs(self.tiny, "VkSpan", span.fields)],
+                         [(["shape", "weight", "parts", "closed"],) * 2])
+        toy = next(s for s in self.tiny.structs if s.name == "VkToyInfo")
+        self.assertEqual([p.path for _, run in runs_module.runs(self.tiny, "VkToyInfo", toy.fields) for p in run],
+                         ["span.shape", "span.weight", "span.parts", "span.closed"])
+        info = next(s for s in self.tiny.structs if s.name == "VkBufferCreateInfo")  # a size stands between its numbers
+        self.assertEqual([run for _, run in runs_module.runs(self.tiny, "VkBufferCreateInfo", info.fields) if run], [])
+        self.assertTrue(all(sum(p.bytes for p in run) <= runs_module.MOST_BYTES
+                            for _, run in runs_module.runs(self.tiny, "VkSpan", span.fields * 20)))
 
     def test_shapes(self) -> None:
         for owner, name, element, shape, count in (

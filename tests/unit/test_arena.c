@@ -54,6 +54,19 @@ UNIT_TEST(a_huge_request_is_served_and_not_kept)
     lap_arena_finish(&arena);
 }
 
+UNIT_TEST(sizes_that_no_memory_has_are_refused)
+{
+    struct lap_arena arena;
+    lap_arena_init(&arena, 0);
+    CHECK(lap_arena_alloc(&arena, 1, 1));
+    for (size_t bytes = SIZE_MAX - 16; bytes > SIZE_MAX - 17; bytes++) /* up to SIZE_MAX, and no further */
+        CHECK(!lap_arena_alloc(&arena, bytes, 8));
+    CHECK(!lap_arena_alloc(&arena, PTRDIFF_MAX, 8));
+    unsigned char *next = lap_arena_alloc(&arena, 1, 1);
+    CHECK(next && (uintptr_t)lap_arena_alloc(&arena, 8, 8) == (uintptr_t)next + 8);
+    lap_arena_finish(&arena);
+}
+
 UNIT_TEST(the_limit_holds)
 {
     struct lap_arena arena;
