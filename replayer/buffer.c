@@ -41,7 +41,8 @@ static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBu
 
 VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
 {
-    replay_chain_drop(&info->pNext, dropped, DROPPED_COUNT);
+    if (info->pNext)
+        replay_chain_drop(&info->pNext, dropped, DROPPED_COUNT);
     info->flags &= ~(VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     return create(dev, info, out_buffer);
 }
@@ -78,7 +79,7 @@ static bool create_at_address(struct replay *r, struct replay_device *dev, uint6
 
 enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkCreateBuffer *args)
 {
-    VkBufferCreateInfo info = *args->pCreateInfo;
+    VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)args->pCreateInfo; /* the decoder's own memory */
     struct replay_buffer *record;
     uint64_t index = gen_u64_VkBuffer(*args->pBuffer);
     enum lap_status status = LAP_OK;
@@ -87,9 +88,9 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
-    at_address = wants_its_address(r, dev, index, &info) && create_at_address(r, dev, index, &info, &buffer);
+    at_address = wants_its_address(r, dev, index, info) && create_at_address(r, dev, index, info, &buffer);
     if (!at_address)
-        status = replay_result(r, replay_buffer_create(dev, &info, &buffer));
+        status = replay_result(r, replay_buffer_create(dev, info, &buffer));
     if (status != LAP_OK)
         return status;
     status = replay_buffer_add(r, dev, index, buffer, &record);
@@ -97,7 +98,7 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
         return status;
     }
-    record->bytes = args->pCreateInfo->size;
+    record->bytes = info->size;
     record->at_address = at_address;
     return LAP_OK;
 }
@@ -105,20 +106,25 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
 enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyBuffer *args)
 {
     uint64_t index;
-    struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+    struct replay_object *object = replay_object_of(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(args->buffer), &index);
+    struct replay_buffer *record = object ? object->record : NULL;
 
     if (!args->buffer)
         return LAP_OK;
-    if (record)
+    if (record && record->staged.batch)
         replay_staging_settle(r, dev, &record->staged, args->buffer);
     dev->vk.DestroyBuffer(dev->live, args->buffer, NULL);
     if (record) {
-        replay_address_forget(dev, record);
-        replay_place_free(dev, &record->place);
-        replay_sparse_destroy(dev, &record->sparse);
+        if (record->addresses)
+            replay_address_forget(dev, record);
+        if (replay_place_is_some(&record->place))
+            replay_place_free(dev, &record->place);
+        if (record->sparse)
+            replay_sparse_destroy(dev, &record->sparse);
+        replay_buffer_free(r, record);
     }
-    replay_object_remove(r, GEN_HANDLE_VkBuffer, index);
-    replay_buffer_free(r, record);
+    if (object)
+        replay_object_end(r, GEN_HANDLE_VkBuffer, index, object);
     return LAP_OK;
 }
 

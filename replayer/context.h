@@ -277,6 +277,22 @@ struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type t
  */
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
+/* The same where the object is known. */
+void replay_object_end(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object);
+
+/* Both index (0 where there is none) and object (NULL) of a live handle. */
+static inline struct replay_object *replay_object_of(struct replay *r, enum gen_handle_type type, uint64_t live,
+                                                     uint64_t *out_index)
+{
+    const struct replay_table *table = &r->tables[type];
+    struct replay_object *object = replay_table_get(table, table->live.last);
+
+    *out_index = table->live.last;
+    if (__builtin_expect(object && object->live == live, 1))
+        return object;
+    *out_index = replay_object_index(r, type, live);
+    return replay_table_get(table, *out_index);
+}
 
 /* The device or instance that a live dispatchable handle (VkDevice, VkQueue, VkCommandBuffer, ...) belongs to is passed
  * to every replay function, so none has to look it up: enum lap_status replay_X(struct replay *r, struct replay_device

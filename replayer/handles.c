@@ -287,23 +287,46 @@ uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64
     return 0;
 }
 
-static void remove_object(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
+static inline void take_out(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object,
+                            struct replay_object_page *page)
+{
+    r->removed++;
+    r->ends += replay_named_counts(type, object);
+    *object = (struct replay_object){0};
+    page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
+    page->alive--;
+}
+
+/* Where more than its table knows of it. */
+static __attribute__((noinline)) void end_known(struct replay *r, enum gen_handle_type type, uint64_t index,
+                                                struct replay_object *object)
 {
     struct replay_table *table = &r->tables[type];
-    struct replay_object_page *page = page_of(table, index / REPLAY_PAGE_OBJECTS);
 
     if (table->slots)
         slot_remove(table, index);
-    r->removed++;
-    r->ends += replay_named_counts(type, object);
-    if (object->named)
-        replay_named_free(r, type, object);
+    replay_named_free(r, type, object);
     if (r->caller_seen.type == type)
         r->caller_seen.type = GEN_HANDLE_NONE;
-    *object = (struct replay_object){0};
-    page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
-    if (--page->alive == 0)
-        drop_page(r, table, index / REPLAY_PAGE_OBJECTS);
+    take_out(r, type, index, object, page_of(table, index / REPLAY_PAGE_OBJECTS));
+    drop_page(r, table, index / REPLAY_PAGE_OBJECTS);
+}
+
+static inline void end_object(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
+{
+    struct replay_table *table = &r->tables[type];
+    struct replay_object_page *page = page_of(table, index / REPLAY_PAGE_OBJECTS);
+    bool names = object->named && type != GEN_HANDLE_VkImageView;
+
+    if (__builtin_expect(table->slots || names || page->alive == 1 || r->caller_seen.type == type, 0))
+        end_known(r, type, index, object);
+    else
+        take_out(r, type, index, object, page);
+}
+
+void replay_object_end(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
+{
+    end_object(r, type, index, object);
 }
 
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
@@ -311,7 +334,7 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
     struct replay_object *object = replay_table_get(&r->tables[type], index);
 
     if (object)
-        remove_object(r, type, index, object);
+        replay_object_end(r, type, index, object);
 }
 
 /* What has no object in the trace, or can't have the one that it has: nobody would ever destroy it. */
@@ -346,13 +369,11 @@ enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *o
 
 void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)
 {
-    struct replay_table *table = &r->tables[type];
-    struct replay_object *last = replay_table_get(table, table->live.last);
+    uint64_t index;
+    struct replay_object *object = replay_object_of(r, type, live, &index);
 
-    if (last && last->live == live)
-        remove_object(r, type, table->live.last, last);
-    else
-        replay_object_remove(r, type, replay_object_index(r, type, live));
+    if (object)
+        end_object(r, type, index, object);
 }
 
 /* ---- what ends together ---- */

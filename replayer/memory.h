@@ -66,6 +66,11 @@ enum lap_status replay_place_object(struct replay *r, struct replay_device *dev,
                                     uint64_t index, const struct replay_needs *needs,
                                     struct replay_place *out_place) LAP_MUST_CHECK;
 void replay_place_free(struct replay_device *dev, struct replay_place *place); /* zeroes it; also for a zeroed one */
+/* There is something to free. */
+static inline bool replay_place_is_some(const struct replay_place *place)
+{
+    return place->memory || place->shared;
+}
 
 /* Copies to host-visible memory (data NULL: writes zeroes), and makes the bytes visible to the device; offset and bytes
  * lie inside the place. */

@@ -91,10 +91,11 @@ static struct replay_named *need(struct replay *r, struct replay_object *object)
 
 static enum lap_status note_view(struct replay *r, const struct gen_args_vkCreateImageView *args)
 {
-    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(*args->pView));
+    struct replay_object *object =
+        replay_table_get(&r->tables[GEN_HANDLE_VkImageView], gen_u64_VkImageView(*args->pView));
 
     if (object)
-        object->image = replay_object_index(r, GEN_HANDLE_VkImage, gen_u64_VkImage(args->pCreateInfo->image));
+        (void)replay_object_of(r, GEN_HANDLE_VkImage, gen_u64_VkImage(args->pCreateInfo->image), &object->image);
     return LAP_OK;
 }
 

@@ -281,7 +281,8 @@ static enum lap_status prepare(struct replay *r, const struct replay_command *co
     return status;
 }
 
-enum lap_status replay_packet(struct replay *r)
+/* What every packet takes, in one piece. */
+static inline __attribute__((always_inline)) enum lap_status play(struct replay *r)
 {
     const struct replay_command *command = &r->commands[r->packet.command];
     enum lap_status status = LAP_OK;
@@ -334,7 +335,12 @@ enum lap_status replay_packet(struct replay *r)
         status = command->call(r, owner, args.bytes);
     if (status == LAP_OK && command->is_noted)
         status = replay_named_note(r, args.bytes);
-    return status < 0 ? replay_place(r, status) : status;
+    return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
+}
+
+enum lap_status replay_packet(struct replay *r)
+{
+    return play(r);
 }
 
 #define BAR_WIDTH 24
@@ -364,17 +370,18 @@ enum lap_status replay_run(struct replay *r)
 {
     bool progress = !r->options.quiet && isatty(STDERR_FILENO);
     uint64_t last_ms = replay_now_ms(), packets = 0;
+    uint64_t end_frame = r->options.last_frame ? r->options.last_frame : UINT64_MAX;
     enum lap_status status;
 
     if (r->options.preload && !lap_reader_preload(r->reader))
         lap_log(r->log, LAP_LOG_WARNING,
                 "memory has no room for all of the trace: the rest is read while it is played");
-    while ((status = lap_reader_next(r->reader, &r->packet)) == LAP_OK) {
+    while ((status = lap_reader_follow(r->reader, &r->packet)) == LAP_OK) {
         if (r->measure)
             replay_measure_packet(r);
-        if (r->options.last_frame && r->packet.frame >= r->options.last_frame)
+        if (r->packet.frame >= end_frame)
             break;
-        status = replay_packet(r);
+        status = play(r);
         if (status != LAP_OK)
             break;
         if (progress && ++packets % 64 == 0)

@@ -8,8 +8,8 @@
 
 static void *record_of(struct replay *r, enum gen_handle_type type, uint64_t live, uint64_t *out_index)
 {
-    uint64_t index = replay_object_index(r, type, live);
-    struct replay_object *object = replay_object_get(r, type, index);
+    uint64_t index;
+    struct replay_object *object = replay_object_of(r, type, live, &index);
 
     if (out_index)
         *out_index = index;
@@ -27,8 +27,10 @@ struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *
 }
 
 /* `zeroed` bytes of the record are. */
-static enum lap_status add(struct replay *r, struct replay_device *dev, enum gen_handle_type type, uint64_t index,
-                           uint64_t live, struct lap_slab *slab, size_t bytes, size_t zeroed, void **out_record)
+static inline __attribute__((always_inline)) enum lap_status add(struct replay *r, struct replay_device *dev,
+                                                                 enum gen_handle_type type, uint64_t index,
+                                                                 uint64_t live, struct lap_slab *slab, size_t bytes,
+                                                                 size_t zeroed, void **out_record)
 {
     struct replay_object *object;
     enum lap_status status;

@@ -627,7 +627,8 @@ enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *d
     enum lap_status status = replay_result(r, dev->vk.CreateSemaphore(dev->live, args->pCreateInfo, NULL, &live));
 
     if (status == LAP_OK)
-        status = gen_keep_VkSemaphore(r, dev, args->pSemaphore, &live, 1);
+        status = replay_keep(r, GEN_HANDLE_VkSemaphore, dev, gen_u64_VkSemaphore(*args->pSemaphore),
+                             gen_u64_VkSemaphore(live));
     if (status != LAP_OK || !*args->pSemaphore || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
         return status;
     status = replay_submits_begin(r, dev);
@@ -641,16 +642,19 @@ enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *d
 enum lap_status replay_DestroySemaphore(struct replay *r, struct replay_device *dev,
                                         struct gen_args_vkDestroySemaphore *args)
 {
-    uint64_t index = replay_object_index(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(args->semaphore));
-    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSemaphore, index);
+    uint64_t index;
+    struct replay_object *object =
+        replay_object_of(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(args->semaphore), &index);
     struct replay_semaphore *known = object ? object->record : NULL;
 
     if (known && dev->submits && replay_schedule_names(&dev->submits->schedule, known))
         return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
                            index);
     dev->vk.DestroySemaphore(dev->live, args->semaphore, NULL);
-    free(known);
-    replay_object_remove(r, GEN_HANDLE_VkSemaphore, index);
+    if (known)
+        free(known);
+    if (object)
+        replay_object_end(r, GEN_HANDLE_VkSemaphore, index, object);
     return LAP_OK;
 }
 

@@ -29,26 +29,14 @@ struct lap_cursor {
     size_t body_offset; /* in the chunk's payload */
 };
 
-/* Packets that follow each other in one chunk, with no other stream's between them, within one frame, none of them the
- * chunk's last: they are given out without a look at anything else. Where the next one is not as such packets nearly
- * always are, the run ends, and what else there is finds out why. Its cursor is the first of the heap, and knows of the
- * run only when that has ended. */
-struct lap_run {
-    const uint8_t *at, *end; /* the head of the next packet; the end of the chunk's payload. at NULL: no run */
-    struct lap_cached *cached;
-    uint32_t left, all; /* packets that may still be given out; that could be when it began */
-    uint32_t barrier;   /* 1: the last one given out was a barrier */
-    uint32_t commands;  /* in the dictionary */
-    uint32_t stream;
-    uint64_t thread_id, file_offset;
-};
-
 struct lap_frame_mark {
     uint64_t last_ticket;
     size_t chunk; /* in the source's list */
 };
 
 struct lap_reader {
+    struct lap_run
+        run; /* first: lap_reader_follow. Its cursor is the first of the heap, and knows of it only when it has ended */
     struct lap_source source;
     struct lap_buffers buffers;
     struct lap_cache cache;
@@ -71,7 +59,6 @@ struct lap_reader {
     size_t cursor_count;
     size_t *heap; /* of cursors that have packets left, the smallest ticket first */
     size_t heap_count;
-    struct lap_run run;
 
     uint64_t last_ticket;   /* nothing is given out behind it */
     bool holes_are_the_end; /* a cut file without a frame mark: it ends where a ticket is missing */

@@ -261,68 +261,32 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 /* Behind the packet of the first of the heap, which was given out: false where no run begins. */
 static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_packet *packet)
 {
-    struct lap_run *run = &reader->run;
+    const struct lap_chunk_ref *chunk = cursor->ref;
+    const uint8_t *data = chunk->cached->data, *end = data + chunk->cached->bytes;
+    const uint8_t *at = data + cursor->body_offset + cursor->body_bytes;
+    uint32_t is_barrier = packet->flags & LAP_PACKET_BARRIER;
     uint64_t last = smaller(reader->frame_end, reader->last_ticket);
-    if (cursor->left < 3)
+    /* A blob that this packet is the body of is not needed any longer than that. */
+    if (cursor->left < 3 || end - at < (ptrdiff_t)LAP_RUN_HEAD_BYTES || chunk->cached != reader->cache.trial.newest)
         return false;
     for (size_t child = 1; child <= 2 && child < reader->heap_count; child++)
         last = smaller(last, reader->cursors[reader->heap[child]].ticket - 1);
-    const struct lap_chunk_ref *chunk = cursor->ref;
-    last = smaller(last, chunk->header.last);
-    if (last < reader->next_ticket)
+    last = smaller(last, packet->ticket + cursor->left - 2);
+    if (smaller(last, chunk->header.last) <= packet->ticket)
         return false;
-    uint32_t left = (uint32_t)smaller(cursor->left - 2, last - reader->next_ticket + 1);
-    size_t offset = cursor->body_offset + cursor->body_bytes;
-    *run = (struct lap_run){.at = chunk->cached->data + offset,
-                            .end = chunk->cached->data + chunk->cached->bytes,
-                            .cached = chunk->cached,
-                            .left = left,
-                            .all = left,
-                            .barrier = packet->flags & LAP_PACKET_BARRIER ? 1 : 0,
-                            .commands = reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count,
-                            .stream = packet->stream,
-                            .thread_id = packet->thread_id,
-                            .file_offset = packet->file_offset};
-    return true;
-}
-
-/* False: the run has ended, or the next packet is not one of those that it is for. */
-static inline bool next_of_run(struct lap_reader *reader, struct lap_packet *out)
-{
-    struct lap_run *run = &reader->run;
-    const uint8_t *p = run->at;
-    /* Whoever asked for a blob since made that the newest. */
-    if (run->left == 0 || run->end - p < (ptrdiff_t)SHORT_HEAD_BYTES || run->cached != reader->cache.trial.newest)
-        return false;
-    uint32_t bytes = lap_load_u32(p), command = p[4];
-    p += 5;
-    if (command & 0x80) {
-        if (*p == 0 || *p & 0x80)
-            return false;
-        command = (command & 0x7f) | (uint32_t)*p++ << 7;
-    }
-    uint32_t flags = p[2];
-    /* The next ticket, and the epoch that it must have. Command 0 may have no name. */
-    if ((p[0] ^ 1u) | (p[1] ^ run->barrier) | (flags & ~((uint32_t)LAP_PACKET_ALL_FLAGS & ~LAP_PACKET_BLOB_BODY)) ||
-        command == 0 || command >= run->commands || bytes > (size_t)(run->end - p) - 3)
-        return false;
-    p += 3;
-    run->at = p + bytes;
-    run->left--;
-    run->barrier = flags & LAP_PACKET_BARRIER;
-    run->cached->used_at = reader->cache.time;
-    out->command = command;
-    out->stream = run->stream;
-    out->flags = flags;
-    out->ticket = reader->next_ticket++;
-    out->epoch = reader->barriers;
-    out->frame = reader->frame;
-    out->thread_id = run->thread_id;
-    out->file_offset = run->file_offset;
-    out->chunk_byte = (uint32_t)(p - run->cached->data);
-    out->body = p;
-    out->bytes = bytes;
-    reader->barriers += run->barrier;
+    reader->run = (struct lap_run){.at = at,
+                                   .last_at = end - LAP_RUN_HEAD_BYTES,
+                                   .ticket = packet->ticket,
+                                   .last_ticket = smaller(last, chunk->header.last),
+                                   .epoch = reader->barriers,
+                                   .steps = 1 | is_barrier << 8,
+                                   .commands = reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count,
+                                   .data = data,
+                                   .end = end,
+                                   .frame = packet->frame,
+                                   .thread_id = packet->thread_id,
+                                   .file_offset = packet->file_offset,
+                                   .stream = packet->stream};
     return true;
 }
 
@@ -332,11 +296,13 @@ static enum lap_status end_run(struct lap_reader *reader)
     struct lap_run run = reader->run;
     struct lap_cursor *cursor = &reader->cursors[reader->heap[0]];
     reader->run = (struct lap_run){.at = NULL};
-    cursor->left -= run.all - run.left;
-    cursor->ticket = reader->next_ticket - 1;
-    cursor->epoch = reader->barriers - run.barrier;
-    cursor->body_offset = (size_t)(run.at - run.cached->data);
+    cursor->left -= (uint32_t)(run.ticket - cursor->ticket);
+    cursor->ticket = run.ticket;
+    cursor->epoch = run.epoch - (run.steps >> 8);
+    cursor->body_offset = (size_t)(run.at - run.data);
     cursor->body_bytes = 0;
+    reader->next_ticket = run.ticket + 1;
+    reader->barriers = run.epoch;
     return step_first(reader, cursor);
 }
 
@@ -428,6 +394,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
 /* Not inlined: what it saves and restores the quick way does without. */
 static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *reader, struct lap_packet *out_packet)
 {
+    lap_cache_advance(&reader->cache);
     if (reader->failed != LAP_OK)
         return lap_fail(reader->failed, "%s", reader->failure);
     if (reader->finished) {
@@ -453,6 +420,12 @@ static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *re
 
 enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet)
 {
-    lap_cache_advance(&reader->cache);
-    return __builtin_expect(next_of_run(reader, out_packet), 1) ? LAP_OK : next_slow(reader, out_packet);
+    const struct lap_run *run = &reader->run;
+    if (!lap_run_next(&reader->run, out_packet))
+        return next_slow(reader, out_packet);
+    out_packet->stream = run->stream;
+    out_packet->frame = run->frame;
+    out_packet->thread_id = run->thread_id;
+    out_packet->file_offset = run->file_offset;
+    return LAP_OK;
 }

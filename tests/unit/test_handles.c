@@ -64,6 +64,35 @@ UNIT_TEST(who_asks_late_finds_everything)
     replay_tables_finish(&r);
 }
 
+/* What a packet has just named is found without the table; what else knows of an object forgets it. */
+UNIT_TEST(what_was_named_last_is_found_and_ends)
+{
+    struct replay r = {0};
+    struct replay_table *table = &r.tables[TYPE];
+    uint64_t index;
+    int owner;
+
+    CHECK(!replay_object_of(&r, TYPE, 0x1000, &index) && index == 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        CHECK_EQ_INT(replay_object_add(&r, TYPE, i, i * 0x1000, &owner, NULL), LAP_OK);
+    table->live.last = 2;
+    CHECK(replay_object_of(&r, TYPE, 0x2000, &index) == replay_object_get(&r, TYPE, 2) && index == 2);
+    CHECK(!table->slots);
+    CHECK(!replay_object_of(&r, TYPE, 0, &index) && index == 0);
+    r.caller_seen.type = TYPE;
+    replay_object_end(&r, TYPE, 2, replay_object_get(&r, TYPE, 2));
+    CHECK_EQ_U64(r.caller_seen.type, GEN_HANDLE_NONE);
+    CHECK_EQ_U64(r.removed, 1);
+    CHECK(!table->slots);
+    CHECK(replay_object_of(&r, TYPE, 0x3000, &index) == replay_object_get(&r, TYPE, 3) && index == 3);
+    CHECK(table->slots);
+    CHECK(!replay_object_of(&r, TYPE, 0x2000, &index) && index == 0);
+    replay_object_end(&r, TYPE, 3, replay_object_get(&r, TYPE, 3));
+    CHECK(!replay_object_of(&r, TYPE, 0x3000, &index) && index == 0);
+    CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 1);
+    replay_tables_finish(&r);
+}
+
 /* Pages without objects are kept for others, but not all of them; nothing is left in them. */
 UNIT_TEST(pages_that_come_again_are_empty)
 {
