@@ -63,8 +63,9 @@ struct playing {
     struct replay_follow state, *follow; /* NULL: images have the recorded formats */
     VkCommandBuffer commands;            /* of the part that is being recorded */
     bool divides;                        /* it may have parts */
-    uint32_t open;                       /* render passes, queries and the like, within which no command buffer ends */
-    bool marks_all;                      /* from the first division on */
+    bool secondary;
+    uint32_t open;  /* render passes, queries and the like, within which no command buffer ends */
+    bool marks_all; /* from the first division on */
     struct mark *marks;
     size_t mark_count, mark_capacity;
     uint64_t mark_bytes, again_bytes; /* of the marks; recorded again for all parts */
@@ -200,56 +201,132 @@ static enum lap_status next_part(struct replay *r, struct playing *p, struct lap
     return status == LAP_OK ? lap_block_next(&p->block, &r->command, args) : status;
 }
 
-/* Before a command: whether it had better stand in another part. Then it does, and was decoded again. */
-static enum lap_status divide(struct replay *r, struct playing *p, struct lap_block *before, struct lap_args *args,
-                              const struct lap_args *command)
+/* The command that was decoded last, once more: others were decoded since. */
+static enum lap_status decode_again(struct replay *r, struct playing *p, const struct lap_block *before,
+                                    struct lap_args *args)
+{
+    p->block = *before;
+    lap_arena_reset(&r->arena);
+    return lap_block_next(&p->block, &r->command, args);
+}
+
+/* The command had better stand in another part: then it does, and was decoded again. */
+static enum lap_status divide(struct replay *r, struct playing *p, struct lap_block *before, struct lap_args *args)
 {
     enum lap_status status = LAP_OK;
 
-    if (p->open || !replay_events_divide(r, p->recorded->dev, p->recorded->commands, command->bytes))
-        return LAP_OK;
     if (!p->marks_all) {
         status = mark_all(r, p, before->index);
-        p->block = *before;
-        lap_arena_reset(&r->arena);
         if (status == LAP_OK)
-            status = lap_block_next(&p->block, &r->command, args);
+            status = decode_again(r, p, before, args);
     }
     return status == LAP_OK && has_room(r, p, before) ? next_part(r, p, before, args) : status;
 }
 
+/* What a command begins may not be cut, so what would be within it is cut here. Looks ahead up to the end. */
+static bool waits_before_end(struct replay *r, const struct playing *p)
+{
+    struct playing ahead = {.block = p->block, .open = 1};
+    const uint32_t current = r->command;
+    struct lap_args args;
+    bool waits = false;
+
+    while (ahead.open && !waits) {
+        lap_arena_reset(&r->arena);
+        if (lap_block_next(&ahead.block, &r->command, &args) != LAP_OK)
+            break;
+        note_open(&ahead, gen_command_names[r->command]);
+        waits = replay_events_divide(r, p->recorded->dev, p->recorded->commands, args.bytes);
+    }
+    r->command = current;
+    return waits;
+}
+
+/* Queries and the like, within which the host may be waited for. */
+static bool begins_scope(const char *name)
+{
+    return !strncmp(name, "vkCmdBegin", 10) && strncmp(name, "vkCmdBeginRender", 16) != 0 && !strstr(name, "Label");
+}
+
+/* Before a command: it begins another part where it must. */
+static enum lap_status divide_before(struct replay *r, struct playing *p, struct lap_block *before,
+                                     struct lap_args *args)
+{
+    struct replay_device *dev = p->recorded->dev;
+    enum lap_status status = LAP_OK;
+    bool must;
+
+    if (p->open)
+        return LAP_OK;
+    if (!begins_scope(gen_command_names[r->command]) || !replay_events_told(r, dev, p->recorded->commands)) {
+        must = replay_events_divide(r, dev, p->recorded->commands, args->bytes);
+    } else {
+        must = waits_before_end(r, p);
+        status = decode_again(r, p, before, args);
+    }
+    return must && status == LAP_OK ? divide(r, p, before, args) : status;
+}
+
+/* Whether secondary command buffers have parts, or may need some of this one. */
 static bool executes_waits(struct replay *r, const struct playing *p, const struct lap_args *args)
 {
     const struct gen_args_vkCmdExecuteCommands *all = (const void *)args->bytes;
 
-    if (r->command != GEN_vkCmdExecuteCommands || !all->pCommandBuffers || p->open)
+    if (r->command != GEN_vkCmdExecuteCommands || !all->pCommandBuffers)
         return false;
     for (uint32_t i = 0; i < all->commandBufferCount; i++)
-        if (replay_events_waits(r, p->recorded->dev, all->pCommandBuffers[i]))
+        if (replay_events_parts(r, p->recorded->dev, all->pCommandBuffers[i]) > 1 ||
+            (!p->open && replay_events_waits(r, p->recorded->dev, all->pCommandBuffers[i])))
             return true;
     return false;
 }
 
-/* Secondary command buffers of which some wait for the host: one by one, so that it may be divided between them. */
+/* A part of a secondary command buffer; args are those of the whole command. */
+static enum lap_status play_executed_part(struct replay *r, struct playing *p, struct lap_block *before,
+                                          struct lap_args *args, uint32_t number, uint32_t part)
+{
+    const struct gen_args_vkCmdExecuteCommands *all = (void *)args->bytes;
+    struct replay_device *dev = p->recorded->dev;
+    VkCommandBuffer secondary = all->pCommandBuffers[number], live = replay_events_part(r, dev, secondary, part);
+    enum lap_status status = LAP_OK;
+    struct gen_args_vkCmdExecuteCommands *one;
+    struct lap_args executed;
+
+    if (!p->open && replay_events_divide_executed(r, dev, p->recorded->commands, secondary, part))
+        status = divide(r, p, before, args);
+    if (status != LAP_OK)
+        return status;
+    executed = *args;
+    one = (void *)executed.bytes;
+    one->commandBufferCount = 1;
+    one->pCommandBuffers = &live;
+    status = play_one(r, p, before, &executed);
+    return status == LAP_OK ? replay_events_note_executed(r, dev, p->recorded->commands, secondary, part) : status;
+}
+
+/* Secondary command buffers of which some wait for the host: one by one, and part by part, so that it may be divided
+ * between them. */
 static enum lap_status play_executed(struct replay *r, struct playing *p, struct lap_block *before,
                                      struct lap_args *args)
 {
-    struct gen_args_vkCmdExecuteCommands *all = (void *)args->bytes;
+    const struct gen_args_vkCmdExecuteCommands *all = (void *)args->bytes;
     uint32_t count = all->commandBufferCount;
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
-        struct lap_args one = *args;
-        struct gen_args_vkCmdExecuteCommands *executed = (void *)one.bytes;
-        executed->commandBufferCount = 1;
-        executed->pCommandBuffers = all->pCommandBuffers + i;
-        status = divide(r, p, before, args, &one);
-        executed->commandBuffer = all->commandBuffer;
-        executed->pCommandBuffers = all->pCommandBuffers + i; /* it may have been decoded again */
-        if (status == LAP_OK)
-            status = play_and_note(r, p, before, &one);
+        uint32_t parts = replay_events_parts(r, p->recorded->dev, all->pCommandBuffers[i]);
+        for (uint32_t j = 0; j < parts && status == LAP_OK; j++)
+            status = play_executed_part(r, p, before, args, i, j);
     }
     return status;
+}
+
+/* Within a render pass that a secondary command buffer continues nothing is cut. */
+static bool continues_pass(struct replay *r, const struct playing *p, const struct lap_args *args)
+{
+    return r->command == GEN_vkBeginCommandBuffer && p->secondary &&
+           ((const struct gen_args_vkBeginCommandBuffer *)(const void *)args->bytes)->pBeginInfo->flags &
+               VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
 }
 
 static enum lap_status play_dividing(struct replay *r, struct playing *p, struct lap_block *before,
@@ -259,10 +336,11 @@ static enum lap_status play_dividing(struct replay *r, struct playing *p, struct
 
     if (executes_waits(r, p, args))
         return play_executed(r, p, before, args);
-    status = divide(r, p, before, args, args);
+    status = divide_before(r, p, before, args);
     if (status == LAP_OK)
         status = play_and_note(r, p, before, args);
     note_open(p, gen_command_names[r->command]);
+    p->open += status == LAP_OK && continues_pass(r, p, args);
     if (status == LAP_OK && p->marks_all && is_state(gen_command_names[r->command]))
         status = mark(p, before, &p->block);
     return status;
@@ -300,14 +378,12 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
     struct replay_device *dev = recorded->dev;
     struct playing p = {.recorded = recorded, .commands = recorded->commands};
     enum lap_status status;
-    bool secondary;
 
     r->caller = dev;
     r->block_family = replay_command_buffer_family(r, recorded->commands);
-    if (dev->events) {
-        replay_command_buffer_pool(r, recorded->commands, &secondary);
-        p.divides = !secondary;
-    }
+    p.divides = dev->events != NULL;
+    if (p.divides)
+        replay_command_buffer_pool(r, recorded->commands, &p.secondary);
     replay_events_begin(r, dev, recorded->commands);
     begin_part(r, &p);
     status = play_all(r, &p);

@@ -135,13 +135,19 @@ uint32_t replay_events_count(struct replay *r, const struct replay_device *dev, 
     return list ? list->count : 0;
 }
 
+/* Where the steps of a part begin; those of the part behind the last one: where they end. */
+static uint32_t first_step(const struct list *list, uint32_t part)
+{
+    return part > list->part_count ? list->count : part ? list->parts[part - 1].first_step : 0;
+}
+
 uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, uint32_t part,
                              struct replay_event_step *out)
 {
     const struct list *list = list_of(r, dev, commands);
-    uint32_t count = 0, end = list && part < list->part_count ? list->parts[part].first_step : list ? list->count : 0;
+    uint32_t count = 0, end = list ? first_step(list, part + 1) : 0;
 
-    for (uint32_t i = list && part ? list->parts[part - 1].first_step : 0; i < end; i++) {
+    for (uint32_t i = list ? first_step(list, part) : 0; i < end; i++) {
         const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkEvent, list->steps[i].event);
         if (object && object->record)
             out[count++] = (struct replay_event_step){object->record, list->steps[i].use};
@@ -303,16 +309,19 @@ static enum lap_status add_waits(struct replay *r, struct replay_device *dev, Vk
     return status;
 }
 
-/* What a secondary does, at the time it is executed. */
-static enum lap_status add_secondary(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
-                                     VkCommandBuffer secondary)
+enum lap_status replay_events_note_executed(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                            VkCommandBuffer secondary, uint32_t part)
 {
     const struct list *list = list_of(r, dev, secondary);
+    enum lap_status status = LAP_OK;
 
     if (!list || secondary == commands)
         return LAP_OK;
-    return list->told && tell(r, dev, commands) != LAP_OK ? LAP_ERROR_MEMORY
-                                                          : add(r, dev, commands, list->steps, list->count);
+    if (part < list->part_count || list->told) /* where another one begins, something was told */
+        status = tell(r, dev, commands);
+    return status != LAP_OK ? status
+                            : add(r, dev, commands, list->steps + first_step(list, part),
+                                  first_step(list, part + 1) - first_step(list, part));
 }
 
 enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
@@ -351,7 +360,7 @@ enum lap_status replay_events_note(struct replay *r, struct replay_device *dev, 
     case GEN_vkCmdExecuteCommands: {
         const struct gen_args_vkCmdExecuteCommands *a = args;
         for (uint32_t i = 0; i < a->commandBufferCount && status == LAP_OK; i++)
-            status = add_secondary(r, dev, commands, a->pCommandBuffers[i]);
+            status = replay_events_note_executed(r, dev, commands, a->pCommandBuffers[i], 0);
         return status;
     }
     default:
@@ -370,10 +379,10 @@ static bool waits_for_one(struct replay *r, const struct list *list, uint32_t co
     return false;
 }
 
-/* Whether a secondary command buffer waits for an event that is not set when it is executed now. */
-static bool waits_within(const struct list *list, const struct list *secondary)
+/* Whether steps of a secondary command buffer wait for an event that is not set when they are executed now. */
+static bool waits_within(const struct list *list, const struct list *secondary, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = 0; secondary && secondary->waits && i < secondary->count; i++) {
+    for (uint32_t i = first; secondary->waits && i < end; i++) {
         const struct step *step = &secondary->steps[i];
         if (step->use == REPLAY_EVENT_WAIT &&
             (step->found == FOUND_RESET || (step->found == FOUND_NOTHING && find(list, step->event) != FOUND_SET)))
@@ -386,6 +395,21 @@ bool replay_events_waits(struct replay *r, const struct replay_device *dev, VkCo
 {
     const struct list *list = list_of(r, dev, secondary);
     return list && list->waits;
+}
+
+bool replay_events_told(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
+{
+    const struct list *list = list_of(r, dev, commands);
+    return list && list->told;
+}
+
+bool replay_events_divide_executed(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+                                   VkCommandBuffer secondary, uint32_t part)
+{
+    const struct list *list = list_of(r, dev, commands), *executed = list_of(r, dev, secondary);
+
+    return list && list->told && executed &&
+           waits_within(list, executed, first_step(executed, part), first_step(executed, part + 1));
 }
 
 bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands, const void *args)
@@ -406,9 +430,11 @@ bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkC
         return waits_for_one(r, list, a->eventCount, a->pEvents);
     }
     const struct gen_args_vkCmdExecuteCommands *a = args;
-    for (uint32_t i = 0; a->pCommandBuffers && i < a->commandBufferCount; i++)
-        if (waits_within(list, list_of(r, dev, a->pCommandBuffers[i])))
+    for (uint32_t i = 0; a->pCommandBuffers && i < a->commandBufferCount; i++) {
+        const struct list *executed = list_of(r, dev, a->pCommandBuffers[i]);
+        if (executed && waits_within(list, executed, 0, executed->count))
             return true;
+    }
     return false;
 }
 
@@ -421,7 +447,8 @@ static enum lap_status make_part(struct replay *r, struct replay_device *dev, Vk
     const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandPool, pool);
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandPool = gen_VkCommandPool(object ? object->live : 0),
-                                        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                        .level = secondary ? VK_COMMAND_BUFFER_LEVEL_SECONDARY
+                                                           : VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                         .commandBufferCount = 1};
     enum lap_status status;
 

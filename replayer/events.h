@@ -5,7 +5,7 @@
  *
  * A command buffer may tell the program something (an event, a query) before it waits for the host. Then it has several
  * *parts* here, each a command buffer of the driver's: what comes before the wait runs, what comes behind it is held
- * (docs/ordering.md, "Queues").
+ * (docs/ordering.md, "Queues"). Parts of a secondary one are executed one after the other, by parts of its primary.
  *
  * Command buffers may be recorded by several threads (parallel.h); all else is one thread's.
  */
@@ -36,12 +36,20 @@ uint32_t replay_events_write(struct replay *r, const struct replay_device *dev, 
 
 /* Whether a secondary command buffer waits for an event that it does not set itself. */
 bool replay_events_waits(struct replay *r, const struct replay_device *dev, VkCommandBuffer secondary);
+/* Whether the program may have learnt how far the part that is being recorded has come. */
+bool replay_events_told(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands);
 /* Whether a new part had better begin with the command that comes next (r->command): it waits for an event that the
  * command buffer does not set itself, or executes a secondary one that does, and the program may have learnt before how
  * far it has come. */
 bool replay_events_divide(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
                           const void *args);
-/* A new part of a primary command buffer, which is to be begun. */
+/* The same about a part of a secondary one, which is executed next. */
+bool replay_events_divide_executed(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
+                                   VkCommandBuffer secondary, uint32_t part);
+/* It has been executed (replay_events_note does this for those that have no parts). */
+enum lap_status replay_events_note_executed(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                            VkCommandBuffer secondary, uint32_t part) LAP_MUST_CHECK;
+/* A new part of a command buffer, of the same level, which is to be begun. */
 enum lap_status replay_events_add_part(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                        VkCommandBuffer *out_part) LAP_MUST_CHECK;
 /* How many there are; the first one is the command buffer itself. */

@@ -160,7 +160,9 @@ def the_host_is_asked(context: Context) -> None:
     The secondary ones are not looked at by Debian 12's validation layer: it takes their events for those of the primary ones.
     """
     for number, one in enumerate(drivers(context)):
-        for arguments in (["--asks"], ["--asks", "--two"], ["--asks", "--secondary"], ["--asks", "--secondary", "--two"]):
+        for arguments in (["--asks"], ["--asks", "--two"], ["--asks", "--secondary"], ["--asks", "--secondary", "--two"],
+                          ["--asks", "--secondary", "--within"], ["--asks", "--secondary", "--within", "--two"], ["--asks", "--query"],
+                          ["--asks", "--secondary", "--query"], ["--asks", "--secondary", "--within", "--query", "--two"]):
             trace = f"asks{number}{''.join(arguments)}.lapilli"
             done = one.run([str(one.build / "tests/apps/answers"), *arguments],
                            one.layer_env(LAYER, LAPILLI_VERIFY="1", LAPILLI_FILE=trace), expect=None)

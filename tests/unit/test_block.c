@@ -31,6 +31,8 @@ struct recorded {
 static char said[64];
 static uint32_t said_count, made, begun, ended, bound, waited;
 static uint64_t looked; /* handles that were decoded */
+static VkCommandBuffer executions[16];
+static uint32_t execution_count, made_secondary;
 static uint64_t handles;
 
 static void say(char letter)
@@ -63,6 +65,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkCommandB
 {
     *out = gen_VkCommandBuffer(0x10000 + ++handles);
     made++;
+    made_secondary += info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
     return VK_SUCCESS;
 }
 static VKAPI_ATTR VkResult VKAPI_CALL begin_commands(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info)
@@ -100,8 +103,11 @@ static VKAPI_ATTR void VKAPI_CALL set_width(VkCommandBuffer commands, float widt
 }
 static VKAPI_ATTR void VKAPI_CALL execute(VkCommandBuffer commands, uint32_t count, const VkCommandBuffer *executed)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         say('x');
+        if (execution_count < sizeof executions / sizeof *executions)
+            executions[execution_count++] = executed[i];
+    }
 }
 static VKAPI_ATTR void VKAPI_CALL begin_query(VkCommandBuffer commands, VkQueryPool pool, uint32_t query,
                                               VkQueryControlFlags flags)
@@ -148,7 +154,7 @@ static void put_execute(struct scene *s, uint32_t count)
 static void scene_init(struct scene *s)
 {
     memset(s, 0, sizeof *s);
-    said_count = made = begun = ended = bound = waited = 0;
+    said_count = made = begun = ended = bound = waited = execution_count = made_secondary = 0;
     looked = handles = 0;
     CHECK(program_begin(&s->p));
     for (uint32_t i = 1; i <= EVENTS; i++)
@@ -156,11 +162,11 @@ static void scene_init(struct scene *s)
     s->secondary = gen_VkCommandBuffer(sample_handle(&s->p.s, GEN_HANDLE_VkCommandBuffer, 2));
 }
 
-static void begin_secondary(struct scene *s)
+static void begin_secondary(struct scene *s, VkCommandBufferUsageFlags flags)
 {
     VkCommandBufferInheritanceInfo inheritance = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .pInheritanceInfo = &inheritance};
+    VkCommandBufferBeginInfo begin = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = flags, .pInheritanceInfo = &inheritance};
 
     lap_enc_init(&s->p.block, &s->p.s.tables, s->p.s.writer);
     s->p.block_commands = 0;
@@ -230,7 +236,7 @@ static void ready(struct scene *s)
     source_handle = s->r.source.handle;
     s->r.source.handle = count_handles;
     s->r.source.live = NULL;
-    made = 0;
+    made = made_secondary = 0;
 }
 
 static VkCommandBuffer live(struct scene *s, uint64_t index)
@@ -301,26 +307,138 @@ UNIT_TEST(a_part_begins_with_what_was_set_before)
     scene_finish(&s);
 }
 
-UNIT_TEST(nothing_is_cut_within_a_query)
+static VkQueryPool query_pool(struct scene *s)
+{
+    return gen_VkQueryPool(sample_handle(&s->p.s, GEN_HANDLE_VkQueryPool, 1));
+}
+
+/* ready, with a pool of queries. */
+static void ready_with_queries(struct scene *s)
+{
+    ready(s);
+    CHECK_EQ_INT(replay_object_add(&s->r, GEN_HANDLE_VkQueryPool, 1, 0x99, &s->dev, NULL), LAP_OK);
+}
+
+static void finish_with_queries(struct scene *s)
+{
+    replay_object_remove(&s->r, GEN_HANDLE_VkQueryPool, 1);
+    scene_finish(s);
+}
+
+/* A query ends where it began. What was told before it comes apart from a wait within it, what is told within it does
+ * not. */
+UNIT_TEST(a_query_is_cut_in_front_and_not_within)
 {
     struct scene s;
     VkQueryPool pool;
     struct recorded block;
     scene_init(&s);
-    pool = gen_VkQueryPool(sample_handle(&s.p.s, GEN_HANDLE_VkQueryPool, 1));
+    pool = query_pool(&s);
     block_begin(&s.p);
-    put_set(&s, QUESTION);
-    COMMAND(&s.p, vkCmdBeginQuery, pool, 0, 0);
+    put_width(&s);
+    COMMAND(&s.p, vkCmdBeginQuery, pool, 0, 0); /* nobody was told anything yet */
     put_wait(&s, ANSWER);
-    put_reset(&s, ANSWER);
     COMMAND(&s.p, vkCmdEndQuery, pool, 0);
+    COMMAND(&s.p, vkCmdBeginQuery, pool, 1, 0); /* nobody waits */
+    COMMAND(&s.p, vkCmdEndQuery, pool, 1);
+    put_wait(&s, ANSWER); /* it was waited for */
+    put_reset(&s, ANSWER);
+    COMMAND(&s.p, vkCmdBeginQuery, pool, 2, 0);
+    put_width(&s);
+    put_wait(&s, ANSWER);
+    put_set(&s, QUESTION);
+    put_reset(&s, ANSWER);
+    put_wait(&s, ANSWER);
+    COMMAND(&s.p, vkCmdEndQuery, pool, 2);
+    put_reset(&s, ANSWER);
     put_wait(&s, ANSWER);
     block = end_block(&s);
-    ready(&s);
-    CHECK_EQ_INT(replay_object_add(&s.r, GEN_HANDLE_VkQueryPool, 1, 0x99, &s.dev, NULL), LAP_OK);
+    ready_with_queries(&s);
     play_block(&s, 1, block);
-    CHECK_STR(said, "|sqwrQ|w");
-    replay_object_remove(&s.r, GEN_HANDLE_VkQueryPool, 1);
+    CHECK_STR(said, "|bqwQqQwr|bqbwsrwQr|bbw");
+    finish_with_queries(&s);
+}
+
+/* A secondary one that asks and waits has parts, too, and its primary is cut between them. */
+UNIT_TEST(it_is_cut_within_what_it_executes)
+{
+    struct scene s;
+    struct recorded secondary, primary;
+    scene_init(&s);
+    begin_secondary(&s, 0);
+    put_width(&s);
+    put_set(&s, QUESTION);
+    put_wait(&s, ANSWER);
+    put_reset(&s, ANSWER);
+    put_set(&s, QUESTION);
+    put_wait(&s, ANSWER);
+    secondary = end_block(&s);
+    block_begin(&s.p);
+    put_width(&s);
+    put_execute(&s, 2); /* the second time it is over what the first time was waited for */
+    put_wait(&s, ANSWER);
+    primary = end_block(&s);
+    ready(&s);
+    play_block(&s, 2, secondary);
+    CHECK_STR(said, "|bs|bwrs|bw");
+    CHECK_EQ_U64(made, 2);
+    CHECK_EQ_U64(made_secondary, 2);
+    CHECK_EQ_U64(replay_events_parts(&s.r, &s.dev, live(&s, 2)), 3);
+    play_block(&s, 1, primary);
+    CHECK_STR(said, "|bx|bx|bxxx|bxw");
+    CHECK_EQ_U64(parts(&s), 4);
+    CHECK_EQ_U64(execution_count, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        CHECK(executions[i] == replay_events_part(&s.r, &s.dev, live(&s, 2), i % 3));
+    CHECK(executions[0] == live(&s, 2) && executions[1] != executions[0] && executions[2] != executions[1]);
+    play_block(&s, 2, secondary); /* recorded again it takes the same ones */
+    CHECK_EQ_U64(made_secondary, 2);
+    scene_finish(&s);
+}
+
+/* Where its primary can't be cut its parts come one after the other. */
+UNIT_TEST(what_is_executed_within_a_query_has_all_of_its_parts)
+{
+    struct scene s;
+    struct recorded secondary, primary;
+    VkQueryPool pool;
+    scene_init(&s);
+    pool = query_pool(&s);
+    begin_secondary(&s, 0);
+    put_set(&s, QUESTION);
+    put_wait(&s, ANSWER);
+    put_reset(&s, ANSWER);
+    secondary = end_block(&s);
+    block_begin(&s.p);
+    COMMAND(&s.p, vkCmdBeginQuery, pool, 0, 0);
+    put_execute(&s, 1);
+    COMMAND(&s.p, vkCmdEndQuery, pool, 0);
+    COMMAND(&s.p, vkCmdBeginQuery, pool, 1, 0);
+    put_execute(&s, 1);
+    COMMAND(&s.p, vkCmdEndQuery, pool, 1);
+    primary = end_block(&s);
+    ready_with_queries(&s);
+    play_block(&s, 2, secondary);
+    CHECK_STR(said, "|s|wr");
+    play_block(&s, 1, primary);
+    CHECK_STR(said, "|qxxQ|qxxQ");
+    CHECK(executions[0] == live(&s, 2) && executions[1] != executions[0]);
+    CHECK(executions[2] == executions[0] && executions[3] == executions[1]);
+    finish_with_queries(&s);
+}
+
+UNIT_TEST(what_continues_a_render_pass_is_not_cut)
+{
+    struct scene s;
+    struct recorded secondary;
+    scene_init(&s);
+    begin_secondary(&s, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT);
+    put_set(&s, QUESTION);
+    put_wait(&s, ANSWER);
+    secondary = end_block(&s);
+    ready(&s);
+    play_block(&s, 2, secondary);
+    CHECK_STR(said, "|sw");
     scene_finish(&s);
 }
 
@@ -330,7 +448,7 @@ UNIT_TEST(it_is_cut_before_what_it_executes)
     struct scene s;
     struct recorded secondary, primary;
     scene_init(&s);
-    begin_secondary(&s);
+    begin_secondary(&s, 0);
     put_wait(&s, ANSWER);
     put_reset(&s, ANSWER);
     secondary = end_block(&s);
@@ -355,7 +473,7 @@ UNIT_TEST(it_is_cut_between_what_it_executes)
     struct scene s;
     struct recorded secondary, primary;
     scene_init(&s);
-    begin_secondary(&s);
+    begin_secondary(&s, 0);
     put_wait(&s, ANSWER);
     put_reset(&s, ANSWER);
     put_set(&s, QUESTION);
@@ -425,7 +543,7 @@ UNIT_TEST(many_that_are_executed_at_once_are_bounded)
     struct recorded secondary, primary;
     CHECK(all != NULL);
     scene_init(&s);
-    begin_secondary(&s);
+    begin_secondary(&s, 0);
     put_wait(&s, ANSWER);
     put_reset(&s, ANSWER);
     put_set(&s, QUESTION);
