@@ -562,7 +562,8 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
         layer_packet_end();
-        layer_life_begin(&buffer->life, buffer->bytes, memory->shown_flags);
+        layer_life_begin(&buffer->life, buffer->bytes,
+                         memory->shown_flags | (buffer->capturable ? LAP_LIFE_HAS_ADDRESS : 0));
     }
     if (buffer->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));

@@ -383,12 +383,17 @@ static void end_objects(struct replay_aliases *aliases)
 
 enum lap_status replay_aliases_seal(struct replay_aliases *aliases)
 {
+    uint64_t number;
+
     end_objects(aliases);
-    for (struct replay_alias_group *group = aliases->groups; group; group = group->next)
+    number = aliases->group_count;
+    for (struct replay_alias_group *group = aliases->groups; group; group = group->next) {
+        group->number = number--; /* the last ones come first */
         for (struct replay_alias_member *member = group->first; member; member = member->next)
             if (lap_map_put(&aliases->found[kind_of(member->type)][replay_alias_plane(member->plane)], member->index,
                             member, NULL) == LAP_ERROR_MEMORY)
                 return LAP_ERROR_MEMORY;
+    }
     return LAP_OK;
 }
 
@@ -424,9 +429,20 @@ struct replay_alias_member *replay_aliases_find(const struct replay_aliases *ali
     return aliases ? lap_map_get(&aliases->found[kind_of(type)][replay_alias_plane(plane)], index) : NULL;
 }
 
+uint64_t replay_alias_group_bytes(const struct replay_alias_group *group)
+{
+    uint64_t begin = UINT64_MAX, end = 0;
+
+    for (const struct replay_alias_member *member = group->first; member; member = member->next) {
+        begin = member->offset < begin ? member->offset : begin;
+        end = member->offset + member->bytes > end ? member->offset + member->bytes : end;
+    }
+    return end - begin;
+}
+
 uint64_t replay_aliases_group_count(const struct replay_aliases *aliases)
 {
-    return aliases->group_count;
+    return aliases ? aliases->group_count : 0;
 }
 
 /* ---- the plan of one group ---- */

@@ -80,6 +80,7 @@ struct replay_alias_member {
 };
 
 struct replay_alias_group {
+    uint64_t number; /* from 1; once the trace has been looked through */
     struct replay_alias_member *first, *last;
     uint64_t count; /* of members: two or more once the trace has been looked through */
     bool opaque;
@@ -132,6 +133,8 @@ unsigned replay_alias_plane(uint32_t plane);
 /* NULL: the object shares nothing. */
 struct replay_alias_member *replay_aliases_find(const struct replay_aliases *aliases, enum gen_handle_type type,
                                                 uint64_t index, uint32_t plane);
+/* What the group took when it was recorded, from its first byte to its last. */
+uint64_t replay_alias_group_bytes(const struct replay_alias_group *group);
 uint64_t replay_aliases_group_count(const struct replay_aliases *aliases);
 
 /* ---- the plan of one group ---- */

@@ -186,28 +186,24 @@ static void destroy_block(void *user, void *opaque)
 
 /* ---- classes ---- */
 
+/* *out_index 0: of nothing that the trace has. */
+static unsigned life_of(const struct replay_needs *needs, uint64_t *out_index)
+{
+    *out_index = needs->group ? needs->group->number : needs->type == GEN_HANDLE_NONE ? 0 : needs->index;
+    return needs->group                        ? REPLAY_LIFE_GROUP
+           : needs->type == GEN_HANDLE_VkImage ? REPLAY_LIFE_IMAGE
+                                               : REPLAY_LIFE_BUFFER;
+}
+
 uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_needs *needs)
 {
-    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev), end = 0;
+    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev), index;
     const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
-    uint32_t cell = REPLAY_CELL_UNKNOWN;
+    unsigned kind = life_of(needs, &index);
 
     if (!lifetimes || limit < LEAST_ALLOCATIONS || made > limit / 16 * 15)
         return REPLAY_CELL_UNKNOWN;
-    if (needs->type != GEN_HANDLE_NONE)
-        return replay_lifetimes_cell(lifetimes, needs->type == GEN_HANDLE_VkImage, needs->index);
-    for (const struct replay_alias_member *member = needs->group ? needs->group->first : NULL; member;
-         member = member->next) {
-        uint32_t other = replay_lifetimes_cell(lifetimes, member->type == GEN_HANDLE_VkImage, member->index);
-        /* perhaps it is never bound, perhaps it is no good trace */
-        if (other == REPLAY_CELL_UNKNOWN || other == REPLAY_CELL_ALONE)
-            return other;
-        if (replay_lifetimes_get(lifetimes, other)->end >= end) {
-            end = replay_lifetimes_get(lifetimes, other)->end;
-            cell = other;
-        }
-    }
-    return cell;
+    return index ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
 }
 
 /* ---- those that end: a heap with the first one on top ---- */
@@ -395,13 +391,15 @@ static void end_class(struct replay_planner *planner, struct replay_memory_class
 
 /* ---- ranges ---- */
 
-void replay_blocks_miss(struct replay_device *dev, enum gen_handle_type type, uint64_t index)
+void replay_blocks_miss(struct replay_device *dev, const struct replay_needs *needs)
 {
     const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
-    unsigned kind = type == GEN_HANDLE_VkImage;
-    uint32_t cell = lifetimes ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
     struct replay_memory_class *of;
+    uint32_t cell;
+    uint64_t index;
+    unsigned kind = life_of(needs, &index);
 
+    cell = lifetimes && index ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
     if (cell == REPLAY_CELL_UNKNOWN || cell == REPLAY_CELL_ALONE)
         return;
     of = need_class(dev, cell);
@@ -420,10 +418,8 @@ static void count(struct replay_device *dev, struct replay_memory_class *of, con
     uint64_t aligned = (needs->requirements.size + alignment - 1) & ~(alignment - 1);
 
     bytes = bytes > aligned ? bytes : aligned;
-    if (!needs->group) { /* whose members are counted */
-        of->placed++;
-        of->placed_bytes += bytes;
-    }
+    of->placed++;
+    of->placed_bytes += bytes;
     if (!sort->objects || alignment < sort->least_alignment)
         sort->least_alignment = alignment;
     if (alignment > sort->most_alignment)
@@ -458,9 +454,6 @@ enum lap_status replay_blocks_alloc(struct replay_device *dev, const struct repl
     if (status != LAP_OK)
         return status;
     count(dev, of, needs, out_place->range.bytes);
-    for (const struct replay_alias_member *member = needs->group ? needs->group->first : NULL; member;
-         member = member->next)
-        replay_blocks_miss(dev, member->type, member->index);
     out_place->pool = pool;
     *out_block = *(const struct replay_block *)out_place->range.block;
     return LAP_OK;

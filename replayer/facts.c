@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
+#include "replayer/alias.h"
 #include "replayer/lifetime.h"
 #include "trace/lives.h"
 
@@ -21,7 +22,15 @@
 struct object {
     struct replay_object_facts facts;
     bool used;      /* the host does something with it */
-    uint64_t bytes; /* of the memory that it is bound to */
+    uint8_t shared; /* planes that are bound as members of groups: a bit for each */
+    uint64_t bytes; /* of the memory that it is bound to alone */
+};
+
+/* Objects that share memory. */
+struct group {
+    uint64_t alive;                       /* members that are bound */
+    uint64_t bytes;                       /* of all of them together */
+    struct replay_expected_life expected; /* end 0: nothing is said */
 };
 
 struct scan {
@@ -40,11 +49,15 @@ struct scan {
     uint64_t ahead;     /* how many tickets the first look went */
     uint64_t updates;   /* still to come, as the layer has counted; UINT64_MAX: not known */
     bool all;           /* checks and ends of objects are wanted, too */
+    bool keeps;
 };
 
 struct replay_facts {
     struct lap_map objects[2]; /* struct object: [0] buffers, [1] images */
     uint64_t bytes, peak_bytes;
+    const struct replay_aliases *aliases;
+    struct group *groups; /* [number] */
+    uint64_t kept_memory; /* the next buffer that is bound there lies where it lay; 0: none */
     struct replay_lifetimes *lifetimes;
     struct scan scan;
     bool cut;         /* looking failed: there is more */
@@ -55,6 +68,9 @@ static unsigned kind_of(enum gen_handle_type type)
 {
     return type == GEN_HANDLE_VkImage;
 }
+
+static const enum gen_handle_type types[] = {GEN_HANDLE_VkBuffer, GEN_HANDLE_VkImage};
+static const uint32_t planes[REPLAY_ALIAS_PLANES] = {0, VK_IMAGE_ASPECT_PLANE_1_BIT, VK_IMAGE_ASPECT_PLANE_2_BIT};
 
 static enum lap_status no_memory(void)
 {
@@ -115,19 +131,71 @@ static enum lap_status note_check(struct scan *scan, unsigned kind, uint64_t ind
     return status;
 }
 
-static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint64_t bytes,
+static bool add_bytes(struct replay_facts *facts, uint64_t bytes)
+{
+    if (bytes > UINT64_MAX / 4 - facts->bytes)
+        return false;
+    facts->bytes += bytes;
+    if (facts->bytes > facts->peak_bytes)
+        facts->peak_bytes = facts->bytes;
+    return true;
+}
+
+/* A group has its memory from the first member to the last. */
+static enum lap_status note_member(struct replay_facts *facts, const struct replay_alias_group *shared,
+                                   VkMemoryPropertyFlags property_flags, uint64_t ticket)
+{
+    struct group *group = &facts->groups[shared->number];
+
+    if (group->alive++)
+        return LAP_OK;
+    group->bytes = replay_alias_group_bytes(shared);
+    if (!add_bytes(facts, group->bytes))
+        group->bytes = 0;
+    return replay_lifetimes_bind(facts->lifetimes, REPLAY_LIFE_GROUP, shared->number, group->bytes, property_flags,
+                                 ticket);
+}
+
+static enum lap_status note_members_end(struct replay_facts *facts, const struct object *object, unsigned kind,
+                                        uint64_t index, uint64_t ticket)
+{
+    enum lap_status status = LAP_OK;
+
+    for (unsigned plane = 0; plane < REPLAY_ALIAS_PLANES && status == LAP_OK; plane++) {
+        const struct replay_alias_member *member;
+        struct group *group;
+        if (!(object->shared >> plane & 1))
+            continue;
+        member = replay_aliases_find(facts->aliases, types[kind], index, planes[plane]);
+        group = &facts->groups[member->group->number];
+        if (--group->alive)
+            continue;
+        facts->bytes -= group->bytes;
+        status = replay_lifetimes_end(facts->lifetimes, REPLAY_LIFE_GROUP, member->group->number, ticket);
+    }
+    return status;
+}
+
+static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint32_t plane, uint64_t bytes,
                                  VkMemoryPropertyFlags property_flags, uint64_t ticket)
 {
+    const struct replay_alias_member *member = replay_aliases_find(scan->facts->aliases, types[kind], index, plane);
+    unsigned bit = 1u << replay_alias_plane(plane);
     struct replay_facts *facts = scan->facts;
     struct object *object;
     enum lap_status status = need_object(facts, kind, index, &object);
 
-    if (status != LAP_OK || !object || bytes > UINT64_MAX / 4 - facts->bytes)
+    if (status != LAP_OK || !object)
         return status;
+    if (member && object->shared & bit)
+        return LAP_OK; /* a wrong trace */
+    if (member) {
+        object->shared |= bit;
+        return note_member(facts, member->group, property_flags, ticket);
+    }
+    if (!add_bytes(facts, bytes))
+        return LAP_OK;
     object->bytes += bytes;
-    facts->bytes += bytes;
-    if (facts->bytes > facts->peak_bytes)
-        facts->peak_bytes = facts->bytes;
     return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes, property_flags, ticket);
 }
 
@@ -136,13 +204,17 @@ static enum lap_status note_destroy(struct scan *scan, unsigned kind, uint64_t i
 {
     struct object *object = index <= MAX_INDEX ? lap_map_get(&scan->facts->objects[kind], index) : NULL;
 
+    enum lap_status status;
+
     if (!object)
         return LAP_OK;
     scan->facts->bytes -= object->bytes;
     object->bytes = 0;
+    status = note_members_end(scan->facts, object, kind, index, ticket);
+    object->shared = 0;
     if (!object->used)
         free(lap_map_remove(&scan->facts->objects[kind], index));
-    return replay_lifetimes_end(scan->facts->lifetimes, kind, index, ticket);
+    return status == LAP_OK ? replay_lifetimes_end(scan->facts->lifetimes, kind, index, ticket) : status;
 }
 
 /* What was updated since the last submit may be for work that waits for the host already. */
@@ -168,13 +240,23 @@ static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const s
     switch (command) {
     case GEN_lapilliBindBuffer: {
         const struct gen_args_lapilliBindBuffer *bind = (void *)args.bytes;
-        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), bind->size, bind->propertyFlags, packet->ticket);
+        uint64_t kept = scan->facts->kept_memory;
+        scan->facts->kept_memory = 0;
+        if (kept && kept == gen_u64_VkDeviceMemory(bind->memory) &&
+            !replay_aliases_find(scan->facts->aliases, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(bind->buffer), 0))
+            return LAP_OK;
+        return note_bind(scan, 0, gen_u64_VkBuffer(bind->buffer), 0, bind->size, bind->propertyFlags, packet->ticket);
     }
     case GEN_lapilliBindImage: {
         const struct gen_args_lapilliBindImage *bind = (void *)args.bytes;
-        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->swapchain ? 0 : bind->size, bind->propertyFlags,
-                         packet->ticket);
+        return note_bind(scan, 1, gen_u64_VkImage(bind->image), bind->planeAspect, bind->swapchain ? 0 : bind->size,
+                         bind->propertyFlags, packet->ticket);
     }
+    case GEN_lapilliCaptureMemory:
+        scan->facts->kept_memory =
+            scan->keeps ? gen_u64_VkDeviceMemory(((struct gen_args_lapilliCaptureMemory *)(void *)args.bytes)->memory)
+                        : 0;
+        return LAP_OK;
     case GEN_vkDestroyBuffer:
         return note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer),
                             packet->ticket);
@@ -218,6 +300,7 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
         return LAP_OK;
     case GEN_lapilliBindBuffer:
     case GEN_lapilliBindImage:
+    case GEN_lapilliCaptureMemory:
     case GEN_vkDestroyBuffer:
     case GEN_vkDestroyImage:
         return scan_decoded(scan, command, packet);
@@ -274,6 +357,30 @@ static enum lap_status open_scan(struct scan *scan, const struct lap_reader *tra
     return LAP_OK;
 }
 
+/* A group is expected from its first member's beginning to its last one's end. False: it is no member. */
+static bool expect_of_groups(struct replay_facts *facts, const struct replay_expected_life *life)
+{
+    bool any = false;
+
+    for (unsigned plane = 0; plane < REPLAY_ALIAS_PLANES; plane++) {
+        const struct replay_alias_member *member =
+            replay_aliases_find(facts->aliases, types[life->kind], life->index, planes[plane]);
+        struct replay_expected_life *expected = member ? &facts->groups[member->group->number].expected : NULL;
+        if (!expected)
+            continue;
+        any = true;
+        if (!expected->end) {
+            *expected = *life;
+            expected->kind = REPLAY_LIFE_GROUP;
+            expected->index = member->group->number;
+            expected->bytes = replay_alias_group_bytes(member->group);
+        }
+        expected->begin = life->begin < expected->begin ? life->begin : expected->begin;
+        expected->end = life->end > expected->end ? life->end : expected->end;
+    }
+    return any;
+}
+
 /* What the trace says of objects that live for longer than is looked ahead. Without it, or where it is damaged, nobody
  * knows when these end. */
 static enum lap_status expect_lives(struct scan *scan)
@@ -290,11 +397,19 @@ static enum lap_status expect_lives(struct scan *scan)
                                                       .bytes = life.bytes,
                                                       .begin = life.begin,
                                                       .end = life.end};
-        if (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage)
+        if ((type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage) && !expect_of_groups(scan->facts, &expected) &&
+            !(scan->keeps && life.memory_flags & LAP_LIFE_HAS_ADDRESS))
             status = replay_lifetimes_expect(scan->facts->lifetimes, &expected);
         if (status != LAP_OK)
             return status;
     }
+    for (uint64_t i = 0; i < replay_aliases_group_count(scan->facts->aliases); i++)
+        if (scan->facts->groups[i + 1].expected.end) {
+            enum lap_status added =
+                replay_lifetimes_expect(scan->facts->lifetimes, &scan->facts->groups[i + 1].expected);
+            if (added != LAP_OK)
+                return added;
+        }
     if (status == LAP_ERROR_FORMAT)
         snprintf(scan->facts->damage, sizeof scan->facts->damage, "%s", lap_error_message());
     return status == LAP_END || status == LAP_ERROR_FORMAT ? LAP_OK : status;
@@ -326,8 +441,8 @@ static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_by
     return replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader, now);
 }
 
-enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
-                                  uint64_t now, uint32_t limit, struct replay_facts **out)
+enum lap_status replay_facts_find(const struct lap_reader *trace, const struct replay_facts_options *options,
+                                  struct replay_facts **out)
 {
     struct replay_facts *facts = calloc(1, sizeof *facts);
     enum lap_status status;
@@ -337,14 +452,17 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_
         return no_memory();
     lap_map_init(&facts->objects[0]);
     lap_map_init(&facts->objects[1]);
-    facts->scan = (struct scan){.facts = facts, .last_frame = last_frame, .moment = 1, .all = all};
-    status = replay_lifetimes_create(limit, &facts->lifetimes);
+    facts->scan = (struct scan){
+        .facts = facts, .last_frame = options->last_frame, .moment = 1, .all = options->all, .keeps = options->keeps};
+    facts->aliases = options->aliases;
+    facts->groups = calloc(replay_aliases_group_count(options->aliases) + 1, sizeof *facts->groups);
+    status = facts->groups ? replay_lifetimes_create(options->limit, &facts->lifetimes) : no_memory();
     if (status == LAP_OK)
         status = open_scan(&facts->scan, trace);
     if (status == LAP_OK)
         status = expect_lives(&facts->scan);
     if (status == LAP_OK)
-        status = look(&facts->scan, UINT64_MAX, most_bytes, now);
+        status = look(&facts->scan, UINT64_MAX, options->most_bytes, options->now);
     facts->scan.ahead = facts->scan.ticket;
     if (status != LAP_OK)
         replay_facts_destroy(out);
@@ -398,6 +516,7 @@ void replay_facts_destroy(struct replay_facts **facts)
     if (*facts) {
         close_scan(&(*facts)->scan);
         replay_lifetimes_destroy(&(*facts)->lifetimes);
+        free((*facts)->groups);
     }
     free(*facts);
     *facts = NULL;
@@ -427,7 +546,13 @@ uint64_t replay_facts_peak_bytes(const struct replay_facts *facts)
 /* NULL where they can't be had: then every object lies as the program asked. all: more than what the host writes. */
 static const struct replay_facts *need_facts(struct replay *r, bool all)
 {
-    uint32_t limit = r->most_allocations ? r->most_allocations : REPLAY_MOST_ALLOCATIONS;
+    struct replay_facts_options options = {
+        .last_frame = r->options.last_frame,
+        .most_bytes = MOST_BYTES,
+        .now = r->packet.ticket,
+        .limit = r->most_allocations ? r->most_allocations : REPLAY_MOST_ALLOCATIONS,
+        .aliases = r->aliases,
+    };
     enum lap_status status = LAP_OK;
 
     all = all || r->options.verify;
@@ -439,8 +564,10 @@ static const struct replay_facts *need_facts(struct replay *r, bool all)
         lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
     if (!r->asked_facts && r->reader && !r->report) {
         r->asked_facts = true;
-        if (replay_facts_find(r->reader, r->options.last_frame, MOST_BYTES, all, r->packet.ticket, limit, &r->facts) !=
-            LAP_OK)
+        options.all = all;
+        for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
+            options.keeps |= dev->kept.active;
+        if (replay_facts_find(r->reader, &options, &r->facts) != LAP_OK)
             lap_log(r->log, LAP_LOG_WARNING, "what the host does with each object is not known: %s",
                     lap_error_message());
         else if (r->facts->damage[0])

@@ -21,12 +21,22 @@ struct replay_object_facts {
     uint64_t last;    /* the last of them, counted from 1 */
 };
 
-/* last_frame: 0, or only what is played up to it. most_bytes: of packets that are looked at; what is behind them is
- * looked at by and by, as the replay gets there, on a reader of its own. Without `all` checks and ends of objects are
- * left out where that ends the pass early: behind the last of the updates that the layer has counted. now: the ticket
- * at which the replay is, whose objects have no place yet; limit: of allocations. */
-enum lap_status replay_facts_find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
-                                  uint64_t now, uint32_t limit, struct replay_facts **out) LAP_MUST_CHECK;
+struct replay_facts_options {
+    uint64_t last_frame; /* 0, or only what is played up to it */
+    /* Of packets that are looked at; what is behind them is looked at by and by, as the replay gets there, on a reader
+     * of its own. */
+    uint64_t most_bytes;
+    /* Without it checks and ends of objects are left out where that ends the pass early: behind the last of the updates
+     * that the layer has counted. */
+    bool all;
+    bool keeps;     /* buffers whose addresses can be asked for again lie where they lay: they share no blocks */
+    uint64_t now;   /* the ticket at which the replay is, whose objects have no place yet */
+    uint32_t limit; /* of allocations */
+    const struct replay_aliases *aliases; /* which objects share memory; outlives the facts; may be NULL */
+};
+
+enum lap_status replay_facts_find(const struct lap_reader *trace, const struct replay_facts_options *options,
+                                  struct replay_facts **out) LAP_MUST_CHECK;
 /* They are wanted now. On failure what is known stays. */
 enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes, uint64_t now) LAP_MUST_CHECK;
 void replay_facts_destroy(struct replay_facts **facts);

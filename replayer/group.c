@@ -8,6 +8,7 @@
 #include "codegen/support/dictionary.h"
 #include "codegen/support/layout.h"
 #include "replayer/alias.h"
+#include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/resource.h"
@@ -207,6 +208,8 @@ static enum lap_status plan(struct replay *r, struct replay_device *dev, struct 
     }
     free(needs);
     group->device = dev;
+    if (group->plan.together < 2)
+        replay_blocks_miss(dev, &(struct replay_needs){.group = group});
     for (enum replay_apart reason = REPLAY_TOGETHER + 1; reason < REPLAY_APART_COUNT; reason++)
         say_apart(r, group, reason);
     return LAP_OK;
@@ -235,6 +238,7 @@ static enum lap_status allocate(struct replay *r, struct replay_device *dev, str
                                  .wanted = wanted,
                                  .asked = wanted,
                                  .linear = !group->opaque,
+                                 .recorded_bytes = replay_alias_group_bytes(group),
                                  .group = group};
     struct replay_shared *shared = calloc(1, sizeof *shared);
     enum lap_status status;

@@ -32,7 +32,7 @@ struct expected {
 };
 
 struct replay_lifetimes {
-    struct objects objects[2];
+    struct objects objects[REPLAY_LIFE_KINDS];
     struct expected expected;
     uint64_t told;              /* how often something happened */
     uint64_t ticket;            /* at which something began or ended last */
@@ -73,8 +73,8 @@ void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes)
 
     if (!l)
         return;
-    free(l->objects[0].at);
-    free(l->objects[1].at);
+    for (unsigned kind = 0; kind < REPLAY_LIFE_KINDS; kind++)
+        free(l->objects[kind].at);
     free(l->expected.at);
     free(l->items);
     free(l->run);

@@ -53,12 +53,16 @@ static inline unsigned replay_sort(unsigned kind, uint32_t property_flags)
     return (kind & 1) << 4 | (property_flags & 15);
 }
 
+/* Objects that share memory count as one, a group, whose index is its number (alias.h). */
+enum replay_life_kind { REPLAY_LIFE_BUFFER, REPLAY_LIFE_IMAGE, REPLAY_LIFE_GROUP, REPLAY_LIFE_KINDS };
+
 struct replay_lifetimes;
 /* limit: of allocations. */
 enum lap_status replay_lifetimes_create(uint32_t limit, struct replay_lifetimes **out_lifetimes) LAP_MUST_CHECK;
 void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes);
 
-/* ---- what happens: kind 0 is buffers, 1 images; index as in the trace. LAP_ERROR_MEMORY: what is known stays. ---- */
+/* ---- what happens: kind as in enum replay_life_kind; index as in the trace. LAP_ERROR_MEMORY: what is known stays.
+ * ---- */
 
 /* Before anything else is told: an object of which it is said that it will get so much memory at the first ticket, and
  * end at the second. */

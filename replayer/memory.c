@@ -337,8 +337,8 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
             here.dedicated = false;
         status = alone ? alloc_own(dev, &here, types[i], out_place) : alloc_shared(dev, &here, types[i], out_place);
         if (status == LAP_OK) {
-            if (alone && needs->type != GEN_HANDLE_NONE)
-                replay_blocks_miss(dev, needs->type, needs->index);
+            if (alone)
+                replay_blocks_miss(dev, needs);
             replay_place_count(dev, out_place);
             return LAP_OK;
         }

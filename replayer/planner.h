@@ -93,8 +93,8 @@ struct replay_allocations {
 struct replay_allocations replay_unplanned(const struct replay_device *dev);
 /* The object's or group's, as far as that is known yet; REPLAY_CELL_ALONE, REPLAY_CELL_UNKNOWN. */
 uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_needs *needs);
-/* The object lies elsewhere: its cell needs no room for it. */
-void replay_blocks_miss(struct replay_device *dev, enum gen_handle_type type, uint64_t index);
+/* The object or group lies elsewhere: its cell needs no room for it. */
+void replay_blocks_miss(struct replay_device *dev, const struct replay_needs *needs);
 VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t type);
 
 /* A range of a block: sets out_place->pool and range. */

@@ -24,6 +24,9 @@ struct lap_reader;
 #define LAP_LIVES_MAX_COUNT (1u << 20)
 #define LAP_LIVES_MAX_BYTES ((size_t)32 << 20)
 
+/* In memory_flags beside what Vulkan has there: buffers whose address a replay may ask for again. */
+#define LAP_LIFE_HAS_ADDRESS 0x80000000u
+
 struct lap_long_life {
     uint32_t handle_type;  /* number in the file's dictionary */
     uint32_t memory_flags; /* properties that were asked for, as the packet that gave it memory says */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tens of thousands of small objects that end one by one, in any order: what is allocated for them, at every moment, on
  * a driver that counts. PLANNER_SEEDS=n: so many runs of each kind, with up to 300,000 objects. No GPU. */
+#include "replayer/alias.h"
 #include "tests/unit/counting_driver.h"
 
 struct event {
@@ -239,6 +240,47 @@ UNIT_TEST(lives_behind_the_horizon_are_within_the_bound)
                said, lies);
         CHECK(said <= 1.25);
     }
+}
+
+/* Objects that share memory are as large as that, and end with the last of them. */
+UNIT_TEST(groups_are_placed_as_one)
+{
+    enum { COUNT = 4000 };
+    static struct replay_alias_group groups[COUNT];
+    static struct replay_place places[COUNT];
+    struct replay_lifetimes *lifetimes;
+    struct host host;
+    double worst = 0;
+
+    CHECK_EQ_INT(replay_lifetimes_create(4096, &lifetimes), LAP_OK);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        groups[i].number = i + 1;
+        CHECK_EQ_INT(replay_lifetimes_bind(lifetimes, REPLAY_LIFE_GROUP, i + 1, 16 * KIB, LOCAL, i + 1), LAP_OK);
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        CHECK_EQ_INT(replay_lifetimes_use(lifetimes), LAP_OK);
+        CHECK_EQ_INT(replay_lifetimes_end(lifetimes, REPLAY_LIFE_GROUP, i + 1, COUNT + i + 1), LAP_OK);
+    }
+    CHECK_EQ_INT(replay_lifetimes_seal(lifetimes, true, 0), LAP_OK);
+    host_init(&host, discrete, DISCRETE);
+    host.r.lifetimes = lifetimes;
+    host_begin(&host);
+    for (uint32_t i = 0; i < 2 * COUNT; i++) {
+        struct replay_needs needs = needs_of(16 * KIB, LOCAL);
+        needs.group = &groups[i % COUNT];
+        needs.recorded_bytes = 16 * KIB;
+        host.r.packet.ticket = i + 1;
+        if (i < COUNT)
+            CHECK_EQ_INT(replay_place_alloc(&host.r, &host.dev, &needs, &places[i]), LAP_OK);
+        else
+            replay_place_free(&host.dev, &places[i - COUNT]);
+        worst = ratio_now(&host) > worst ? ratio_now(&host) : worst;
+    }
+    printf("groups: %.3f at the worst moment, %u allocations\n", worst,
+           (unsigned)replay_memory_stats(&host.dev).most_allocations);
+    CHECK(worst <= 1.25);
+    host_end(&host);
+    replay_lifetimes_destroy(&lifetimes);
 }
 
 /* Which device an object of a cell is for is not known before it comes: no block is made for all of them. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "replayer/alias.h"
 #include "replayer/lifetime.h"
 #include "tests/unit/sample_trace.h"
 
@@ -18,7 +19,9 @@ struct written {
     VkQueue queue;
     VkEvent event;
     VkBuffer buffers[BUFFERS];
-    bool submits_all; /* there is a submit behind the last update, too */
+    VkDeviceMemory memory; /* null, or memory whose address may be asked for, in which one buffer lies that uses that */
+    bool tells_lives;      /* of two buffers */
+    bool submits_all;      /* there is a submit behind the last update, too */
 };
 
 static void update(struct written *w, int which)
@@ -41,6 +44,15 @@ static void destroy(struct written *w, int which)
     lap_packet_end(w->sample.stream);
 }
 
+static void tell_life(struct written *w, int which, uint32_t flag)
+{
+    lap_writer_long_life(w->sample.writer, &(struct lap_long_life){.handle_type = GEN_HANDLE_VkBuffer,
+                                                                   .memory_flags = LOCAL | VISIBLE | flag,
+                                                                   .index = (uint64_t)which,
+                                                                   .bytes = (uint64_t)which * 1000,
+                                                                   .begin = 1});
+}
+
 /* Binds are of 1000, 2000, ... bytes; the first buffer ends before the last one is bound. */
 static void write_trace(struct written *w)
 {
@@ -52,8 +64,15 @@ static void write_trace(struct written *w)
         w->buffers[i] = gen_VkBuffer(sample_handle(&w->sample, GEN_HANDLE_VkBuffer, (uint64_t)i));
         if (i == LATE)
             destroy(w, LEFT_ALONE);
-        gen_encode_lapilliBindBuffer(sample_packet(&w->sample, GEN_lapilliBindBuffer, 0), w->buffers[i], VK_NULL_HANDLE,
-                                     0, (VkDeviceSize)i * 1000, LOCAL | VISIBLE);
+        if (i == CHECKED && w->memory) {
+            w->memory = gen_VkDeviceMemory(sample_handle(&w->sample, GEN_HANDLE_VkDeviceMemory, 9));
+            gen_encode_lapilliCaptureMemory(sample_packet(&w->sample, GEN_lapilliCaptureMemory, 0), w->device,
+                                            w->memory, 65536, 0, VK_NULL_HANDLE, 0x1000);
+            lap_packet_end(w->sample.stream);
+        }
+        gen_encode_lapilliBindBuffer(sample_packet(&w->sample, GEN_lapilliBindBuffer, 0), w->buffers[i],
+                                     i >= CHECKED ? w->memory : VK_NULL_HANDLE, 0, (VkDeviceSize)i * 1000,
+                                     LOCAL | VISIBLE);
         lap_packet_end(w->sample.stream);
         lap_writer_count(w->sample.writer, LAP_COUNTER_BINDS, 1);
     }
@@ -72,9 +91,21 @@ static void write_trace(struct written *w)
     gen_encode_lapilliCheckBuffer(sample_packet(&w->sample, GEN_lapilliCheckBuffer, 0), w->buffers[CHECKED], 0, 8, 1,
                                   2);
     lap_packet_end(w->sample.stream);
+    if (w->tells_lives) {
+        tell_life(w, ONCE, 0);
+        tell_life(w, CHECKED, LAP_LIFE_HAS_ADDRESS);
+    }
     destroy(w, ONCE);
     lap_writer_frame(w->sample.writer);
     sample_end(&w->sample);
+}
+
+static enum lap_status find(const struct lap_reader *trace, uint64_t last_frame, uint64_t most_bytes, bool all,
+                            struct replay_facts **out)
+{
+    const struct replay_facts_options options = {
+        .last_frame = last_frame, .most_bytes = most_bytes, .all = all, .limit = 4096};
+    return replay_facts_find(trace, &options, out);
 }
 
 static const struct replay_object_facts *of(const struct replay_facts *facts, int which)
@@ -91,7 +122,7 @@ UNIT_TEST(what_the_host_does_is_found)
 
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, true, 0, 4096, &facts), LAP_OK);
+    CHECK_EQ_INT(find(trace, 0, UINT64_MAX, true, &facts), LAP_OK);
     CHECK(of(facts, LEFT_ALONE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkImage, ONCE) == NULL);
     CHECK(replay_facts_of(facts, GEN_HANDLE_VkBuffer, UINT64_MAX) == NULL);
@@ -106,12 +137,12 @@ UNIT_TEST(what_the_host_does_is_found)
     replay_facts_destroy(&facts);
     CHECK(facts == NULL);
     /* What is not played counts for nothing. */
-    CHECK_EQ_INT(replay_facts_find(trace, 1, UINT64_MAX, true, 0, 4096, &facts), LAP_OK);
+    CHECK_EQ_INT(find(trace, 1, UINT64_MAX, true, &facts), LAP_OK);
     CHECK_EQ_U64(of(facts, TWICE)->moments, 1);
     CHECK(of(facts, LATE) == NULL);
     replay_facts_destroy(&facts);
     /* Of what has not ended in what was looked at nobody knows what comes. */
-    CHECK_EQ_INT(replay_facts_find(trace, 0, 1, true, 0, 4096, &facts), LAP_OK);
+    CHECK_EQ_INT(find(trace, 0, 1, true, &facts), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
     CHECK_EQ_INT(replay_facts_go_on(facts, 0), LAP_OK);
     CHECK(!replay_facts_have(facts, GEN_HANDLE_VkBuffer, ONCE));
@@ -130,8 +161,107 @@ UNIT_TEST(what_the_host_does_is_found)
     replay_facts_destroy(&facts);
     lap_reader_close(&trace);
     sample_finish(&w.sample);
-    CHECK_EQ_INT(replay_facts_find(NULL, 0, UINT64_MAX, true, 0, 4096, &facts), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(find(NULL, 0, UINT64_MAX, true, &facts), LAP_ERROR_ARGUMENT);
     CHECK(facts == NULL);
+}
+
+static void share(struct replay_aliases *aliases, int which, uint64_t offset)
+{
+    const struct replay_alias_bind bind = {.type = GEN_HANDLE_VkBuffer,
+                                           .index = (uint64_t)which,
+                                           .memory = 1,
+                                           .offset = offset,
+                                           .bytes = (uint64_t)which * 1000};
+    CHECK_EQ_INT(replay_aliases_add(aliases, bind.type, bind.index, false, "", 1), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_bind(aliases, &bind), LAP_OK);
+}
+
+/* One has ended before the last buffer comes, the other one ends later: their memory is there for both. */
+UNIT_TEST(objects_that_share_memory_count_once)
+{
+    struct replay_facts_options options = {.most_bytes = UINT64_MAX, .all = true, .limit = 4096};
+    struct replay r = {.asked_facts = true};
+    struct replay_aliases *aliases;
+    struct written w = {.submits_all = false};
+
+    write_trace(&w);
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_create(&aliases), LAP_OK);
+    share(aliases, LEFT_ALONE, 500);
+    share(aliases, ONCE, 1000);
+    share(aliases, TWICE, 10000);
+    CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
+    CHECK_EQ_U64(replay_aliases_find(aliases, GEN_HANDLE_VkBuffer, ONCE, 0)->group->number, 1);
+    options.aliases = aliases;
+    CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
+    CHECK_EQ_U64(replay_facts_peak_bytes(r.facts), 2500 + 3000 + 4000 + 5000);
+    CHECK(replay_lifetimes_find(&r) != NULL);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_GROUP, 1), REPLAY_CELL_ALONE);
+    CHECK(replay_lifetimes_has_ended(r.lifetimes, REPLAY_LIFE_GROUP, 1));
+    CHECK_EQ_U64(replay_lifetimes_bytes(r.lifetimes, REPLAY_LIFE_GROUP, 1), 2560);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LEFT_ALONE), REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, ONCE), REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, TWICE), REPLAY_CELL_ALONE);
+    replay_facts_destroy(&r.facts);
+    replay_aliases_destroy(&aliases);
+    lap_reader_close(&r.reader);
+    sample_finish(&w.sample);
+}
+
+/* Where the recorded driver is there again. Another buffer in the same memory lies where there is room. */
+UNIT_TEST(what_keeps_its_address_shares_no_block)
+{
+    struct replay_facts_options options = {.most_bytes = UINT64_MAX, .all = true, .limit = 4096};
+    struct written w = {.memory = gen_VkDeviceMemory(1)};
+    struct replay r = {.asked_facts = true};
+
+    write_trace(&w);
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
+    for (int keeps = 0; keeps < 2; keeps++) {
+        options.keeps = keeps;
+        CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
+        CHECK(replay_lifetimes_find(&r) != NULL);
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, CHECKED),
+                     keeps ? REPLAY_CELL_UNKNOWN : REPLAY_CELL_ALONE);
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_ALONE);
+        CHECK_EQ_U64(replay_facts_peak_bytes(r.facts), keeps ? 10000 : 14000);
+        replay_facts_destroy(&r.facts);
+    }
+    lap_reader_close(&r.reader);
+    sample_finish(&w.sample);
+}
+
+/* Nothing has ended in what is looked at, but the trace tells of some: of a member for its group. */
+UNIT_TEST(lives_that_a_trace_tells_of_are_expected)
+{
+    struct replay_facts_options options = {.most_bytes = 500, .all = true, .limit = 4};
+    struct replay r = {.asked_facts = true};
+    struct replay_aliases *aliases;
+
+    CHECK_EQ_INT(replay_aliases_create(&aliases), LAP_OK);
+    share(aliases, ONCE, 1000);
+    share(aliases, TWICE, 2000);
+    CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
+    options.aliases = aliases;
+    for (int way = 0; way < 3; way++) {
+        struct written w = {.memory = gen_VkDeviceMemory(1), .tells_lives = way > 0};
+        bool group, checked;
+        write_trace(&w);
+        CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
+        options.keeps = way == 2;
+        CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
+        CHECK(!replay_facts_have(r.facts, GEN_HANDLE_VkBuffer, ONCE));
+        r.lifetimes = replay_lifetimes_find(&r);
+        group = replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_GROUP, 1) != REPLAY_CELL_UNKNOWN;
+        checked = replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, CHECKED) != REPLAY_CELL_UNKNOWN;
+        CHECK_EQ_INT(group, way > 0);
+        CHECK_EQ_INT(checked, way == 1);
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_UNKNOWN);
+        replay_facts_destroy(&r.facts);
+        lap_reader_close(&r.reader);
+        sample_finish(&w.sample);
+    }
+    replay_aliases_destroy(&aliases);
 }
 
 UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
@@ -142,7 +272,7 @@ UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
 
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, 0, 4096, &facts), LAP_OK);
+    CHECK_EQ_INT(find(trace, 0, UINT64_MAX, false, &facts), LAP_OK);
     for (int i = LEFT_ALONE; i < BUFFERS; i++)
         CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, (uint64_t)i));
     CHECK(of(facts, CHECKED) != NULL); /* nothing ended the pass: the last update may be a late one */
@@ -153,7 +283,7 @@ UNIT_TEST(nobody_looks_behind_the_last_update_for_no_reason)
     w = (struct written){.submits_all = true};
     write_trace(&w);
     CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &trace), LAP_OK);
-    CHECK_EQ_INT(replay_facts_find(trace, 0, UINT64_MAX, false, 0, 4096, &facts), LAP_OK);
+    CHECK_EQ_INT(find(trace, 0, UINT64_MAX, false, &facts), LAP_OK);
     for (int i = LEFT_ALONE; i < BUFFERS; i++)
         CHECK(replay_facts_have(facts, GEN_HANDLE_VkBuffer, (uint64_t)i));
     CHECK_EQ_U64(of(facts, TWICE)->moments, 2);
