@@ -26,7 +26,7 @@ extension or feature in what the driver says it has, so they take another way. A
 is compiled only where that platform's headers are.
 """
 
-REPLAY = {"gen": "generated", "hand": "by hand", "info": "not replayed", "surface": "as the replay's own window"}
+REPLAY = {"gen": "generated", "hand": "by hand", "end": "by hand", "info": "not replayed", "surface": "as the replay's own window"}
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -202,6 +202,8 @@ def emit(model: Model) -> dict[str, str]:
     for kind in adapted:
         kind.emit_structs(c, plans)
     for p in c.guarded(plans):
+        if _ended(model, p):
+            _emit_end(c, p)
         if p.disposition.replay == "gen":
             _emit_gen(model, c, p, adapted)
         else:
@@ -212,8 +214,11 @@ def emit(model: Model) -> dict[str, str]:
         flags += ["GEN_REPLAY_LENIENT"] if lenient(p) else []
         owner = _owner_type(p)
         table = f"struct gen_{_level(model, p)}_dispatch"
-        function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if p.disposition.replay == "gen" or p.disposition.driver else "0"
-        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}}},")
+        calls = p.disposition.replay in ("gen", "end") or p.disposition.driver
+        function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if calls else "0"
+        ended = _ended(model, p)
+        end = f", GEN_HANDLE_{ended.type}, end_{ended.type}" if ended else ""
+        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}{end}}},")
     c("};")
     _emit_destroy(model, c, plans)
     _emit_allowances(model, c)
@@ -231,6 +236,9 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("uint16_t owner_type; /* enum gen_handle_type of the first parameter */")
     h("uint8_t flags;")
     h("uint16_t function; /* 1 + its place among the pointers of the owner's dispatch table; 0: that of no one function is called */")
+    h("/* Of commands that do nothing but end one object: its type, and what `call` does, for one that is alive and the owner's. */")
+    h("uint16_t ended;")
+    h("enum lap_status (*end)(struct replay *r, void *owner, uint64_t index, struct replay_object *object);")
     h("};")
     h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
     h("/* Features with which something may be null that must not be without them: bits of struct replay_device's allowances. */")
@@ -250,6 +258,9 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("/* Hand-written, by topic. */")
     for p in h.guarded(p for p in plans if p.disposition.replay == "hand"):
         h(_hand_prototype(model, p) + ";")
+    h("/* The same for an object that ends: it is the device's. */")
+    for p in h.guarded(p for p in plans if p.disposition.replay == "end"):
+        h(_end_prototype(p.fields[1]) + ";")
     h("/* For every command that creates a window's surface; index is the new VkSurfaceKHR's in the trace. */")
     h("enum lap_status replay_create_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
     h("enum lap_status replay_destroy_surface(struct replay *r, struct replay_instance *instance, uint64_t index) LAP_MUST_CHECK;")
@@ -261,6 +272,37 @@ def _hand_prototype(model: Model, p: CommandPlan) -> str:
     name = "dev" if level == "device" else "instance"
     return (f"enum lap_status replay_{p.command.short}(struct replay *r, struct replay_{level} *{name}, "
             f"struct gen_args_{p.name} *args)")
+
+
+def _ended(model: Model, p: CommandPlan) -> Field | None:
+    """The object of a device that a command ends and that it is all about: its own parameters are the device and what no trace has."""
+    handles = [f for f in p.fields if f.element == "handle" and f.shape == "value"]
+    if not p.disposition.destroys or p.packet or len(p.fields) != 3 or len(handles) != 2 or p.disposition.replay not in ("gen", "end"):
+        return None
+    alone = p.fields[2].shape == "skip" and p.command.returns == "void" and _owner_type(p) == "VkDevice"
+    return handles[1] if alone and not model.registry.handles[handles[1].type].dispatchable else None
+
+
+def _end_prototype(ended: Field) -> str:
+    return (f"enum lap_status replay_end_{ended.type}(struct replay *r, struct replay_device *dev, uint64_t index, "
+            "struct replay_object *object)")
+
+
+def _emit_end(c: Text, p: CommandPlan) -> None:
+    """Where the object is known."""
+    ended = p.fields[1]
+    c(f"static enum lap_status end_{ended.type}(struct replay *r, void *owner, uint64_t index, struct replay_object *object)")
+    c("{")
+    c("struct replay_device *dev = owner;")
+    c(f"if (__builtin_expect(!dev->vk.{p.command.short}, 0))")
+    c(f"    return replay_missing(r, GEN_{p.name});")
+    if p.disposition.replay == "end":
+        c(f"return replay_end_{ended.type}(r, dev, index, object);")
+    else:
+        c(f"dev->vk.{p.command.short}(dev->live, gen_{ended.type}(object->live), NULL);")
+        c(f"replay_object_end(r, GEN_HANDLE_{ended.type}, index, object);")
+        c("return LAP_OK;")
+    c("}")
 
 
 def _emit_keeps(model: Model, c: Text) -> None:
@@ -287,6 +329,20 @@ def _emit_thunk(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) 
         else:
             gone = [f for f in p.fields if f.element == "handle"][-1]
             c(f"return replay_destroy_surface(r, owner, gen_u64_{gone.type}(a->{gone.name}));")
+        c("}")
+        return
+    if p.disposition.replay == "end":
+        ended = p.fields[1]
+        c("struct replay_device *dev = owner;")
+        c(f"struct gen_args_{p.name} *a = args;")
+        c("uint64_t index;")
+        c(f"struct replay_object *object = replay_object_of(r, GEN_HANDLE_{ended.type}, gen_u64_{ended.type}(a->{ended.name}), &index);")
+        c("if (object)")
+        c(f"    return end_{ended.type}(r, owner, index, object);")
+        c(f"if (!dev->vk.{p.command.short})")
+        c(f"    return replay_missing(r, GEN_{p.name});")
+        c(f"dev->vk.{p.command.short}(a->device, a->{ended.name}, NULL); /* it never had an index */")
+        c("return LAP_OK;")
         c("}")
         return
     if p.disposition.driver:

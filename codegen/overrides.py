@@ -13,7 +13,7 @@ from registry import Command, Member, Registry
 
 CLASSES = ("free", "barrier")
 WHENS = ("return", "entry")
-REPLAYS = ("gen", "hand", "info", "surface")
+REPLAYS = ("gen", "hand", "end", "info", "surface")
 CAPTURES = ("gen", "hand")
 HOOKS = ("after", "before", "quick")
 

@@ -103,28 +103,23 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
     return LAP_OK;
 }
 
-enum lap_status replay_DestroyBuffer(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyBuffer *args)
+enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev, uint64_t index,
+                                    struct replay_object *object)
 {
-    uint64_t index;
-    struct replay_object *object = replay_object_of(r, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(args->buffer), &index);
-    struct replay_buffer *record = object ? object->record : NULL;
+    struct replay_buffer *record = object->record;
+    VkBuffer buffer = gen_VkBuffer(object->live);
 
-    if (!args->buffer)
-        return LAP_OK;
     if (record && record->staged.batch)
-        replay_staging_settle(r, dev, &record->staged, args->buffer);
-    dev->vk.DestroyBuffer(dev->live, args->buffer, NULL);
-    if (record) {
-        if (record->addresses)
-            replay_address_forget(dev, record);
-        if (replay_place_is_some(&record->place))
-            replay_place_free(dev, &record->place);
-        if (record->sparse)
-            replay_sparse_destroy(dev, &record->sparse);
-        replay_buffer_free(r, record);
-    }
-    if (object)
-        replay_object_end(r, GEN_HANDLE_VkBuffer, index, object);
+        replay_staging_settle(r, dev, &record->staged, buffer);
+    dev->vk.DestroyBuffer(dev->live, buffer, NULL);
+    if (record && record->addresses)
+        replay_address_forget(dev, record);
+    if (record && replay_place_is_some(&record->place))
+        replay_place_free(dev, &record->place);
+    if (record && record->sparse)
+        replay_sparse_destroy(dev, &record->sparse);
+    replay_buffer_free(r, record);
+    replay_object_end(r, GEN_HANDLE_VkBuffer, index, object);
     return LAP_OK;
 }
 

@@ -80,21 +80,19 @@ static void free_places(struct replay *r, struct replay_device *dev, struct repl
     }
 }
 
-enum lap_status replay_DestroyImage(struct replay *r, struct replay_device *dev, struct gen_args_vkDestroyImage *args)
+enum lap_status replay_end_VkImage(struct replay *r, struct replay_device *dev, uint64_t index,
+                                   struct replay_object *object)
 {
-    uint64_t index;
-    struct replay_image *record = replay_image_of(r, args->image, &index);
+    struct replay_image *record = object->record;
 
-    if (!args->image)
-        return LAP_OK;
     if (!record || !record->of_swapchain)
-        dev->vk.DestroyImage(dev->live, args->image, NULL);
+        dev->vk.DestroyImage(dev->live, gen_VkImage(object->live), NULL);
     if (record) {
         free_places(r, dev, record);
         replay_sparse_destroy(dev, &record->sparse);
     }
-    replay_object_remove(r, GEN_HANDLE_VkImage, index);
     replay_image_free(r, record);
+    replay_object_end(r, GEN_HANDLE_VkImage, index, object);
     return LAP_OK;
 }
 

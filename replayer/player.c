@@ -90,8 +90,10 @@ struct replay_command {
     bool settles_updates; /* staging.h */
     bool has_code;        /* it may have: spirv.h */
     bool is_noted;        /* named.h */
+    uint16_t ended;       /* enum gen_handle_type of what `end` is for */
     gen_decode_fn decode;
     enum lap_status (*call)(struct replay *r, void *owner, void *args);
+    enum lap_status (*end)(struct replay *r, void *owner, uint64_t index, struct replay_object *object);
 };
 
 /* By number in the file, so that a packet needs one look. */
@@ -118,8 +120,10 @@ static enum lap_status find_commands(struct replay *r)
             .settles_updates = settles,
             .has_code = has_code,
             .is_noted = replay_named_is_noted(command),
+            .ended = entry->ended,
             .decode = gen_decode_table[command],
             .call = entry->call,
+            .end = settles || has_code || entry->flags & GEN_REPLAY_LENIENT ? NULL : entry->end,
         };
     }
     return LAP_OK;
@@ -281,6 +285,21 @@ static enum lap_status prepare(struct replay *r, const struct replay_command *co
     return status;
 }
 
+/* Of a command that does nothing but end one object: where that is alive and the owner's, a look at its table is all
+ * there is to decode. False: it is not, or there are threads, which `prepare` is for. */
+static inline bool find_ended(struct replay *r, enum gen_handle_type type, const void *owner, struct lap_dec *dec,
+                              uint64_t *out_index, struct replay_object **out_object)
+{
+    const uint8_t *begin = dec->p;
+
+    *out_index = lap_get_u64(dec);
+    *out_object = replay_table_get(&r->tables[type], *out_index);
+    if (*out_object && (*out_object)->owner == owner && dec->p == dec->end && !r->parallel)
+        return true;
+    dec->p = dec->status == LAP_OK ? begin : dec->p;
+    return false;
+}
+
 /* What every packet takes, in one piece. */
 static inline __attribute__((always_inline)) enum lap_status play(struct replay *r)
 {
@@ -313,6 +332,17 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
         }
     }
     r->caller = owner;
+    if (command->end) {
+        struct replay_object *object;
+        uint64_t index;
+        if (find_ended(r, (enum gen_handle_type)command->ended, owner, &dec, &index, &object)) {
+            r->call = r->command;
+            r->call_ticket = r->packet.ticket;
+            r->tables[command->ended].live.last = index;
+            status = command->end(r, owner, index, object);
+            return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
+        }
+    }
     if (command->lenient) {
         r->source.lenient = true;
         command->decode(&dec, args.bytes);

@@ -639,22 +639,18 @@ enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *d
     return status;
 }
 
-enum lap_status replay_DestroySemaphore(struct replay *r, struct replay_device *dev,
-                                        struct gen_args_vkDestroySemaphore *args)
+enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *dev, uint64_t index,
+                                       struct replay_object *object)
 {
-    uint64_t index;
-    struct replay_object *object =
-        replay_object_of(r, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(args->semaphore), &index);
-    struct replay_semaphore *known = object ? object->record : NULL;
+    struct replay_semaphore *known = object->record;
 
     if (known && dev->submits && replay_schedule_names(&dev->submits->schedule, known))
         return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
                            index);
-    dev->vk.DestroySemaphore(dev->live, args->semaphore, NULL);
+    dev->vk.DestroySemaphore(dev->live, gen_VkSemaphore(object->live), NULL);
     if (known)
         free(known);
-    if (object)
-        replay_object_end(r, GEN_HANDLE_VkSemaphore, index, object);
+    replay_object_end(r, GEN_HANDLE_VkSemaphore, index, object);
     return LAP_OK;
 }
 

@@ -24,8 +24,7 @@ static inline VkBuffer create_buffer(struct unit_replay *u, uint64_t index, VkDe
 
 static inline void destroy_buffer(struct unit_replay *u, VkBuffer buffer)
 {
-    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
-    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&u->r, &u->dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer)), LAP_OK);
 }
 
 static inline enum lap_status update_buffer(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, size_t bytes,

@@ -137,8 +137,7 @@ static const struct replay_place *bind(struct unit_replay *u, VkBuffer buffer, u
 
 static void destroy(struct unit_replay *u, VkBuffer buffer)
 {
-    struct gen_args_vkDestroyBuffer args = {.device = u->dev.live, .buffer = buffer};
-    CHECK_EQ_INT(replay_DestroyBuffer(&u->r, &u->dev, &args), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&u->r, &u->dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer)), LAP_OK);
 }
 
 UNIT_TEST(buffers_of_one_memory_lie_in_one_allocation_as_they_did)

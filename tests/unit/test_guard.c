@@ -136,6 +136,45 @@ PLAYER_TEST(a_failure_says_where_it_stands_in_the_file)
     sample_finish(&p->s);
 }
 
+/* ---- ends ---- */
+
+/* A command that ends one object, and what stands behind its members. */
+static void put_end(struct program *p, uint32_t command, uint64_t index, unsigned more)
+{
+    struct lap_enc *enc = sample_packet(&p->s, command, 0);
+
+    CHECK(lap_enc_reserve(enc, 32));
+    lap_put_u64(enc, 1); /* the device */
+    lap_put_u64(enc, index);
+    while (more--)
+        lap_put_u8(enc, 0);
+    lap_packet_end(p->s.stream);
+}
+
+/* Of what is ended by generated functions, by those of a topic, and of a kind that others name. */
+PLAYER_TEST(what_ends_was_there_and_ends_once)
+{
+    static const uint32_t commands[] = {GEN_vkDestroyFence, GEN_vkDestroySemaphore, GEN_vkDestroyBuffer};
+    static const char *const names[] = {"VkFence:1", "VkSemaphore:1", "VkBuffer:1"};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    char expected[64];
+
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned more = 0; more < 2; more++) {
+            CHECK((i == 0 && more == 0) || program_begin(p));
+            VkSemaphore semaphore = gen_VkSemaphore(sample_handle(&p->s, GEN_HANDLE_VkSemaphore, 1));
+            put_start(p);
+            PUT(p, vkCreateSemaphore, p->device, &info, NULL, &semaphore, VK_SUCCESS);
+            put_end(p, commands[i], 0, 0); /* nothing ends */
+            put_end(p, commands[i], 1, more);
+            put_end(p, commands[i], 1, 0);
+            struct result result = play(p, false);
+            snprintf(expected, sizeof expected, "%s is not alive", names[i]);
+            CHECK_SAYS(result, more ? LAP_ERROR_FORMAT : LAP_ERROR_REPLAY,
+                       more ? "more bytes than the command has members for" : expected);
+        }
+}
+
 /* ---- whose objects they are ---- */
 
 struct second {
@@ -190,6 +229,17 @@ PLAYER_TEST(an_object_of_another_device_is_refused)
 
     put_second(p, &s);
     PUT(p, vkResetFences, p->device, 1, &s.fence);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkFence:2 is of another device or instance");
+}
+
+PLAYER_TEST(an_object_of_another_device_does_not_end)
+{
+    struct second s;
+    struct result result;
+
+    put_second(p, &s);
+    PUT(p, vkDestroyFence, p->device, s.fence, NULL);
     result = play(p, false);
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkFence:2 is of another device or instance");
 }

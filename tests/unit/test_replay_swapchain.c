@@ -294,7 +294,6 @@ UNIT_TEST(an_image_can_be_bound_to_a_swapchain)
     VkImage image = gen_VkImage(30);
     struct gen_args_vkCreateImage create = {.pCreateInfo = &info, .pImage = &image};
     struct gen_args_lapilliBindImage bind = {.swapchainImageIndex = 2};
-    struct gen_args_vkDestroyImage destroy;
     struct scene s;
 
     if (!scene_init(&s, &options))
@@ -307,9 +306,8 @@ UNIT_TEST(an_image_can_be_bound_to_a_swapchain)
     CHECK_EQ_U64(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30)->live, gen_u64_VkImage(s.images[2]));
     draw(&s, 2, 7);
     CHECK_EQ_INT(present(&s, 2), LAP_OK);
-    destroy.image = s.images[2];
     s.u.r.tables[GEN_HANDLE_VkImage].live.last = 30; /* as decoding does: two objects have this handle */
-    CHECK_EQ_INT(replay_DestroyImage(&s.u.r, &s.u.dev, &destroy), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&s.u.r, &s.u.dev, GEN_HANDLE_VkImage, gen_u64_VkImage(s.images[2])), LAP_OK);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30) == NULL);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 12) != NULL);
     draw(&s, 2, 8);

@@ -65,8 +65,7 @@ static VkBuffer create_buffer(struct scene *s, uint64_t index, VkDeviceSize bloc
 static void measure_blocks(struct scene *s)
 {
     VkBuffer buffer = create_buffer(s, 1, 1, 0);
-    struct gen_args_vkDestroyBuffer destroy = {.device = s->u.dev.live, .buffer = buffer};
-    CHECK_EQ_INT(replay_DestroyBuffer(&s->u.r, &s->u.dev, &destroy), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&s->u.r, &s->u.dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer)), LAP_OK);
 }
 
 static enum lap_status tell_memory(struct scene *s, uint64_t index, VkDeviceSize blocks, VkMemoryPropertyFlags flags)
