@@ -141,71 +141,66 @@ static enum lap_status held_handle(void *user, uint32_t type, uint64_t index, ui
     const struct replay_device *dev = r->caller;
     const struct replay_object *object = replay_object_get(r, (enum gen_handle_type)type, index);
     uint64_t order = object ? object->order : 0;
-    bool sparse = r->command == GEN_vkQueueBindSparse &&
-                  (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage || type == GEN_HANDLE_VkDeviceMemory);
 
     *out = index;
     /* Queues end with the device. Semaphores can't end while something that is held names them, and command buffers are
      * looked at when their batch is given: those of an earlier one may be gone. */
     if (type == GEN_HANDLE_VkQueue || type == GEN_HANDLE_VkSemaphore || type == GEN_HANDLE_VkCommandBuffer)
         return LAP_OK;
-    if (!object && sparse && type == GEN_HANDLE_VkDeviceMemory)
-        order = replay_sparse_memory_order(dev, index);
     /* It may have been for a batch that was given: look_at_binds. */
-    if (sparse && (order == 0 || order > dev->submits->since)) {
-        *out = 0;
+    if (r->command == GEN_vkQueueBindSparse &&
+        (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage || type == GEN_HANDLE_VkDeviceMemory))
         return LAP_OK;
-    }
     if (order > dev->submits->since)
         return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more, another one has its number",
                         gen_handle_names[type], index);
     return r->source.handle(user, type, index, out);
 }
 
-static bool is_gone(uint64_t now, uint64_t recorded)
+/* Of what a batch of vkQueueBindSparse names, by its index. */
+static bool is_gone(const struct replay_submits *s, enum gen_handle_type type, uint64_t index)
 {
-    return recorded != 0 && now == 0;
+    const struct replay_object *object = replay_object_get(s->r, type, index);
+    uint64_t order = object                              ? object->order
+                     : type == GEN_HANDLE_VkDeviceMemory ? replay_sparse_memory_order(s->dev, index)
+                                                         : 0;
+    return index && (order == 0 || order > s->since);
 }
 
-static bool are_binds_gone(const VkSparseMemoryBind *now, const VkSparseMemoryBind *recorded, uint32_t count)
+static bool are_binds_gone(const struct replay_submits *s, uint32_t count, const VkSparseMemoryBind *binds)
 {
     bool gone = false;
 
-    for (uint32_t i = 0; i < count; i++)
-        gone |= is_gone(gen_u64_VkDeviceMemory(now[i].memory), gen_u64_VkDeviceMemory(recorded[i].memory));
+    for (uint32_t i = 0; binds && i < count; i++)
+        gone |= is_gone(s, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(binds[i].memory));
     return gone;
 }
 
-/* Whether something is gone that a batch names. The counts are the same, for they come from one packet. */
-static bool is_batch_gone(const VkBindSparseInfo *now, const VkBindSparseInfo *recorded)
+static bool is_batch_gone(const struct replay_submits *s, const VkBindSparseInfo *info)
 {
     bool gone = false;
 
-    for (uint32_t i = 0; i < now->bufferBindCount; i++) {
-        const VkSparseBufferMemoryBindInfo *a = &now->pBufferBinds[i], *b = &recorded->pBufferBinds[i];
-        gone |= is_gone(gen_u64_VkBuffer(a->buffer), gen_u64_VkBuffer(b->buffer)) ||
-                are_binds_gone(a->pBinds, b->pBinds, a->bindCount);
-    }
-    for (uint32_t i = 0; i < now->imageOpaqueBindCount; i++) {
-        const VkSparseImageOpaqueMemoryBindInfo *a = &now->pImageOpaqueBinds[i], *b = &recorded->pImageOpaqueBinds[i];
-        gone |= is_gone(gen_u64_VkImage(a->image), gen_u64_VkImage(b->image)) ||
-                are_binds_gone(a->pBinds, b->pBinds, a->bindCount);
-    }
-    for (uint32_t i = 0; i < now->imageBindCount; i++) {
-        const VkSparseImageMemoryBindInfo *a = &now->pImageBinds[i], *b = &recorded->pImageBinds[i];
-        gone |= is_gone(gen_u64_VkImage(a->image), gen_u64_VkImage(b->image));
-        for (uint32_t j = 0; j < a->bindCount; j++)
-            gone |= is_gone(gen_u64_VkDeviceMemory(a->pBinds[j].memory), gen_u64_VkDeviceMemory(b->pBinds[j].memory));
+    for (uint32_t i = 0; info->pBufferBinds && i < info->bufferBindCount; i++)
+        gone |= is_gone(s, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(info->pBufferBinds[i].buffer)) ||
+                are_binds_gone(s, info->pBufferBinds[i].bindCount, info->pBufferBinds[i].pBinds);
+    for (uint32_t i = 0; info->pImageOpaqueBinds && i < info->imageOpaqueBindCount; i++)
+        gone |= is_gone(s, GEN_HANDLE_VkImage, gen_u64_VkImage(info->pImageOpaqueBinds[i].image)) ||
+                are_binds_gone(s, info->pImageOpaqueBinds[i].bindCount, info->pImageOpaqueBinds[i].pBinds);
+    for (uint32_t i = 0; info->pImageBinds && i < info->imageBindCount; i++) {
+        const VkSparseImageMemoryBindInfo *image = &info->pImageBinds[i];
+        gone |= is_gone(s, GEN_HANDLE_VkImage, gen_u64_VkImage(image->image));
+        for (uint32_t j = 0; image->pBinds && j < image->bindCount; j++)
+            gone |= is_gone(s, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(image->pBinds[j].memory));
     }
     return gone;
 }
 
-static enum lap_status look_at_binds(const struct job *job, const VkBindSparseInfo *now, uint32_t first, uint32_t count)
+/* As they were recorded: what the driver is given was put together for this host (sparse_bind.c). */
+static enum lap_status look_at_binds(const struct replay_submits *s, const VkBindSparseInfo *recorded, uint32_t first,
+                                     uint32_t count)
 {
-    const struct gen_args_vkQueueBindSparse *recorded = (const void *)job->args->bytes;
-
     for (uint32_t i = first; i < first + count; i++)
-        if (is_batch_gone(&now[i], &recorded->pBindInfo[i]))
+        if (is_batch_gone(s, &recorded[i]))
             return lap_fail(LAP_ERROR_REPLAY, "a buffer, an image or memory that is bound is not alive any more");
     return LAP_OK;
 }
@@ -229,8 +224,8 @@ static enum lap_status check_alive(struct replay_submits *s, struct job *job, ui
     lap_dec_init(&dec, job->packet.body, job->packet.bytes, &s->arena, &source);
     gen_decode_table[job->command](&dec, args.bytes);
     if (dec.status == LAP_OK && sparse)
-        return look_at_binds(job, ((const struct gen_args_vkQueueBindSparse *)(const void *)args.bytes)->pBindInfo,
-                             first, count);
+        return look_at_binds(s, ((const struct gen_args_vkQueueBindSparse *)(const void *)args.bytes)->pBindInfo, first,
+                             count);
     job->removed = dec.status == LAP_OK ? s->r->removed : job->removed;
     return dec.status;
 }
