@@ -69,6 +69,7 @@ struct lap_reader {
     size_t frame;       /* of the next packet */
     uint64_t frame_end; /* its last ticket; UINT64_MAX behind the last mark */
     enum lap_status failed;
+    enum lap_status behind; /* the packet behind the one that was given out last is damaged; failure says how */
     char failure[512];
 };
 

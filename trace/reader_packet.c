@@ -113,7 +113,7 @@ enum lap_status lap_reader_rewind(struct lap_reader *reader)
     reader->next_ticket = 1;
     reader->barriers = 0;
     enter_frame(reader, 0);
-    reader->failed = LAP_OK;
+    reader->failed = reader->behind = LAP_OK;
     return LAP_OK;
 }
 
@@ -251,6 +251,22 @@ static enum lap_status step_first(struct lap_reader *reader, struct lap_cursor *
     return status;
 }
 
+static void keep_message(struct lap_reader *reader)
+{
+    memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
+}
+
+/* The packet in front is given out: damage to the next one is told when that is asked for. */
+static enum lap_status step_over(struct lap_reader *reader, struct lap_cursor *cursor)
+{
+    enum lap_status status = step_first(reader, cursor);
+    if (status != LAP_ERROR_FORMAT)
+        return status;
+    reader->behind = status;
+    keep_message(reader);
+    return LAP_OK;
+}
+
 /* ---- runs ---- */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -303,7 +319,7 @@ static enum lap_status end_run(struct lap_reader *reader)
     cursor->body_bytes = 0;
     reader->next_ticket = run.ticket + 1;
     reader->barriers = run.epoch;
-    return step_first(reader, cursor);
+    return step_over(reader, cursor);
 }
 
 /* cursor: of the next packet that is there, if there is one. */
@@ -338,6 +354,8 @@ static void see_marks(struct lap_reader *reader, size_t frame)
 static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
 {
     struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
+    if (reader->behind != LAP_OK)
+        return reader->next_ticket > reader->last_ticket ? LAP_END : lap_fail(reader->behind, "%s", reader->failure);
     if (reader->next_ticket > reader->last_ticket && (!cursor || cursor->ticket > reader->last_ticket))
         return LAP_END;
     if (!cursor || cursor->ticket > reader->next_ticket) {
@@ -388,7 +406,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
 
     reader->next_ticket++;
     reader->barriers += (out->flags & LAP_PACKET_BARRIER) != 0;
-    return begin_run(reader, cursor, out) ? LAP_OK : step_first(reader, cursor);
+    return begin_run(reader, cursor, out) ? LAP_OK : step_over(reader, cursor);
 }
 
 /* Not inlined: what it saves and restores the quick way does without. */
@@ -409,7 +427,7 @@ static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *re
         see_marks(reader, reader->frame_count);
     if (status < 0) {
         reader->failed = status;
-        memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
+        keep_message(reader);
         memset(out_packet, 0, sizeof(*out_packet));
         while (reader->next_ticket > reader->frame_end)
             enter_frame(reader, reader->frame + 1);

@@ -377,10 +377,13 @@ static void add_index(void)
     add_chunk(header, heads, (size_t)header.count * LAP_CHUNK_HEADER_BYTES);
 }
 
+static const char *end_reason = "";
+
 /* An end where it belongs, with an index or without. */
 static void add_end(void)
 {
     struct lap_end end = {.index_offset = forged_bytes, .index_chunks = forges_index};
+    (void)snprintf(end.reason, sizeof end.reason, "%s", end_reason);
     if (forges_index)
         add_index();
     uint8_t payload[LAP_END_BYTES], head[LAP_CHUNK_HEADER_BYTES];
@@ -544,8 +547,33 @@ UNIT_TEST(one_forged_packet_among_good_ones)
             enum lap_status status = read_run(cases[i].packet, cases[i].bytes, at);
             if (status != (cases[i].good ? LAP_END : LAP_ERROR_FORMAT))
                 UNIT_FAIL("%s at %u: %s", cases[i].what, at, lap_status_text(status));
-            CHECK(cases[i].good ? forged_packets == RUN_PACKETS : forged_packets <= at + 1);
+            CHECK(cases[i].good ? forged_packets == RUN_PACKETS : forged_packets >= at && forged_packets <= at + 1);
         }
+}
+
+static void all_damage_behind_the_last_frame(void)
+{
+    const char *packets[] = {PACKET("\0", "\0", "\0"), PACKET("\1", "\0", "\0"), PACKET("\1", "\0", "\0")};
+    for (unsigned in_frames = 1; in_frames <= 3; in_frames++) {
+        uint8_t payload[1 + 4 * 8] = THREAD;
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(payload + 1 + 8 * i, packets[i], 8);
+        memcpy(payload + 1 + 8 * 3, PACKET("\0", "\0", "\0"), 8); /* a ticket twice */
+        begin_forging();
+        add_chunk(packets_header(3, 4, 1, 4), payload, sizeof(payload));
+        add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_FRAME, .last = in_frames}, "\0", 1);
+        end_reason = "enough";
+        add_end();
+        end_reason = "";
+        CHECK_EQ_INT(read_told(), LAP_END);
+        CHECK_EQ_U64(forged_packets, in_frames);
+    }
+}
+
+/* A trace that ends early ends with its last frame, whatever stands behind that. */
+UNIT_TEST(damage_behind_the_last_frame_does_not_matter)
+{
+    with_and_without_index(all_damage_behind_the_last_frame);
 }
 
 static void all_forged_orders(void)

@@ -2,6 +2,7 @@
 #include "app.h"
 
 #include <stdarg.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *extension;
@@ -20,7 +21,8 @@ void app_fail(const char *file, int line, const char *format, ...)
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
     va_end(arguments);
-    exit(1);
+    fflush(NULL);
+    _exit(1); /* other threads may be in the driver, which exit() would end below them */
 }
 
 void app_skip(const struct app *app, const char *reason)

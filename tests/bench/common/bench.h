@@ -76,9 +76,13 @@ static inline uint64_t bench_random(uint64_t *state)
     return x * 0x2545f4914f6cdd1du;
 }
 
+/* The upper half of the product, which machines of 32 bits have no type for. */
 static inline uint64_t bench_random_below(uint64_t *state, uint64_t limit)
 {
-    return (uint64_t)((unsigned __int128)bench_random(state) * limit >> 64);
+    const uint64_t x = bench_random(state), mask = UINT32_MAX;
+    uint64_t upper = (x >> 32) * (limit & mask) + ((x & mask) * (limit & mask) >> 32);
+    uint64_t lower = (x & mask) * (limit >> 32) + (upper & mask);
+    return (x >> 32) * (limit >> 32) + (upper >> 32) + (lower >> 32);
 }
 
 /* Gives every page content of its own that compresses well, in place of zeroes or pages that were never touched. */
