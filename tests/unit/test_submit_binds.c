@@ -163,14 +163,12 @@ static void free_memory(struct scene *s, uint64_t index)
 
 static void end_buffer(struct scene *s, uint64_t index)
 {
-    struct gen_args_vkDestroyBuffer args = {.buffer = gen_VkBuffer(0x100 + index)};
-    CHECK_EQ_INT(replay_DestroyBuffer(&s->r, &s->dev, &args), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&s->r, &s->dev, GEN_HANDLE_VkBuffer, 0x100 + index), LAP_OK);
 }
 
 static void end_image(struct scene *s, uint64_t index)
 {
-    struct gen_args_vkDestroyImage args = {.image = gen_VkImage(0x200 + index)};
-    CHECK_EQ_INT(replay_DestroyImage(&s->r, &s->dev, &args), LAP_OK);
+    CHECK_EQ_INT(gen_destroy_object(&s->r, &s->dev, GEN_HANDLE_VkImage, 0x200 + index), LAP_OK);
 }
 
 /* Images are numbered so: bound by opaque bytes, then by tiles, then the one apart. */
