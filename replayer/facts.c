@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "codegen/support/block.h"
@@ -16,8 +17,9 @@
 #define MOST_BYTES   ((uint64_t)256 << 20)
 #define PACKET_BYTES 64u
 #define READER_BYTES ((uint64_t)64 << 20) /* that may be kept of the file */
-#define STEPS        256u /* of the first look: how much more is looked at when the replay has come closer */
-#define PLANS        8u   /* of the first look: how much has been looked at when more objects get their places */
+#define MOST_AHEAD   (UINT64_MAX / 2)
+#define STEPS        256u /* of that: how much more is looked at when the replay has come closer */
+#define PLANS        8u   /* of that: how much has been looked at when more objects get their places */
 
 struct object {
     struct replay_object_facts facts;
@@ -33,6 +35,17 @@ struct group {
     struct replay_expected_life expected; /* end 0: nothing is said */
 };
 
+struct mark {
+    uint64_t ticket, bytes; /* looked at up to there */
+};
+
+/* In order, from `first` on. */
+struct marks {
+    struct mark *at;
+    size_t first, count, capacity;
+    uint64_t last, passed; /* bytes of the last one, and of the last one that the replay has passed */
+};
+
 struct scan {
     struct lap_reader *reader; /* NULL: there is no more to look at */
     uint64_t last_frame;
@@ -45,10 +58,12 @@ struct scan {
     size_t count, capacity;
     bool *destructions; /* [number of the command in the file] */
     uint64_t ticket;    /* of the last packet */
-    uint64_t planned;   /* up to this ticket objects have their cells */
-    uint64_t ahead;     /* how many tickets the first look went */
-    uint64_t updates;   /* still to come, as the layer has counted; UINT64_MAX: not known */
-    bool all;           /* checks and ends of objects are wanted, too */
+    uint64_t bytes;     /* looked at so far */
+    uint64_t planned;   /* of these: up to there objects have their cells */
+    uint64_t ahead;     /* how much is looked at beyond the replay */
+    struct marks marks;
+    uint64_t updates; /* still to come, as the layer has counted; UINT64_MAX: not known */
+    bool all;         /* checks and ends of objects are wanted, too */
     bool keeps;
 };
 
@@ -314,6 +329,8 @@ static void close_scan(struct scan *scan)
     if (!scan->reader)
         return;
     free(scan->fresh);
+    free(scan->marks.at);
+    scan->marks = (struct marks){0};
     free(scan->destructions);
     lap_dictionary_release(&scan->dictionary);
     lap_arena_finish(&scan->arena);
@@ -415,29 +432,67 @@ static enum lap_status expect_lives(struct scan *scan)
     return status == LAP_END || status == LAP_ERROR_FORMAT ? LAP_OK : status;
 }
 
-/* Up to the ticket, or to the most bytes. A damaged trace is known as far as it is played. now: where the replay is. */
-static enum lap_status look(struct scan *scan, uint64_t ticket, uint64_t most_bytes, uint64_t now)
+/* What was looked at up to a ticket, or a step less. The replay does not go back. */
+static uint64_t bytes_at(struct scan *scan, uint64_t ticket)
+{
+    struct marks *marks = &scan->marks;
+
+    while (marks->first < marks->count && marks->at[marks->first].ticket <= ticket)
+        marks->passed = marks->at[marks->first++].bytes;
+    return marks->passed;
+}
+
+/* One for each step of what is looked at and the replay has not come to. */
+static enum lap_status add_mark(struct scan *scan)
+{
+    struct marks *marks = &scan->marks;
+
+    if (scan->bytes - marks->last < scan->ahead / STEPS)
+        return LAP_OK;
+    if (marks->first > marks->capacity / 2) {
+        marks->count -= marks->first;
+        memmove(marks->at, marks->at + marks->first, marks->count * sizeof *marks->at);
+        marks->first = 0;
+    }
+    if (marks->count == marks->capacity) {
+        size_t capacity = marks->capacity ? marks->capacity * 2 : 2 * STEPS;
+        struct mark *more = realloc(marks->at, capacity * sizeof *more);
+        if (!more)
+            return no_memory();
+        marks->at = more;
+        marks->capacity = capacity;
+    }
+    marks->at[marks->count++] = (struct mark){scan->ticket, scan->bytes};
+    marks->last = scan->bytes;
+    return LAP_OK;
+}
+
+/* So many bytes of packets beyond the ticket at which the replay is. A damaged trace is known as far as it is played.
+ */
+static enum lap_status look(struct scan *scan, uint64_t now, uint64_t bytes)
 {
     enum lap_status status = LAP_OK;
     struct lap_packet packet;
 
-    for (uint64_t bytes = 0; status == LAP_OK && scan->ticket < ticket && bytes < most_bytes && !is_settled(scan);
-         bytes += packet.bytes + PACKET_BYTES) {
+    while (status == LAP_OK && !is_settled(scan) && (scan->ticket < now || scan->bytes - bytes_at(scan, now) < bytes)) {
         status = lap_reader_next(scan->reader, &packet);
         if (status == LAP_OK && scan->last_frame && packet.frame >= scan->last_frame)
             status = LAP_END;
         if (status != LAP_OK)
             break;
         scan->ticket = packet.ticket;
+        scan->bytes += packet.bytes + PACKET_BYTES;
         status = scan_packet(scan, &packet);
+        if (status == LAP_OK)
+            status = add_mark(scan);
     }
     if (status == LAP_END || status == LAP_ERROR_FORMAT) {
         close_scan(scan);
         status = LAP_OK;
     }
-    if (status != LAP_OK || (scan->reader && (is_settled(scan) || scan->ticket - scan->planned < scan->ahead / PLANS)))
+    if (status != LAP_OK || (scan->reader && (is_settled(scan) || scan->bytes - scan->planned < scan->ahead / PLANS)))
         return status;
-    scan->planned = scan->ticket;
+    scan->planned = scan->bytes;
     return replay_lifetimes_seal(scan->facts->lifetimes, !scan->reader, now);
 }
 
@@ -452,8 +507,12 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, const struct r
         return no_memory();
     lap_map_init(&facts->objects[0]);
     lap_map_init(&facts->objects[1]);
-    facts->scan = (struct scan){
-        .facts = facts, .last_frame = options->last_frame, .moment = 1, .all = options->all, .keeps = options->keeps};
+    facts->scan = (struct scan){.facts = facts,
+                                .last_frame = options->last_frame,
+                                .moment = 1,
+                                .all = options->all,
+                                .ahead = options->most_bytes < MOST_AHEAD ? options->most_bytes : MOST_AHEAD,
+                                .keeps = options->keeps};
     facts->aliases = options->aliases;
     facts->groups = calloc(replay_aliases_group_count(options->aliases) + 1, sizeof *facts->groups);
     status = facts->groups ? replay_lifetimes_create(options->limit, &facts->lifetimes) : no_memory();
@@ -462,8 +521,7 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, const struct r
     if (status == LAP_OK)
         status = expect_lives(&facts->scan);
     if (status == LAP_OK)
-        status = look(&facts->scan, UINT64_MAX, options->most_bytes, options->now);
-    facts->scan.ahead = facts->scan.ticket;
+        status = look(&facts->scan, options->now, facts->scan.ahead);
     if (status != LAP_OK)
         replay_facts_destroy(out);
     return status;
@@ -474,9 +532,10 @@ enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
     struct scan *scan = &facts->scan;
     enum lap_status status;
 
-    if (!scan->reader || is_settled(scan) || ticket + scan->ahead <= scan->ticket)
+    if (!scan->reader || is_settled(scan) ||
+        (ticket <= scan->ticket && scan->bytes - bytes_at(scan, ticket) >= scan->ahead))
         return LAP_OK;
-    status = look(scan, ticket + scan->ahead + scan->ahead / STEPS, UINT64_MAX, ticket);
+    status = look(scan, ticket, scan->ahead + scan->ahead / STEPS);
     if (status != LAP_OK)
         facts->cut = true; /* what is known stays */
     if (facts->cut)
@@ -484,7 +543,7 @@ enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket)
     return status;
 }
 
-enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes, uint64_t now)
+enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t now)
 {
     struct scan *scan = &facts->scan;
     bool settled = scan->reader && is_settled(scan);
@@ -493,8 +552,7 @@ enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_
     scan->all = true;
     if (!settled)
         return LAP_OK;
-    status = look(scan, UINT64_MAX, most_bytes, now);
-    scan->ahead = scan->ticket;
+    status = look(scan, now, scan->ahead);
     if (status != LAP_OK) {
         facts->cut = true;
         close_scan(scan);
@@ -559,7 +617,7 @@ static const struct replay_facts *need_facts(struct replay *r, bool all)
     if (r->facts)
         status = replay_facts_go_on(r->facts, r->packet.ticket);
     if (r->facts && all && status == LAP_OK)
-        status = replay_facts_want_all(r->facts, MOST_BYTES, r->packet.ticket);
+        status = replay_facts_want_all(r->facts, r->packet.ticket);
     if (status != LAP_OK)
         lap_log(r->log, LAP_LOG_WARNING, "what becomes of later objects is not known: %s", lap_error_message());
     if (!r->asked_facts && r->reader && !r->report) {

@@ -23,8 +23,8 @@ struct replay_object_facts {
 
 struct replay_facts_options {
     uint64_t last_frame; /* 0, or only what is played up to it */
-    /* Of packets that are looked at; what is behind them is looked at by and by, as the replay gets there, on a reader
-     * of its own. */
+    /* Of packets that are looked at beyond the replay; what is behind them is looked at by and by, as the replay gets
+     * there, on a reader of its own. */
     uint64_t most_bytes;
     /* Without it checks and ends of objects are left out where that ends the pass early: behind the last of the updates
      * that the layer has counted. */
@@ -38,9 +38,10 @@ struct replay_facts_options {
 enum lap_status replay_facts_find(const struct lap_reader *trace, const struct replay_facts_options *options,
                                   struct replay_facts **out) LAP_MUST_CHECK;
 /* They are wanted now. On failure what is known stays. */
-enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t most_bytes, uint64_t now) LAP_MUST_CHECK;
+enum lap_status replay_facts_want_all(struct replay_facts *facts, uint64_t now) LAP_MUST_CHECK;
 void replay_facts_destroy(struct replay_facts **facts);
-/* The replay is at this ticket: looks as far ahead of it as the first time. On failure what is known stays. */
+/* The replay is at this ticket, and does not go back: looks as far ahead of it as the first time. On failure what is
+ * known stays. */
 enum lap_status replay_facts_go_on(struct replay_facts *facts, uint64_t ticket) LAP_MUST_CHECK;
 
 /* Whether all is known of the object: it has ended in what was looked at, or that was everything. */
