@@ -273,7 +273,6 @@ enum lap_status replay_queues_ask(struct replay *r, struct replay_device *dev, c
                                                    .queueFamilyIndex = i,
                                                    .queueCount = queues,
                                                    .pQueuePriorities = priorities};
-        dev->queue_count += queues;
     }
     if (count == 0)
         return replay_fail(r, "a device without queues");
@@ -293,16 +292,18 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
     VkQueueFamilyProperties here[REPLAY_MAX_FAMILIES];
-    uint32_t taken = 0;
+    uint32_t count = 0;
 
     (void)families_here(dev, here);
-    dev->queues = calloc(dev->queue_count, sizeof *dev->queues);
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
+        count += info->pQueueCreateInfos[i].queueCount;
+    dev->queues = calloc(count, sizeof *dev->queues);
     if (!dev->queues)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for queues");
     for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
         dev->families[dev->family_count++] = info->pQueueCreateInfos[i].queueFamilyIndex;
         for (uint32_t j = 0; j < info->pQueueCreateInfos[i].queueCount; j++) {
-            struct replay_queue *queue = &dev->queues[taken++];
+            struct replay_queue *queue = &dev->queues[dev->queue_count++];
             queue->family = info->pQueueCreateInfos[i].queueFamilyIndex;
             queue->number = j;
             queue->flags = here[queue->family].queueFlags;

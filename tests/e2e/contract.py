@@ -601,6 +601,15 @@ def check_and_replay_agree_on_another_machine(context: Context) -> None:
 
 
 @case
+def a_device_that_can_not_be_made(context: Context) -> None:
+    context.capture([context.app("compute")])
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="no-device")
+    for command in ([context.program("lapilli-replay"), "out.lapilli"], [context.program("lapilli"), "check", "out.lapilli"]):
+        done = context.run(command, environment, expect=1)
+        check("VK_ERROR_INITIALIZATION_FAILED" in done.text, done.text)
+
+
+@case
 def check_tells_what_a_replay_does(context: Context) -> None:
     """Traces of this machine can be played here, and nothing is said to be lacking."""
     for program in ("compute", "descriptors", "texels", "modern", "triangle"):

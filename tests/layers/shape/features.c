@@ -4,6 +4,7 @@
  *
  *   features=NAME+NAME    these features are not there, in whichever structure they are asked for
  *   extensions=NAME+NAME  these device extensions are not there
+ *   no-device             no device can be made
  *
  * A device that is to have one of them can't be made.
  */
@@ -13,6 +14,7 @@
 #include <string.h>
 
 static struct shape_names features, extensions;
+static bool no_device;
 
 static bool is_feature(const char *name)
 {
@@ -29,6 +31,8 @@ static bool is_extension(const char *name)
 
 static bool read_word(const char *name, const char *value)
 {
+    if (!strcmp(name, "no-device"))
+        return no_device = true;
     if (!strcmp(name, "features"))
         return shape_read_names(value, &features, is_feature);
     return !strcmp(name, "extensions") && shape_read_names(value, &extensions, is_extension);
@@ -116,6 +120,8 @@ static VkResult change_device(struct shape_device *device, VkDeviceCreateInfo *i
 {
     bool asked = false;
 
+    if (no_device)
+        return VK_ERROR_INITIALIZATION_FAILED;
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
         if (shape_has_name(&extensions, info->ppEnabledExtensionNames[i]))
             return VK_ERROR_EXTENSION_NOT_PRESENT;

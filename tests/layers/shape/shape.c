@@ -7,7 +7,7 @@
  *   memory.c      split, merged, one-visible, reverse, garbage, allocations=N, crowded=BYTES
  *   resources.c   pad=BYTES, align=BYTES, dedicated, pitch=TEXELS
  *   limits.c      version=N, granularity=BYTES, offsets=BYTES, limits=NAME:VALUE+NAME:VALUE
- *   features.c    features=NAME+NAME, extensions=NAME+NAME
+ *   features.c    features=NAME+NAME, extensions=NAME+NAME, no-device
  *   formats.c     formats=F+F
  *   queues.c      families=one, families=behind
  *   owners.c      owners
