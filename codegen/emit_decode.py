@@ -15,7 +15,7 @@ from model import WIRES, CommandPlan, Field, Model, StructPlan
 from runs import begin_run, runs
 from text import Text, dispatch_handle, expand, finish_header, header, pointer_cast, struct_call
 
-GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_u64(dec)", "size": "lap_get_u64(dec)",
+GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_long(dec)", "size": "lap_get_long(dec)",
        "i32": "(int32_t)lap_get_i64(dec)", "i64": "lap_get_i64(dec)", "f32": "lap_get_float(dec)", "f64": "lap_get_double(dec)"}
 
 
@@ -42,7 +42,7 @@ class _Body:
             return f"({f.type})lap_dec_{f.mask_kind}(dec, {get})" if f.mask_kind else f"({f.type}){get}"
         if f.element == "handle":
             if f.created:
-                return f"gen_{f.type}(lap_get_u64(dec))"
+                return f"gen_{f.type}(lap_get_long(dec))"
             # Of a command's own parameters those that are no arrays are looked at by what is called (emit_replay.py).
             if f.needed_elements or f.shape == "value" and f.needed == "1" and self.owner:
                 return f'gen_{f.type}(lap_get_needed_handle(dec, GEN_HANDLE_{f.type}, "{self.label(f)}"))'
@@ -113,6 +113,12 @@ class _Body:
 
     def _pointer(self, f: Field, value: str) -> None:
         text = self.text
+        if _is_one_new(f):
+            text("if (lap_get_u8(dec)) {")
+            text(f"s->new_{f.name} = {self.element(f)};")
+            text(f"{value} = &s->new_{f.name};")
+            text("}")
+            return
         count = expand(f.count, self.ref)
         # What a count is read through may be NULL in a damaged trace.
         followed = dict.fromkeys(a or b for a, b in re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", f.count + f.inner_count))
@@ -211,6 +217,9 @@ def emit(model: Model) -> dict[str, str]:
         h(f"struct gen_args_{p.name} {{")
         for f in p.fields:
             h(_args_member(f) + ";")
+        for f in p.fields:
+            if _is_one_new(f):
+                h(f"{f.type} new_{f.name}; /* what it points to */")
         if p.command.returns != "void":
             h(f"{p.command.returns} result;")
         h("};")
@@ -239,6 +248,11 @@ def emit(model: Model) -> dict[str, str]:
         commands(f"[GEN_{p.name}] = sizeof(struct gen_args_{p.name}),")
     commands("};")
     return {"gen_decode.h": finish_header(h), "gen_decode_structs.c": structs.render(), "gen_decode_commands.c": commands.render()}
+
+
+def _is_one_new(f: Field) -> bool:
+    """The one object that a command makes: its index has its place beside the parameters."""
+    return f.created and f.shape == "pointer" and f.count == "1"
 
 
 def _args_member(f: Field) -> str:

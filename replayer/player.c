@@ -292,7 +292,7 @@ static inline bool find_ended(struct replay *r, enum gen_handle_type type, const
 {
     const uint8_t *begin = dec->p;
 
-    *out_index = lap_get_u64(dec);
+    *out_index = lap_get_long(dec);
     *out_object = replay_table_get(&r->tables[type], *out_index);
     if (*out_object && (*out_object)->owner == owner && dec->p == dec->end && !r->parallel)
         return true;

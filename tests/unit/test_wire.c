@@ -39,6 +39,29 @@ static void check_all_read(void)
     CHECK(dec.p == dec.end);
 }
 
+/* Both readers give the same, and fail alike, whatever the bytes and wherever they end. */
+UNIT_TEST(long_numbers_are_read_as_others_are)
+{
+    static const uint8_t interesting[] = {0, 1, 0x7f, 0x80, 0x81, 0xff};
+    enum { KINDS = sizeof(interesting), BYTES = 4 };
+    unsigned count = KINDS * KINDS * KINDS * KINDS;
+
+    for (unsigned i = 0; i < count; i++)
+        for (size_t bytes = 0; bytes <= BYTES; bytes++) {
+            uint8_t data[BYTES];
+            for (unsigned j = 0, rest = i; j < BYTES; j++, rest /= KINDS)
+                data[j] = interesting[rest % KINDS];
+            struct lap_dec usual, other;
+            lap_dec_init(&usual, data, bytes, NULL, NULL);
+            lap_dec_init(&other, data, bytes, NULL, NULL);
+            uint64_t expected = lap_get_u64(&usual), got = lap_get_long(&other);
+            if (got != expected || other.p != usual.p || other.status != usual.status) {
+                UNIT_FAIL("%02x %02x %02x %02x, %zu of them", data[0], data[1], data[2], data[3], bytes);
+                return;
+            }
+        }
+}
+
 UNIT_TEST(unsigned_numbers)
 {
     static const uint64_t values[] = {0,
