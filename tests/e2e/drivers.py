@@ -94,13 +94,13 @@ class Expected:
 ANY = ".*"
 LAVAPIPE = "lavapipe(/.*)?"
 MESA = "(lavapipe|backports)(/.*)?"
-ROUNDINGS = "SwiftShader rounds edges and filtered texels otherwise"
+ROUNDINGS = "SwiftShader rounds edges, filtered texels and sRGB values otherwise"
 # What the shapes refuse or show otherwise is said beside them (e2e/matrix).
 SHAPED = [Expected(re.escape(program), ANY, f"lavapipe/{shape}", "refused" if status == 5 else "differs", sentence,
                    "the shape has other alignments, or lacks a format") for (program, shape), (status, sentence) in MATRIX_EXPECTED.items()]
 EXPECTED = SHAPED + [
-    Expected("vkcube", MESA, "swiftshader", "within", "", ROUNDINGS),
-    Expected("vkcube", "swiftshader", MESA, "within", "", ROUNDINGS),
+    Expected("vkcube|triangle-srgb", MESA, "swiftshader", "within", "", ROUNDINGS),
+    Expected("vkcube|triangle-srgb", "swiftshader", MESA, "within", "", ROUNDINGS),
     Expected("(modern|attached).*|depth-push", MESA, "swiftshader", "refused", "VK_KHR_push_descriptor", "it is used"),
     Expected("address-constants", MESA, "swiftshader", "refused", "shaderInt64", "it is used"),
     Expected("enables-geometry", MESA, "swiftshader", "refused", "geometryShader", "it is used"),
