@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         bench_frame_begin(&bench);
         uint64_t start = bench_now();
         for (uint32_t i = 0; i < submits; i++)
-            CHECK_VK(vkQueueSubmit(app.queue, 1, &submit, i == submits - 1 ? reader.fence : NULL));
+            CHECK_VK(vkQueueSubmit(app.queue, 1, &submit, i == submits - 1 ? reader.fence : VK_NULL_HANDLE));
         bench_sample(&bench, "submits", bench_now() - start);
         CHECK_VK(vkWaitForFences(app.device, 1, &reader.fence, VK_TRUE, UINT64_MAX));
         CHECK_VK(vkResetFences(app.device, 1, &reader.fence));
