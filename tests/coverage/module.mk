@@ -16,6 +16,6 @@ coverage: ## line coverage of layer, memtrack, trace and replayer by all tests (
 
 # Replays end with _exit() where a driver is still at work; what was counted is written before.
 ifdef COVERED
-REPLAY_LIBS += -Wl,--wrap=_exit
+$(BUILD)/bin/lapilli-replay: LDFLAGS += -Wl,--wrap=_exit
 $(BUILD)/bin/lapilli-replay: $(BUILD)/obj/tests/coverage/exit.o
 endif
