@@ -70,6 +70,6 @@ $(BUILD)/seeds/made: $(BUILD)/targets/seeds $(FUZZ_TRACES)
 	$(Q)$< $(@D) $(FUZZ_TRACES)
 	@touch $@
 
--include $(FUZZ_OBJECTS:.o=.d) $(BUILD)/obj/tests/fuzz/damage.d
+-include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_DRIVER:.o=.d) $(patsubst %,$(BUILD)/obj/tests/fuzz/%.d,damage player print_main info_main)
 
 .SECONDARY: $(FUZZ_OBJECTS)
