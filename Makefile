@@ -297,7 +297,7 @@ lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt has the exceptions, with reasons.
 ANALYZED ?= base trace memtrack layer tools replayer codegen/support
 .PHONY: analyze
-analyze: $(GEN_STAMP) ## static analysis: cppcheck; clang-tidy; gcc's analyzer for what reads and writes files (many minutes)
+analyze: $(GEN_STAMP) $(REPLAYER_SHADER) $(GEN)/xdg_shell.h ## static analysis: cppcheck; clang-tidy; gcc's analyzer for what reads and writes files (many minutes)
 	scripts/install-deps.sh analyze
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --suppressions-list=scripts/cppcheck.txt \
 		--suppress=missingIncludeSystem --suppress=unmatchedSuppression --std=c11 --max-configs=1 -I. -I$(GEN) -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 \

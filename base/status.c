@@ -9,7 +9,8 @@
 
 static _Thread_local char message[MESSAGE_BYTES];
 
-enum lap_status lap_fail(enum lap_status status, const char *format, ...)
+/* In brackets: the analyzer has a macro of that name (scripts/tidy.h). */
+enum lap_status(lap_fail)(enum lap_status status, const char *format, ...)
 {
     /* The arguments may point into the message itself, so it is built beside it. */
     char text[MESSAGE_BYTES];

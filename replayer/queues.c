@@ -297,7 +297,7 @@ enum lap_status replay_queues_take(struct replay *r, struct replay_device *dev, 
     (void)families_here(dev, here);
     for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
         count += info->pQueueCreateInfos[i].queueCount;
-    dev->queues = calloc(count, sizeof *dev->queues);
+    dev->queues = count ? calloc(count, sizeof *dev->queues) : NULL;
     if (!dev->queues)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for queues");
     for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {

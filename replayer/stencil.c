@@ -146,9 +146,11 @@ static enum lap_status adapt_pass(struct replay *r, const struct replay_device *
 {
     bool *is = replay_scratch(r, (uint64_t)info->attachmentCount + 1, sizeof *is);
     const struct alone alone = {is, info->attachmentCount};
-    enum lap_status status = is ? LAP_OK : replay_no_scratch(r);
+    enum lap_status status = LAP_OK;
 
-    for (uint32_t i = 0; status == LAP_OK && info->pAttachments && i < alone.count; i++) {
+    if (!is)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; info->pAttachments && i < alone.count; i++) {
         VkAttachmentDescription *a = (VkAttachmentDescription *)(uintptr_t)&info->pAttachments[i];
         is[i] = adapt(dev, &a->format, &a->loadOp, &a->storeOp, &a->initialLayout, &a->finalLayout);
     }
@@ -167,9 +169,11 @@ static enum lap_status adapt_pass2(struct replay *r, const struct replay_device 
 {
     bool *is = replay_scratch(r, (uint64_t)info->attachmentCount + 1, sizeof *is);
     const struct alone alone = {is, info->attachmentCount};
-    enum lap_status status = is ? LAP_OK : replay_no_scratch(r);
+    enum lap_status status = LAP_OK;
 
-    for (uint32_t i = 0; status == LAP_OK && info->pAttachments && i < alone.count; i++) {
+    if (!is)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; info->pAttachments && i < alone.count; i++) {
         VkAttachmentDescription2 *a = (VkAttachmentDescription2 *)(uintptr_t)&info->pAttachments[i];
         is[i] = adapt(dev, &a->format, &a->loadOp, &a->storeOp, &a->initialLayout, &a->finalLayout);
     }
