@@ -99,7 +99,7 @@ TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
 # For lapilli-replay --validate-shaders; the build does without where they are not.
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
-	$(CC) $(CFLAGS) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
+	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
 $(BUILD)/obj/replayer/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
