@@ -45,12 +45,29 @@ struct replay_lifetimes {
     size_t run_count, run_capacity;
     uint64_t run_ticket, run_bytes;
     struct replay_plan_step *steps;
-    uint32_t step_count, step_capacity;
+    uint32_t step_count;
+    size_t step_capacity;
     uint32_t coarse;  /* steps are so many times twice as long */
     uint64_t changed; /* bytes that have come and gone in the last step */
     struct replay_cells cells;
     uint64_t settled;
 };
+
+/* Room for `count` things of so many bytes each, and for some in any case. NULL: there is no memory, and the old array
+ * is as it was. */
+static void *grow(void *array, size_t *capacity, size_t count, size_t bytes)
+{
+    size_t more = *capacity;
+    void *grown = array;
+
+    while (more < count || more == 0)
+        more = more ? more * 2 : 256;
+    if (more > *capacity)
+        grown = realloc(array, more * bytes);
+    if (grown)
+        *capacity = more;
+    return grown;
+}
 
 static enum lap_status no_memory(void)
 {
@@ -115,18 +132,11 @@ static uint64_t step_bytes(uint64_t bytes, uint32_t coarse)
 
 static enum lap_status need_steps(struct replay_lifetimes *l, uint32_t count)
 {
-    uint32_t capacity = l->step_capacity;
-    struct replay_plan_step *more;
+    void *steps = grow(l->steps, &l->step_capacity, count, sizeof *l->steps);
 
-    if (count <= capacity)
-        return LAP_OK;
-    while (capacity < count)
-        capacity = capacity ? capacity * 2 : 256;
-    more = realloc(l->steps, capacity * sizeof *more);
-    if (!more)
+    if (!steps)
         return no_memory();
-    l->steps = more;
-    l->step_capacity = capacity;
+    l->steps = steps;
     return LAP_OK;
 }
 
@@ -169,18 +179,11 @@ static bool lies_alone(const struct replay_lifetimes *l, uint64_t bytes, uint64_
 
 static enum lap_status need_items(struct replay_lifetimes *l, size_t count)
 {
-    size_t capacity = l->item_capacity;
-    struct replay_plan_item *more;
+    void *items = grow(l->items, &l->item_capacity, count, sizeof *l->items);
 
-    if (count <= capacity)
-        return LAP_OK;
-    while (capacity < count)
-        capacity = capacity ? capacity * 2 : 256;
-    more = realloc(l->items, capacity * sizeof *more);
-    if (!more)
+    if (!items)
         return no_memory();
-    l->items = more;
-    l->item_capacity = capacity;
+    l->items = items;
     return LAP_OK;
 }
 

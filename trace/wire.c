@@ -189,22 +189,10 @@ static __attribute__((noinline)) uint64_t get_long(struct lap_dec *dec, const ui
     }
 }
 
-/* Two bytes or three, nearly always. */
 uint64_t lap_get_u64_slow(struct lap_dec *dec)
 {
-    const uint8_t *p = dec->p;
-    ptrdiff_t left = dec->end - p;
-    if (left >= 2 && p[0] & 0x80) {
-        if (p[1] - 1u < 0x7f) {
-            dec->p = p + 2;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
-        }
-        if (left >= 3 && p[1] & 0x80 && p[2] - 1u < 0x7f) {
-            dec->p = p + 3;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
-        }
-    }
-    return get_long(dec, p);
+    uint64_t value;
+    return lap_get_two_or_three(dec, &value) ? value : get_long(dec, dec->p);
 }
 
 uint32_t lap_get_u32_slow(struct lap_dec *dec, uint64_t value)

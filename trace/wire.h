@@ -267,22 +267,31 @@ LAP_WIRE_INLINE uint64_t lap_get_u64(struct lap_dec *dec)
     return lap_get_u64_slow(dec);
 }
 
-/* The same for what is seldom of one byte: sizes, and the indices of new objects. */
-LAP_WIRE_INLINE uint64_t lap_get_long(struct lap_dec *dec)
+/* A number of two bytes or three: what is longer than one byte nearly always is. False: it is none, and nothing is
+ * read. */
+LAP_WIRE_INLINE bool lap_get_two_or_three(struct lap_dec *dec, uint64_t *out)
 {
     const uint8_t *p = dec->p;
     ptrdiff_t left = dec->end - p;
-    if (left >= 2 && p[0] & 0x80) {
-        if (p[1] - 1u < 0x7f) {
-            dec->p = p + 2;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
-        }
-        if (left >= 3 && p[1] & 0x80 && p[2] - 1u < 0x7f) {
-            dec->p = p + 3;
-            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
-        }
+    if (left < 2 || !(p[0] & 0x80))
+        return false;
+    if (p[1] - 1u < 0x7f) {
+        dec->p = p + 2;
+        *out = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        return true;
     }
-    return lap_get_u64(dec);
+    if (left < 3 || !(p[1] & 0x80) || p[2] - 1u >= 0x7f)
+        return false;
+    dec->p = p + 3;
+    *out = (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+    return true;
+}
+
+/* The same as lap_get_u64 for what is seldom of one byte: sizes, and the indices of new objects. */
+LAP_WIRE_INLINE uint64_t lap_get_long(struct lap_dec *dec)
+{
+    uint64_t value;
+    return lap_get_two_or_three(dec, &value) ? value : lap_get_u64(dec);
 }
 
 /* Fails when the value does not fit. */
