@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "trace/dictionary.h"
+#include "trace/format.h"
 #include "trace/output.h"
 #include "trace/source.h"
 #include "trace/wire.h"
@@ -41,6 +43,7 @@ struct rewrite {
     struct mark marks[GATHERED_MARKS];
     size_t mark_count;
     struct lap_totals totals; /* of the last mark */
+    struct lap_dictionary dictionary;
     uint8_t *raw;
 };
 
@@ -136,31 +139,40 @@ struct packets {
     size_t steps_stop; /* behind them */
 };
 
-static enum lap_status look_at_packets(const struct rewrite *w, const struct lap_chunk_ref *chunk, struct packets *out)
+static bool is_command(const struct lap_dictionary *dictionary, uint64_t number)
 {
+    return number < dictionary->lists[LAP_DICTIONARY_COMMANDS].count &&
+           (number || dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0]);
+}
+
+/* False for a chunk with anything in it that a reader would not take. */
+static bool look_at_packets(const struct rewrite *w, const struct lap_chunk_ref *chunk, struct packets *out)
+{
+    const struct lap_chunk_header *header = &chunk->header;
+    uint64_t ticket = header->first;
     struct lap_dec dec;
-    *out = (struct packets){.last_epoch = chunk->header.epoch};
-    lap_dec_init(&dec, w->raw, chunk->header.raw_bytes, NULL, NULL);
+    *out = (struct packets){.last_epoch = header->epoch};
+    lap_dec_init(&dec, w->raw, header->raw_bytes, NULL, NULL);
     out->thread_id = lap_get_u64(&dec);
     out->first_at = (size_t)(dec.p - dec.base);
-    for (uint32_t i = 0; i < chunk->header.count && dec.status == LAP_OK; i++) {
+    for (uint32_t i = 0; i < header->count; i++) {
         uint32_t bytes = lap_get_fixed32(&dec);
-        (void)lap_get_u64(&dec); /* the command */
+        uint64_t command = lap_get_u64(&dec);
         if (i == 0)
             out->steps_at = (size_t)(dec.p - dec.base);
-        uint64_t ticket = lap_get_u64(&dec), epoch = lap_get_u64(&dec);
+        uint64_t ticket_step = lap_get_u64(&dec), epoch_step = lap_get_u64(&dec);
         if (i == 0)
             out->steps_stop = (size_t)(dec.p - dec.base);
-        (void)lap_get_u64(&dec); /* flags */
-        out->last_epoch += epoch;
-        if (dec.status == LAP_OK && (bytes > (size_t)(dec.end - dec.p) || (i == 0 && (ticket || epoch))))
-            lap_dec_fail(&dec, "a packet that does not fit");
-        else if (dec.status == LAP_OK)
-            dec.p += bytes;
+        uint64_t flags = lap_get_u64(&dec);
+        if (dec.status != LAP_OK || bytes > (size_t)(dec.end - dec.p) || !is_command(&w->dictionary, command) ||
+            (ticket_step == 0) != (i == 0) || ticket_step > header->last - ticket || (i == 0 && epoch_step) ||
+            flags & ~(uint64_t)LAP_PACKET_ALL_FLAGS ||
+            __builtin_add_overflow(out->last_epoch, epoch_step, &out->last_epoch))
+            return false;
+        ticket += ticket_step;
+        dec.p += bytes;
     }
-    if (dec.status == LAP_OK && (dec.p != dec.end || chunk->header.count == 0))
-        lap_dec_fail(&dec, "a chunk that does not end with its packets");
-    return dec.status == LAP_OK ? LAP_OK : lap_fail_context(dec.status, "chunk at offset %" PRIu64, chunk->offset);
+    return header->count && ticket == header->last && dec.p == dec.end;
 }
 
 static struct gathered *stream_of(struct rewrite *w, uint32_t number)
@@ -194,19 +206,24 @@ static enum lap_status append_packets(struct gathered *stream, const struct rewr
     return status;
 }
 
+static bool fits(const struct gathered *stream, const struct lap_chunk_header *header, const struct packets *packets)
+{
+    return stream->thread_id == packets->thread_id && header->first > stream->header.last &&
+           header->epoch >= stream->last_epoch && stream->bytes + header->raw_bytes <= CHUNK_BYTES &&
+           stream->header.count <= UINT32_MAX - header->count;
+}
+
+/* What is damaged stays by itself: a reader that comes to it says so, and what stands before it may never be followed.
+ */
 static enum lap_status add_packets(struct rewrite *w, const struct lap_chunk_ref *chunk)
 {
     const struct lap_chunk_header *header = &chunk->header;
     struct gathered *stream = stream_of(w, header->stream);
     struct packets packets;
-    enum lap_status status = look_at_packets(w, chunk, &packets);
+    bool sound = look_at_packets(w, chunk, &packets);
     size_t before = stream->bytes;
-    if (status != LAP_OK)
-        return status;
-    if (stream->header.count &&
-        (stream->thread_id != packets.thread_id || header->first <= stream->header.last ||
-         header->epoch < stream->last_epoch || stream->bytes + header->raw_bytes > CHUNK_BYTES ||
-         stream->header.count > UINT32_MAX - header->count)) {
+    enum lap_status status = LAP_OK;
+    if (stream->header.count && !(sound && fits(stream, header, &packets))) {
         status = write_gathered(w, &w->blobs);
         if (status == LAP_OK)
             status = write_gathered(w, stream);
@@ -223,7 +240,9 @@ static enum lap_status add_packets(struct rewrite *w, const struct lap_chunk_ref
     }
     stream->last_epoch = packets.last_epoch;
     w->bytes += stream->bytes - before;
-    return status;
+    if (status == LAP_OK && !sound)
+        status = write_gathered(w, &w->blobs);
+    return status == LAP_OK && !sound ? write_gathered(w, stream) : status;
 }
 
 static enum lap_status add_mark(struct rewrite *w, const struct lap_chunk_ref *chunk)
@@ -259,6 +278,12 @@ static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *
     if (status != LAP_OK)
         return status;
     switch (header.kind) {
+    case LAP_CHUNK_DICTIONARY: /* it comes first, and alone */
+        lap_dictionary_finish(&w->dictionary);
+        status = lap_dictionary_decode(w->raw, header.raw_bytes, &w->dictionary);
+        if (status == LAP_OK)
+            status = lap_output_chunk(&w->output, &header, &part, 1);
+        break;
     case LAP_CHUNK_BLOBS:
         status = add_blobs(w, chunk);
         break;
@@ -358,6 +383,7 @@ enum lap_status lap_rewrite_into(const char *from, int fd, const char *name, con
     free(w->blobs.data);
     free(w->streams);
     free(w->raw);
+    lap_dictionary_finish(&w->dictionary);
 out:
     if (fd >= 0)
         close(fd);

@@ -576,6 +576,41 @@ UNIT_TEST(damage_behind_the_last_frame_does_not_matter)
     with_and_without_index(all_damage_behind_the_last_frame);
 }
 
+/* A trace without end stops at the first packet that is missing. What is damaged behind that is not come to, in a trace
+ * that was written anew neither, where several chunks became one. */
+UNIT_TEST(damage_behind_a_missing_packet_stays_there)
+{
+    static const struct {
+        const char *packet;
+        size_t bytes;
+        uint64_t last;
+    } cases[] = {
+        {PACKET("\0", "\0", "\0"), 8, 5},   {PACKET("\0", "\0", "\0"), 8, 6},
+        {PACKET("\1", "\0", "\0"), 8, 5},   {PACKET("\0", "\1", "\0"), 8, 5},
+        {PACKET("\0", "\0", "\x20"), 8, 5}, {"\0\0\0\0\2\0\0\0", 8, 5},
+        {"\0\0\0\0\0\0\0\0", 8, 5},         {"\x7f\0\0\0\1\0\0\0", 8, 5},
+        {PACKET("\0", "\0", ""), 7, 5},     {PACKET("\0", "\0", "\0") "\0", 9, 5},
+    };
+    const char *good = THREAD PACKET("\0", "\0", "\0") PACKET("\1", "\0", "\0") PACKET("\1", "\0", "\0");
+    struct lap_rewrite_options options = {.packer = NULL};
+    char new_path[700];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t payload[16] = THREAD;
+        memcpy(payload + 1, cases[i].packet, cases[i].bytes);
+        begin_forging();
+        add_chunk(packets_header(3, 3, 1, 3), good, 25);
+        add_chunk(packets_header(3, 1, 5, cases[i].last), payload, 1 + cases[i].bytes);
+        CHECK_EQ_INT(read_forged(), LAP_END);
+        CHECK_EQ_U64(forged_packets, 3);
+        snprintf(new_path, sizeof(new_path), "%s.new", trace_path);
+        unlink(new_path);
+        CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+        if (lap_rewrite_compare(trace_path, new_path, &options) != LAP_OK)
+            UNIT_FAIL("damage %zu: %s", i, lap_error_message());
+        unlink(new_path);
+    }
+}
+
 static void all_forged_orders(void)
 {
     const char *packet = THREAD PACKET("\0", "\0", "\0");
