@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/object.h"
+#include "codegen/support/set_layout.h"
 #include "gen_dispatch.h"
 #include "gen_encode.h"
 #include "gen_ids.h"
@@ -191,24 +192,9 @@ struct layer_image_view {
     struct layer_view_range range;
 };
 
-struct layer_descriptor_binding {
-    uint32_t binding, count, first; /* first: place of element 0 in layer_descriptor_set.slots */
-    VkDescriptorType type;
-    bool table; /* work may use some of the elements only: partially bound, updated in use, of variable count */
-};
-
-/* What sets and pipeline layouts keep of a set layout that the program may have destroyed. */
-struct layer_set_layout_data {
-    atomic_uint references;
-    uint32_t binding_count, slot_count, dynamic_count;
-    bool updated_in_use; /* some bindings may be updated while command buffers use the set, by several threads */
-    bool variable_count; /* of the last binding */
-    struct layer_descriptor_binding bindings[]; /* sorted by binding number; slots in the same order */
-};
-
 struct layer_set_layout {
     struct lap_object object;
-    struct layer_set_layout_data *data; /* NULL when out of memory */
+    struct lap_set_layout *data; /* codegen/support/set_layout.h; NULL when out of memory */
 };
 
 /* Memory that a descriptor names. What it names may be gone when the set is used again, so it is no pointer. */
@@ -225,7 +211,7 @@ struct layer_descriptor_slot {
 
 struct layer_descriptor_set {
     struct lap_object object;
-    struct layer_set_layout_data *layout;
+    struct lap_set_layout *layout;
     struct layer_descriptor_set *next_in_pool, **previous_in_pool;
     struct layer_descriptor_slot *slots; /* NULL until one of them names something */
     uint64_t *used;                      /* a bit for each slot that does: most of a large set is often empty */

@@ -512,7 +512,7 @@ static uint32_t next_used(const struct layer_descriptor_set *set, uint32_t slot,
 }
 
 static bool resolve_binding(struct layer_device *dev, const struct layer_descriptor_set *set,
-                            const struct layer_descriptor_binding *binding, const struct layer_cmdbuf_sets *entry,
+                            const struct lap_set_binding *binding, const struct layer_cmdbuf_sets *entry,
                             uint32_t dynamic, bool written, struct layer_touched *out)
 {
     uint32_t end = binding->first + binding->count;
@@ -521,7 +521,7 @@ static bool resolve_binding(struct layer_device *dev, const struct layer_descrip
     for (uint32_t i = next_used(set, binding->first, end); i < end; i = next_used(set, i + 1, end)) {
         uint32_t number = dynamic + i - binding->first; /* of dynamic descriptors */
         uint64_t offset = 0;
-        if (layer_descriptor_is_dynamic(binding->type) && number < entry->offset_count)
+        if (lap_descriptor_is_dynamic(binding->type) && number < entry->offset_count)
             offset = entry[number / LAYER_ENTRY_OFFSETS].offsets[number % LAYER_ENTRY_OFFSETS];
         if (!resolve_slot(dev, &set->slots[i], offset, written, out))
             return false;
@@ -535,11 +535,11 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
 {
     uint32_t dynamic = 0;
     for (uint32_t i = 0; set->slots && i < set->layout->binding_count; i++) {
-        const struct layer_descriptor_binding *binding = &set->layout->bindings[i];
-        bool is_dynamic = layer_descriptor_is_dynamic(binding->type);
+        const struct lap_set_binding *binding = &set->layout->bindings[i];
+        bool is_dynamic = lap_descriptor_is_dynamic(binding->type);
         bool alone = binding->count == 1 || set->slot_count - binding->first == 1;
         /* Of a table, shaders store to some element. "written" would promise that the host leaves all others alone. */
-        bool written = entry->written & lap_spirv_bit(binding->binding) && (alone || !binding->table);
+        bool written = entry->written & lap_spirv_bit(binding->binding) && (alone || !(binding->flags & LAYER_TABLE));
         if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, out))
             return false;
         dynamic += is_dynamic ? binding->count : 0;
@@ -559,10 +559,10 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
     set->resolved = serial;
     if (!first && !entry->offset_count && !entry->written)
         return true;
-    if (set->layout->updated_in_use)
+    if (layer_set_is_updated_in_use(set))
         pthread_mutex_lock(&dev->slots_mutex);
     result = resolve_slots(dev, set, first, entry, out);
-    if (set->layout->updated_in_use)
+    if (layer_set_is_updated_in_use(set))
         pthread_mutex_unlock(&dev->slots_mutex);
     return result;
 }

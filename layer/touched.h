@@ -62,10 +62,18 @@ struct layer_cmdbuf_sets {
     };
 };
 
-static inline bool layer_descriptor_is_dynamic(VkDescriptorType type)
+/* Bindings that may be updated while command buffers use the set, by several threads. */
+#define LAYER_UPDATED_IN_USE                                                                                           \
+    (VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT)
+static inline bool layer_set_is_updated_in_use(const struct layer_descriptor_set *set)
 {
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+    return set->layout->flags & LAYER_UPDATED_IN_USE;
 }
+
+/* Bindings of which work may use some elements only. */
+#define LAYER_TABLE                                                                                                    \
+    (LAYER_UPDATED_IN_USE | VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT |                                                \
+     VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)
 
 /* What a descriptor names: false for what has no memory that the program could have mapped. It may be
  * LAYER_RESOURCE_UNKNOWN. */

@@ -2,6 +2,7 @@
 /* Layouts of descriptors and what is written into them: how many there are, and offsets into buffers. */
 #include <stdlib.h>
 
+#include "codegen/support/set_layout.h"
 #include "replayer/limits_internal.h"
 
 /* Vulkan 1.4 made push descriptors core, and the registry's main name of the command changed with it. */
@@ -62,11 +63,6 @@ static int compare_bindings(const void *a, const void *b)
     uint32_t x = ((const VkDescriptorSetLayoutBinding *)a)->binding;
     uint32_t y = ((const VkDescriptorSetLayoutBinding *)b)->binding;
     return x < y ? -1 : x > y;
-}
-
-static bool is_dynamic(VkDescriptorType type)
-{
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
 }
 
 /* ---- counting ---- */
@@ -236,7 +232,7 @@ static enum lap_status add_set_layout(struct limits_look *look, const struct gen
         qsort(bindings, info->bindingCount, sizeof *bindings, compare_bindings);
     for (uint32_t i = 0; i < info->bindingCount && layout->known; i++) {
         count_binding(&layout->counts, &bindings[i]);
-        if (!is_dynamic(bindings[i].descriptorType))
+        if (!lap_descriptor_is_dynamic(bindings[i].descriptorType))
             continue;
         layout->known = bindings[i].descriptorCount <= MAX_DYNAMIC - layout->count;
         for (uint32_t j = 0; j < bindings[i].descriptorCount && layout->known; j++)

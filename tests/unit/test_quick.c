@@ -16,7 +16,7 @@ static struct layer_cmdbuf cb;
 static struct layer_buffer buffers[BUFFERS];
 static struct layer_descriptor_set sets[SETS];
 static struct lap_object layout;
-static struct layer_set_layout_data one_dynamic = {.dynamic_count = 1}, no_dynamic, two_dynamic = {.dynamic_count = 2};
+static struct lap_set_layout one_dynamic = {.dynamic_count = 1}, no_dynamic, two_dynamic = {.dynamic_count = 2};
 
 void layer_stop(const char *reason)
 {
