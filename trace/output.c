@@ -189,7 +189,8 @@ static void look_back(struct lap_output *output, const uint8_t head[LAP_CHUNK_HE
         memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
         output->torn = true;
     memcpy(output->ending, head + LAP_CHUNK_HEADER_BYTES - of_head, of_head);
-    memcpy(output->ending + of_head, stored + stored_bytes - of_payload, of_payload);
+    if (of_payload)
+        memcpy(output->ending + of_head, stored + stored_bytes - of_payload, of_payload);
 }
 
 /* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.

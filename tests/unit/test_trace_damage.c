@@ -600,6 +600,7 @@ UNIT_TEST(damage_behind_a_missing_packet_stays_there)
         begin_forging();
         add_chunk(packets_header(3, 3, 1, 3), good, 25);
         add_chunk(packets_header(3, 1, 5, cases[i].last), payload, 1 + cases[i].bytes);
+        add_chunk(packets_header(4, 1, 6, 6), payload, 0);
         CHECK_EQ_INT(read_forged(), LAP_END);
         CHECK_EQ_U64(forged_packets, 3);
         snprintf(new_path, sizeof(new_path), "%s.new", trace_path);
