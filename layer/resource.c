@@ -67,6 +67,7 @@ static void end_life(const struct layer_device *dev, const struct lap_object *ob
         return;
     lap_writer_long_life(writer, &(struct lap_long_life){.handle_type = object->type,
                                                          .memory_flags = life->memory_flags,
+                                                         .device = dev->object.index,
                                                          .index = object->index,
                                                          .bytes = life->bytes,
                                                          .begin = life->ticket});

@@ -112,15 +112,6 @@ static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_byte
     return need_bytes + (room < least ? least : room);
 }
 
-static uint64_t block_bytes_of(const struct replay_memory_class *of)
-{
-    uint64_t bytes = 0;
-
-    for (const struct replay_memory_pool *pool = of ? of->pools : NULL; pool; pool = pool->next)
-        bytes += replay_pool_stats(pool->pool).block_bytes;
-    return bytes;
-}
-
 /* One for a cell: for all that is still to come of it. How much that is here is known by what objects took so far in
  * proportion to what they took when they were recorded. Objects of several alignments need more: it is not known in
  * which order they come. */
@@ -129,20 +120,12 @@ static uint64_t choose_cell(void *user, uint64_t need_bytes, uint64_t pool_bytes
     const struct replay_memory_pool *pool = user;
     const struct replay_planner *planner = pool->dev->planner;
     const struct replay_memory_class *of = pool->of;
-    const struct replay_cell *cell = replay_lifetimes_get(planner->r->lifetimes, of->cell);
+    const struct replay_cell *cell = replay_lifetimes_get(planner->r->lifetimes, pool->dev->index, of->cell);
     const struct replay_sort_figures *sort = &planner->sorts[cell->sort];
     double scale = sort->recorded_bytes ? (double)sort->bytes / (double)sort->recorded_bytes : 1;
     double left = (double)cell->bytes * scale - (double)of->placed_bytes;
-    uint64_t bytes, padding = 0;
-    unsigned others = 0;
+    uint64_t bytes = left > (double)need_bytes ? (uint64_t)left : need_bytes, padding = 0;
 
-    for (const struct replay_device *dev = planner->r->devices; dev; dev = dev->next)
-        if (dev != pool->dev && dev->planner) {
-            left -= (double)block_bytes_of(lap_map_get(&dev->planner->classes, of->cell));
-            others++;
-        }
-    bytes = left > (double)need_bytes ? (uint64_t)left : need_bytes;
-    bytes = need_bytes + (bytes - need_bytes) / (others + 1); /* it is not known which device they are for */
     /* Who lies elsewhere than others of its sort: what is to come will hardly follow it. */
     if (of->pools->next && bytes - need_bytes > pool_bytes)
         return need_bytes + pool_bytes;
@@ -203,7 +186,7 @@ uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_nee
 
     if (!lifetimes || limit < LEAST_ALLOCATIONS || made > limit / 16 * 15)
         return REPLAY_CELL_UNKNOWN;
-    return index ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
+    return index ? replay_lifetimes_cell(lifetimes, dev->index, kind, index) : REPLAY_CELL_UNKNOWN;
 }
 
 /* ---- those that end: a heap with the first one on top ---- */
@@ -251,9 +234,9 @@ static struct replay_memory_class *take_ending(struct replay_planner *planner, u
 }
 
 /* From when on a cell is over; UINT64_MAX: it may be used by objects of which only somebody says when they end. */
-static uint64_t end_of(const struct replay_lifetimes *lifetimes, uint32_t number, bool *out_expecting)
+static uint64_t end_of(const struct replay_device *dev, uint32_t number, bool *out_expecting)
 {
-    const struct replay_cell *cell = replay_lifetimes_get(lifetimes, number);
+    const struct replay_cell *cell = replay_lifetimes_get(dev->planner->r->lifetimes, dev->index, number);
 
     *out_expecting = cell && cell->expected;
     return !cell ? 0 : cell->expected ? UINT64_MAX : cell->end;
@@ -261,13 +244,14 @@ static uint64_t end_of(const struct replay_lifetimes *lifetimes, uint32_t number
 
 static void settle(void *user, uint64_t number, void *opaque)
 {
-    struct replay_planner *planner = user;
+    const struct replay_device *dev = user;
+    struct replay_planner *planner = dev->planner;
     struct replay_memory_class *of = opaque;
     bool expecting;
 
     if (!of->expecting)
         return;
-    of->end = end_of(planner->r->lifetimes, of->cell, &expecting);
+    of->end = end_of(dev, of->cell, &expecting);
     if (expecting || add_ending(planner, of) != LAP_OK)
         return;
     of->expecting = false;
@@ -283,7 +267,7 @@ void replay_blocks_look(struct replay_device *dev)
         return;
     settled = replay_lifetimes_settled(replay_lifetimes_find(planner->r));
     if (settled != planner->settled)
-        lap_map_each(&planner->classes, settle, planner);
+        lap_map_each(&planner->classes, settle, dev);
     planner->settled = settled;
 }
 
@@ -299,7 +283,7 @@ static struct replay_memory_class *need_class(const struct replay_device *dev, u
     if (!of)
         return NULL;
     of->cell = cell;
-    of->end = cell == REPLAY_CELL_UNKNOWN ? UINT64_MAX : end_of(planner->r->lifetimes, cell, &of->expecting);
+    of->end = cell == REPLAY_CELL_UNKNOWN ? UINT64_MAX : end_of(dev, cell, &of->expecting);
     if (lap_map_put(&planner->classes, cell, of, NULL) != LAP_OK) {
         free(of);
         return NULL;
@@ -399,7 +383,7 @@ void replay_blocks_miss(struct replay_device *dev, const struct replay_needs *ne
     uint64_t index;
     unsigned kind = life_of(needs, &index);
 
-    cell = lifetimes && index ? replay_lifetimes_cell(lifetimes, kind, index) : REPLAY_CELL_UNKNOWN;
+    cell = lifetimes && index ? replay_lifetimes_cell(lifetimes, dev->index, kind, index) : REPLAY_CELL_UNKNOWN;
     if (cell == REPLAY_CELL_UNKNOWN || cell == REPLAY_CELL_ALONE)
         return;
     of = need_class(dev, cell);

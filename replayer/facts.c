@@ -23,9 +23,10 @@
 
 struct object {
     struct replay_object_facts facts;
-    bool used;      /* the host does something with it */
-    uint8_t shared; /* planes that are bound as members of groups: a bit for each */
-    uint64_t bytes; /* of the memory that it is bound to alone */
+    bool used;       /* the host does something with it */
+    uint8_t shared;  /* planes that are bound as members of groups: a bit for each */
+    uint64_t bytes;  /* of the memory that it is bound to alone */
+    uint64_t device; /* 0: the one of which that is not noted */
 };
 
 /* Objects that share memory. */
@@ -53,6 +54,7 @@ struct scan {
     struct lap_arena arena;
     struct lap_dec_source source;
     struct replay_facts *facts;
+    uint64_t device; /* of which it is not noted that an object is on it: the only one, as a rule; 0: the next one */
     uint64_t moment; /* submits so far + 1 */
     uint64_t *fresh; /* updated since the last submit: index * 2 + kind */
     size_t count, capacity;
@@ -157,7 +159,7 @@ static bool add_bytes(struct replay_facts *facts, uint64_t bytes)
 }
 
 /* A group has its memory from the first member to the last. */
-static enum lap_status note_member(struct replay_facts *facts, const struct replay_alias_group *shared,
+static enum lap_status note_member(struct replay_facts *facts, uint64_t device, const struct replay_alias_group *shared,
                                    VkMemoryPropertyFlags property_flags, uint64_t ticket)
 {
     struct group *group = &facts->groups[shared->number];
@@ -167,8 +169,8 @@ static enum lap_status note_member(struct replay_facts *facts, const struct repl
     group->bytes = replay_alias_group_bytes(shared);
     if (!add_bytes(facts, group->bytes))
         group->bytes = 0;
-    return replay_lifetimes_bind(facts->lifetimes, REPLAY_LIFE_GROUP, shared->number, group->bytes, property_flags,
-                                 ticket);
+    return replay_lifetimes_bind(facts->lifetimes, device, REPLAY_LIFE_GROUP, shared->number, group->bytes,
+                                 property_flags, ticket);
 }
 
 static enum lap_status note_members_end(struct replay_facts *facts, const struct object *object, unsigned kind,
@@ -191,6 +193,24 @@ static enum lap_status note_members_end(struct replay_facts *facts, const struct
     return status;
 }
 
+/* Which device an object is on only its creation tells. */
+static enum lap_status note_create(struct scan *scan, unsigned kind, uint64_t index, uint64_t device)
+{
+    struct object *object;
+    enum lap_status status = need_object(scan->facts, kind, index, &object);
+
+    if (status == LAP_OK && object)
+        object->device = device;
+    return status;
+}
+
+static bool is_noted(struct scan *scan, uint64_t device)
+{
+    if (!scan->device)
+        scan->device = device;
+    return scan->device != device;
+}
+
 static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t index, uint32_t plane, uint64_t bytes,
                                  VkMemoryPropertyFlags property_flags, uint64_t ticket)
 {
@@ -199,19 +219,21 @@ static enum lap_status note_bind(struct scan *scan, unsigned kind, uint64_t inde
     struct replay_facts *facts = scan->facts;
     struct object *object;
     enum lap_status status = need_object(facts, kind, index, &object);
+    uint64_t device;
 
     if (status != LAP_OK || !object)
         return status;
+    device = object->device ? object->device : scan->device;
     if (member && object->shared & bit)
         return LAP_OK; /* a wrong trace */
     if (member) {
         object->shared |= bit;
-        return note_member(facts, member->group, property_flags, ticket);
+        return note_member(facts, device, member->group, property_flags, ticket);
     }
     if (!add_bytes(facts, bytes))
         return LAP_OK;
     object->bytes += bytes;
-    return replay_lifetimes_bind(facts->lifetimes, kind, index, bytes, property_flags, ticket);
+    return replay_lifetimes_bind(facts->lifetimes, device, kind, index, bytes, property_flags, ticket);
 }
 
 /* What is known of an object that the host uses is kept: it is asked for in a later pass. */
@@ -272,6 +294,17 @@ static enum lap_status scan_decoded(struct scan *scan, uint32_t command, const s
             scan->keeps ? gen_u64_VkDeviceMemory(((struct gen_args_lapilliCaptureMemory *)(void *)args.bytes)->memory)
                         : 0;
         return LAP_OK;
+    case GEN_vkCreateBuffer: {
+        const struct gen_args_vkCreateBuffer *create = (void *)args.bytes;
+        return create->pBuffer
+                   ? note_create(scan, 0, gen_u64_VkBuffer(*create->pBuffer), gen_u64_VkDevice(create->device))
+                   : LAP_OK;
+    }
+    case GEN_vkCreateImage: {
+        const struct gen_args_vkCreateImage *create = (void *)args.bytes;
+        return create->pImage ? note_create(scan, 1, gen_u64_VkImage(*create->pImage), gen_u64_VkDevice(create->device))
+                              : LAP_OK;
+    }
     case GEN_vkDestroyBuffer:
         return note_destroy(scan, 0, gen_u64_VkBuffer(((struct gen_args_vkDestroyBuffer *)(void *)args.bytes)->buffer),
                             packet->ticket);
@@ -312,6 +345,13 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     case GEN_vkSetEvent:
     case GEN_vkSignalSemaphore:
         note_signal(scan);
+        return LAP_OK;
+    case GEN_vkCreateBuffer:
+    case GEN_vkCreateImage:
+        return is_noted(scan, lap_get_handle(&dec, GEN_HANDLE_VkDevice)) ? scan_decoded(scan, command, packet) : LAP_OK;
+    case GEN_vkDestroyDevice:
+        if (lap_get_handle(&dec, GEN_HANDLE_VkDevice) == scan->device)
+            scan->device = 0;
         return LAP_OK;
     case GEN_lapilliBindBuffer:
     case GEN_lapilliBindImage:
@@ -408,7 +448,8 @@ static enum lap_status expect_lives(struct scan *scan)
 
     while (status == LAP_OK && (status = lap_lives_next(&lives, &life)) == LAP_OK) {
         uint32_t type = lap_dictionary_handle_type(&scan->dictionary, life.handle_type);
-        const struct replay_expected_life expected = {.kind = type == GEN_HANDLE_VkImage,
+        const struct replay_expected_life expected = {.device = life.device ? life.device : 1,
+                                                      .kind = type == GEN_HANDLE_VkImage,
                                                       .property_flags = life.memory_flags,
                                                       .index = life.index,
                                                       .bytes = life.bytes,
@@ -509,6 +550,7 @@ enum lap_status replay_facts_find(const struct lap_reader *trace, const struct r
     lap_map_init(&facts->objects[1]);
     facts->scan = (struct scan){.facts = facts,
                                 .last_frame = options->last_frame,
+                                .device = 1,
                                 .moment = 1,
                                 .all = options->all,
                                 .ahead = options->most_bytes < MOST_AHEAD ? options->most_bytes : MOST_AHEAD,

@@ -2,7 +2,7 @@
 /*
  * lifetime: when the buffers and images of a trace end, known before they begin. Makes no Vulkan calls and reads no
  * trace: facts.c tells it what happens, in ticket order, and the planner (blocks.c) asks it which objects may share
- * a block: plan.h decides that.
+ * a block: plan.h decides that, for each device by itself (course.h).
  *
  * A *run* is a row of packets that do nothing but destroy: nobody uses an object between the run's first packet and the
  * one that destroys it, so all that a run destroys ends when it begins. docs/memory.md, "Blocks and lifetimes", has the
@@ -57,26 +57,28 @@ static inline unsigned replay_sort(unsigned kind, uint32_t property_flags)
 enum replay_life_kind { REPLAY_LIFE_BUFFER, REPLAY_LIFE_IMAGE, REPLAY_LIFE_GROUP, REPLAY_LIFE_KINDS };
 
 struct replay_lifetimes;
-/* limit: of allocations. */
+/* limit: of allocations, on each device. */
 enum lap_status replay_lifetimes_create(uint32_t limit, struct replay_lifetimes **out_lifetimes) LAP_MUST_CHECK;
 void replay_lifetimes_destroy(struct replay_lifetimes **lifetimes);
 
-/* ---- what happens: kind as in enum replay_life_kind; index as in the trace. LAP_ERROR_MEMORY: what is known stays.
- * ---- */
+/* ---- what happens: kind as in enum replay_life_kind; device, index as in the trace. LAP_ERROR_MEMORY: what is known
+ * stays. ---- */
 
 /* Before anything else is told: an object of which it is said that it will get so much memory at the first ticket, and
  * end at the second. */
 struct replay_expected_life {
+    uint64_t device;
     unsigned kind;
     uint32_t property_flags;
     uint64_t index, bytes, begin, end;
 };
 enum lap_status replay_lifetimes_expect(struct replay_lifetimes *lifetimes,
                                         const struct replay_expected_life *life) LAP_MUST_CHECK;
-/* Memory for one more part of an object, as large as it was at capture. property_flags: that the program asked for;
- * those of the first part count. */
-enum lap_status replay_lifetimes_bind(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index, uint64_t bytes,
-                                      uint32_t property_flags, uint64_t ticket) LAP_MUST_CHECK;
+/* Memory for one more part of an object, as large as it was at capture. device, property_flags: that the program asked
+ * for; those of the first part count. */
+enum lap_status replay_lifetimes_bind(struct replay_lifetimes *lifetimes, uint64_t device, unsigned kind,
+                                      uint64_t index, uint64_t bytes, uint32_t property_flags,
+                                      uint64_t ticket) LAP_MUST_CHECK;
 enum lap_status replay_lifetimes_end(struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index,
                                      uint64_t ticket) LAP_MUST_CHECK;
 /* Something else than a destruction: it ends the run. */
@@ -91,14 +93,16 @@ bool replay_is_destruction(const char *command);
 
 /* Whether the object's end was told. */
 bool replay_lifetimes_has_ended(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
-/* The object's cell, counted from 1; REPLAY_CELL_ALONE, or REPLAY_CELL_UNKNOWN for what was never bound, ends later
- * than was told, or had begun before that was known. */
-uint32_t replay_lifetimes_cell(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
+/* The object's cell of those that the device has, counted from 1; REPLAY_CELL_ALONE, or REPLAY_CELL_UNKNOWN for what
+ * was never bound there, ends later than was told, or had begun before that was known. */
+uint32_t replay_lifetimes_cell(const struct replay_lifetimes *lifetimes, uint64_t device, unsigned kind,
+                               uint64_t index);
 /* What it is reckoned to take, of what has a cell. */
 uint64_t replay_lifetimes_bytes(const struct replay_lifetimes *lifetimes, unsigned kind, uint64_t index);
 /* cell: as replay_lifetimes_cell said, and neither of the other two. Until more is told. NULL: it was over when the
  * replay was last heard of. */
-const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *lifetimes, uint32_t cell);
+const struct replay_cell *replay_lifetimes_get(const struct replay_lifetimes *lifetimes, uint64_t device,
+                                               uint32_t cell);
 /* Of how many cells the last end that was only expected has been told so far. */
 uint64_t replay_lifetimes_settled(const struct replay_lifetimes *lifetimes);
 

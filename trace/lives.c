@@ -39,13 +39,15 @@ static bool need_room(struct lap_lives *lives)
 void lap_lives_add(struct lap_lives *lives, const struct lap_long_life *life, const _Atomic uint64_t *clock,
                    uint64_t mask)
 {
+    uint32_t device = (uint32_t)life->device << LAP_LIFE_DEVICE_SHIFT;
+
     pthread_mutex_lock(&lives->mutex);
-    if (need_room(lives)) {
+    if (life->device <= LAP_LIFE_MAX_DEVICE && need_room(lives)) {
         uint64_t end = (atomic_load_explicit(clock, memory_order_relaxed) & mask) + 1;
         uint8_t *at = lives->data + lives->bytes;
         at = lap_at_u64(lap_at_u64(at, life->handle_type), life->index);
         at = lap_at_u64(lap_at_u64(at, end - lives->ticket), end - life->begin);
-        at = lap_at_u64(lap_at_u64(at, life->bytes), life->memory_flags);
+        at = lap_at_u64(lap_at_u64(at, life->bytes), (life->memory_flags & ~LAP_LIFE_DEVICE_MASK) | device);
         lives->bytes = (size_t)(at - lives->data);
         lives->ticket = end;
         lives->count++;

@@ -24,12 +24,17 @@ struct lap_reader;
 #define LAP_LIVES_MAX_COUNT (1u << 20)
 #define LAP_LIVES_MAX_BYTES ((size_t)32 << 20)
 
-/* In memory_flags beside what Vulkan has there: buffers whose address a replay may ask for again. */
-#define LAP_LIFE_HAS_ADDRESS 0x80000000u
+/* In memory_flags beside what Vulkan has there: buffers whose address a replay may ask for again; and in the file the
+ * device, by its index. What is on later ones is left out. */
+#define LAP_LIFE_HAS_ADDRESS  0x80000000u
+#define LAP_LIFE_DEVICE_SHIFT 16
+#define LAP_LIFE_MAX_DEVICE   0x7fffu
+#define LAP_LIFE_DEVICE_MASK  (LAP_LIFE_MAX_DEVICE << LAP_LIFE_DEVICE_SHIFT)
 
 struct lap_long_life {
     uint32_t handle_type;  /* number in the file's dictionary */
     uint32_t memory_flags; /* properties that were asked for, as the packet that gave it memory says */
+    uint64_t device;       /* index; 0: not known */
     uint64_t index, bytes; /* of memory, in all its parts */
     uint64_t begin, end;   /* tickets: of the packet that gave it memory, and about that of the one that destroyed it */
 };

@@ -31,7 +31,9 @@ enum lap_status lap_lives_next(struct lap_lives_reader *lives, struct lap_long_l
     out->index = lap_get_u64(dec);
     uint64_t step = lap_get_u64(dec), length = lap_get_u64(dec);
     out->bytes = lap_get_u64(dec);
-    out->memory_flags = lap_get_u32(dec);
+    uint32_t flags = lap_get_u32(dec);
+    out->memory_flags = flags & ~LAP_LIFE_DEVICE_MASK;
+    out->device = (flags & LAP_LIFE_DEVICE_MASK) >> LAP_LIFE_DEVICE_SHIFT;
     if (dec->status == LAP_OK &&
         (__builtin_add_overflow(lives->ticket, step, &lives->ticket) || length == 0 || length >= lives->ticket))
         lap_dec_fail(dec, "tickets that can't be");

@@ -4,6 +4,7 @@
  * objects of one end in no order when the next one comes, others live for a few frames, some stay. Each frame copies
  * between objects that are alive, whatever lies beside them, and compares; in the end all go in no order. --one-by-one:
  * the device is used between any two of the last destructions. --pause: before these, millions of other calls.
+ * --devices: scenes on three devices in turn, the third one of another instance.
  */
 #include "common/app.h"
 
@@ -17,6 +18,7 @@
 #define WORD_BYTES    4u
 #define HEAP_BYTES    ((VkDeviceSize)4 << 20)
 #define PAUSE_CALLS   4500000u /* more than a replay looks ahead */
+#define DEVICES       3u
 
 /* An allocation that is filled from its beginning, and freed with the last object in it. */
 struct heap {
@@ -44,7 +46,7 @@ struct scene {
     uint32_t frame;
 };
 
-static bool one_by_one, pauses;
+static bool one_by_one, pauses, on_devices;
 
 /* ---- objects ---- */
 
@@ -196,16 +198,44 @@ static void pause_long(const struct app *app)
     vkDestroyFence(app->device, fence, NULL);
 }
 
-static void end(struct scene *scene)
+/* False: there was nothing. */
+static bool drop_any(struct scene *scene)
 {
-    if (pauses)
-        pause_long(scene->app);
-    while (scene->count) {
-        drop(scene, app_random(&scene->random) % scene->count);
-        /* Something that is no destruction, and needs no time. */
-        if (one_by_one)
-            CHECK_VK(vkResetCommandPool(scene->app->device, scene->app->pool, 0));
-    }
+    if (!scene->count)
+        return false;
+    drop(scene, app_random(&scene->random) % scene->count);
+    /* Something that is no destruction, and needs no time. */
+    if (one_by_one)
+        CHECK_VK(vkResetCommandPool(scene->app->device, scene->app->pool, 0));
+    return true;
+}
+
+static void play(struct scene *scene)
+{
+    if (scene->frame % SCENE_FRAMES == 0)
+        load(scene);
+    for (uint32_t i = scene->count; i-- > 0;)
+        if (scene->things[i].dies <= scene->frame)
+            drop(scene, i);
+    for (uint32_t i = 0; i < FRAME_BUFFERS; i++)
+        add_buffer(scene, scene->frame + 1 + app_random(&scene->random) % 5);
+    use(scene);
+    scene->frame++;
+}
+
+static void begin(struct scene *scene, struct app *app, uint32_t random)
+{
+    *scene = (struct scene){.app = app, .random = random};
+    app_device_create(app, NULL);
+    scene->things = calloc(MOST, sizeof *scene->things);
+    CHECK(scene->things);
+    app_buffer_create(app, &scene->results, LOOKS * WORD_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+}
+
+static void finish(struct scene *scene)
+{
+    free(scene->things);
+    app_buffer_destroy(scene->app, &scene->results);
 }
 
 int main(int argc, char **argv)
@@ -213,31 +243,37 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {
         {"--one-by-one", "use the device between any two of the last destructions", &one_by_one, NULL},
         {"--pause", "make millions of other calls before them", &pauses, NULL},
+        {"--devices", "on three devices in turn, of two instances", &on_devices, NULL},
         {0}};
     static const struct app_program program = {.name = "teardown",
                                                .what = "Thousands of small objects end in no order.",
                                                .frames = SCENES * SCENE_FRAMES,
                                                .options = options};
-    struct app app;
-    struct scene scene = {.app = &app, .random = 1};
+    struct app apps[DEVICES];
+    struct scene scenes[DEVICES];
+    uint32_t count, left;
 
-    app_init(&app, argc, argv, &program);
-    app_device_create(&app, NULL);
-    scene.things = calloc(MOST, sizeof *scene.things);
-    CHECK(scene.things);
-    app_buffer_create(&app, &scene.results, LOOKS * WORD_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
-    for (scene.frame = 0; scene.frame < app.frames; scene.frame++) {
-        if (scene.frame % SCENE_FRAMES == 0)
-            load(&scene);
-        for (uint32_t i = scene.count; i-- > 0;)
-            if (scene.things[i].dies <= scene.frame)
-                drop(&scene, i);
-        for (uint32_t i = 0; i < FRAME_BUFFERS; i++)
-            add_buffer(&scene, scene.frame + 1 + app_random(&scene.random) % 5);
-        use(&scene);
+    app_init(&apps[0], argc, argv, &program);
+    count = on_devices ? DEVICES : 1;
+    apps[1] = apps[0]; /* two devices of one instance */
+    if (on_devices)
+        app_init(&apps[2], argc, argv, &program);
+    for (uint32_t i = 0; i < count; i++)
+        begin(&scenes[i], &apps[i], i + 1);
+    for (uint32_t i = 0; i < apps[0].frames * count; i++)
+        play(&scenes[i % count]);
+    if (pauses)
+        pause_long(&apps[0]);
+    do {
+        left = 0;
+        for (uint32_t i = 0; i < count; i++)
+            left += drop_any(&scenes[i]);
+    } while (left);
+    for (uint32_t i = 0; i < count; i++)
+        finish(&scenes[i]);
+    if (on_devices) {
+        app_close(&apps[2]);
+        app_device_destroy(&apps[1]);
     }
-    end(&scene);
-    free(scene.things);
-    app_buffer_destroy(&app, &scene.results);
-    return app_finish(&app);
+    return app_finish(&apps[0]);
 }

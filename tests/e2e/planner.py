@@ -163,6 +163,10 @@ def long_lives(context: Context) -> None:
     for trace in ("out.lapilli", "small.lapilli"):
         _, figures = replay_measured(context, trace, "plain")
         check_bound(figures, trace)
+    context.capture([str(teardown), "--one-by-one", "--pause", "--devices"], "devices.lapilli")
+    _, figures = replay_measured(context, "devices.lapilli", "plain")
+    check(len(figures["devices"]) == 3, f"{len(figures['devices'])} devices")
+    check_bound(figures, "three devices")
     # They are a forecast: what else there is plays without.
     data = bytearray((context.folder / "out.lapilli").read_bytes())
     chunk = chunks_of(data, 4)[-1]

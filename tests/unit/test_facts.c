@@ -21,6 +21,7 @@ struct written {
     VkBuffer buffers[BUFFERS];
     VkDeviceMemory memory; /* null, or memory whose address may be asked for, in which one buffer lies that uses that */
     bool tells_lives;      /* of two buffers */
+    uint64_t device_index; /* of these */
     bool submits_all;      /* there is a submit behind the last update, too */
 };
 
@@ -48,6 +49,7 @@ static void tell_life(struct written *w, int which, uint32_t flag)
 {
     lap_writer_long_life(w->sample.writer, &(struct lap_long_life){.handle_type = GEN_HANDLE_VkBuffer,
                                                                    .memory_flags = LOCAL | VISIBLE | flag,
+                                                                   .device = w->device_index,
                                                                    .index = (uint64_t)which,
                                                                    .bytes = (uint64_t)which * 1000,
                                                                    .begin = 1});
@@ -196,12 +198,87 @@ UNIT_TEST(objects_that_share_memory_count_once)
     CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
     CHECK_EQ_U64(replay_facts_peak_bytes(r.facts), 2500 + 3000 + 4000 + 5000);
     CHECK(replay_lifetimes_find(&r) != NULL);
-    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_GROUP, 1), REPLAY_CELL_ALONE);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_GROUP, 1), REPLAY_CELL_ALONE);
     CHECK(replay_lifetimes_has_ended(r.lifetimes, REPLAY_LIFE_GROUP, 1));
     CHECK_EQ_U64(replay_lifetimes_bytes(r.lifetimes, REPLAY_LIFE_GROUP, 1), 2560);
-    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LEFT_ALONE), REPLAY_CELL_UNKNOWN);
-    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, ONCE), REPLAY_CELL_UNKNOWN);
-    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, TWICE), REPLAY_CELL_ALONE);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, LEFT_ALONE), REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, ONCE), REPLAY_CELL_UNKNOWN);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, TWICE), REPLAY_CELL_ALONE);
+    replay_facts_destroy(&r.facts);
+    replay_aliases_destroy(&aliases);
+    lap_reader_close(&r.reader);
+    sample_finish(&w.sample);
+}
+
+/* Buffer and image of a number. */
+static void create_two(struct written *w, VkDevice device, uint64_t index)
+{
+    VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 1000};
+    VkImageCreateInfo image_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .mipLevels = 1};
+    VkBuffer buffer = gen_VkBuffer(sample_handle(&w->sample, GEN_HANDLE_VkBuffer, index));
+    VkImage image = gen_VkImage(sample_handle(&w->sample, GEN_HANDLE_VkImage, index));
+
+    gen_encode_vkCreateBuffer(sample_packet(&w->sample, GEN_vkCreateBuffer, 0), device, &buffer_info, NULL, &buffer,
+                              VK_SUCCESS);
+    lap_packet_end(w->sample.stream);
+    gen_encode_vkCreateImage(sample_packet(&w->sample, GEN_vkCreateImage, 0), device, &image_info, NULL, &image,
+                             VK_SUCCESS);
+    lap_packet_end(w->sample.stream);
+    gen_encode_lapilliBindBuffer(sample_packet(&w->sample, GEN_lapilliBindBuffer, 0), buffer, VK_NULL_HANDLE, 0, 1000,
+                                 LOCAL);
+    lap_packet_end(w->sample.stream);
+    gen_encode_lapilliBindImage(sample_packet(&w->sample, GEN_lapilliBindImage, 0), image, 0, VK_NULL_HANDLE, 0, 1000,
+                                LOCAL, 0, VK_NULL_HANDLE, 0);
+    lap_packet_end(w->sample.stream);
+}
+
+/* The numbers of devices, in the order in which each creates a buffer and an image. */
+static const uint64_t creators[] = {1, 2, 1, 3, 2, 2, 1};
+enum { CREATED = sizeof creators / sizeof *creators, WITHOUT_FIRST = 4, SHARED = 6 };
+
+static void write_devices(struct written *w)
+{
+    VkDevice devices[4];
+
+    CHECK(sample_begin(&w->sample));
+    for (uint64_t i = 1; i <= 3; i++)
+        devices[i] = gen_VkDevice(sample_handle(&w->sample, GEN_HANDLE_VkDevice, i));
+    for (uint64_t i = 1; i <= CREATED; i++) {
+        if (i == WITHOUT_FIRST) {
+            gen_encode_vkDestroyDevice(sample_packet(&w->sample, GEN_vkDestroyDevice, 0), devices[1], NULL);
+            lap_packet_end(w->sample.stream);
+        }
+        create_two(w, devices[creators[i - 1]], i);
+    }
+    lap_writer_frame(w->sample.writer);
+    sample_end(&w->sample);
+}
+
+UNIT_TEST(every_object_is_known_to_be_on_its_device)
+{
+    struct replay_facts_options options = {.most_bytes = UINT64_MAX, .all = true, .limit = 4096};
+    struct replay r = {.asked_facts = true};
+    struct replay_aliases *aliases;
+    struct written w = {0};
+
+    write_devices(&w);
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_create(&aliases), LAP_OK);
+    share(aliases, SHARED, 0);
+    share(aliases, SHARED + 1, 0); /* of another device */
+    CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
+    options.aliases = aliases;
+    CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
+    CHECK(replay_lifetimes_find(&r) != NULL);
+    for (uint64_t device = 1; device <= 3; device++)
+        for (uint64_t i = 1; i <= CREATED; i++) {
+            uint32_t cell = creators[i - 1] == device ? REPLAY_CELL_ALONE : REPLAY_CELL_UNKNOWN;
+            CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, device, REPLAY_LIFE_BUFFER, i),
+                         i < SHARED ? cell : REPLAY_CELL_UNKNOWN);
+            CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, device, REPLAY_LIFE_IMAGE, i), cell);
+        }
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, creators[SHARED - 1], REPLAY_LIFE_GROUP, 1), REPLAY_CELL_ALONE);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, creators[SHARED], REPLAY_LIFE_GROUP, 1), REPLAY_CELL_UNKNOWN);
     replay_facts_destroy(&r.facts);
     replay_aliases_destroy(&aliases);
     lap_reader_close(&r.reader);
@@ -221,9 +298,9 @@ UNIT_TEST(what_keeps_its_address_shares_no_block)
         options.keeps = keeps;
         CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
         CHECK(replay_lifetimes_find(&r) != NULL);
-        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, CHECKED),
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, CHECKED),
                      keeps ? REPLAY_CELL_UNKNOWN : REPLAY_CELL_ALONE);
-        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_ALONE);
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_ALONE);
         CHECK_EQ_U64(replay_facts_peak_bytes(r.facts), keeps ? 10000 : 14000);
         replay_facts_destroy(&r.facts);
     }
@@ -243,8 +320,9 @@ UNIT_TEST(lives_that_a_trace_tells_of_are_expected)
     share(aliases, TWICE, 2000);
     CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
     options.aliases = aliases;
-    for (int way = 0; way < 3; way++) {
-        struct written w = {.memory = gen_VkDeviceMemory(1), .tells_lives = way > 0};
+    for (int way = 0; way < 4; way++) {
+        struct written w = {
+            .memory = gen_VkDeviceMemory(1), .tells_lives = way > 0, .device_index = way == 3 ? 2 : (uint64_t)way / 2};
         bool group, checked;
         write_trace(&w);
         CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
@@ -252,11 +330,11 @@ UNIT_TEST(lives_that_a_trace_tells_of_are_expected)
         CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
         CHECK(!replay_facts_have(r.facts, GEN_HANDLE_VkBuffer, ONCE));
         r.lifetimes = replay_lifetimes_find(&r);
-        group = replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_GROUP, 1) != REPLAY_CELL_UNKNOWN;
-        checked = replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, CHECKED) != REPLAY_CELL_UNKNOWN;
-        CHECK_EQ_INT(group, way > 0);
+        group = replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_GROUP, 1) != REPLAY_CELL_UNKNOWN;
+        checked = replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, CHECKED) != REPLAY_CELL_UNKNOWN;
+        CHECK_EQ_INT(group, way == 1 || way == 2); /* in the third one they are on another device */
         CHECK_EQ_INT(checked, way == 1);
-        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_UNKNOWN);
+        CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, LATE), REPLAY_CELL_UNKNOWN);
         replay_facts_destroy(&r.facts);
         lap_reader_close(&r.reader);
         sample_finish(&w.sample);
@@ -385,7 +463,7 @@ UNIT_TEST(objects_lie_as_the_host_uses_them)
     CHECK(replay_lifetimes_has_ended(r.lifetimes, 0, LEFT_ALONE));
     CHECK(replay_lifetimes_has_ended(r.lifetimes, 0, ONCE));
     CHECK(!replay_lifetimes_has_ended(r.lifetimes, 0, TWICE));
-    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 0, TWICE), REPLAY_CELL_ALONE);
+    CHECK_EQ_U64(replay_lifetimes_cell(r.lifetimes, 1, 0, TWICE), REPLAY_CELL_ALONE);
     replay_facts_destroy(&r.facts);
     /* A host that sees all of its memory has no need to know. */
     r.asked_facts = false;

@@ -8,9 +8,11 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum { BUFFER, IMAGE };
+enum { DEVICE = 1, OTHER_DEVICE = 7 };
 
 struct told {
     struct replay_lifetimes *lifetimes;
+    uint64_t device;
     uint64_t ticket, index;
     uint64_t first; /* the ticket behind `few` */
 };
@@ -18,7 +20,8 @@ struct told {
 static uint64_t born(struct told *told, unsigned kind, uint64_t bytes)
 {
     told->ticket++;
-    CHECK_EQ_INT(replay_lifetimes_bind(told->lifetimes, kind, ++told->index, bytes, 0, told->ticket), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told->lifetimes, told->device, kind, ++told->index, bytes, 0, told->ticket),
+                 LAP_OK);
     return told->index;
 }
 
@@ -35,12 +38,12 @@ static void used(struct told *told)
 
 static uint32_t cell_of(const struct told *told, unsigned kind, uint64_t index)
 {
-    return replay_lifetimes_cell(told->lifetimes, kind, index);
+    return replay_lifetimes_cell(told->lifetimes, told->device, kind, index);
 }
 
 static struct told begin(void)
 {
-    struct told told = {0};
+    struct told told = {.device = DEVICE};
     CHECK_EQ_INT(replay_lifetimes_create(4096, &told.lifetimes), LAP_OK);
     return told;
 }
@@ -89,14 +92,14 @@ UNIT_TEST(what_ends_in_one_run_ends_when_it_begins)
         CHECK((number == REPLAY_CELL_ALONE) == (i < (int)REPLAY_FEW_ALLOCATIONS - 1));
         if (number == REPLAY_CELL_ALONE)
             continue;
-        cell = replay_lifetimes_get(told.lifetimes, number);
+        cell = replay_lifetimes_get(told.lifetimes, DEVICE, number);
         CHECK(cell->begin <= (uint64_t)i + 2);
         CHECK(cell->end == (i < COUNT / 2 ? run + COUNT / 2 + 2 : run));
         cells = number > cells ? number : cells;
     }
     CHECK(cells >= 2 && cells < 100);
     CHECK_EQ_U64(cell_of(&told, IMAGE, large), REPLAY_CELL_ALONE);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, BUFFER, stays))->end, UINT64_MAX);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell_of(&told, BUFFER, stays))->end, UINT64_MAX);
     CHECK_EQ_U64(cell_of(&told, IMAGE, stays), REPLAY_CELL_UNKNOWN);
     CHECK(!replay_lifetimes_has_ended(told.lifetimes, IMAGE, stays));
     finish(&told);
@@ -141,12 +144,12 @@ UNIT_TEST(what_is_known_stays_when_more_is_told)
     cell = cell_of(&told, BUFFER, first);
     CHECK(cell != REPLAY_CELL_UNKNOWN);
     CHECK_EQ_U64(cell_of(&told, BUFFER, second), REPLAY_CELL_UNKNOWN);
-    before = *replay_lifetimes_get(told.lifetimes, cell);
+    before = *replay_lifetimes_get(told.lifetimes, DEVICE, cell);
     CHECK_EQ_U64(before.bytes, KIB);
     ends(&told, BUFFER, second);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true, 0), LAP_OK);
     CHECK_EQ_U64(cell_of(&told, BUFFER, first), cell);
-    CHECK(memcmp(&before, replay_lifetimes_get(told.lifetimes, cell), sizeof before) == 0);
+    CHECK(memcmp(&before, replay_lifetimes_get(told.lifetimes, DEVICE, cell), sizeof before) == 0);
     CHECK(cell_of(&told, BUFFER, second) > cell);
     CHECK(cell_of(&told, BUFFER, third) > cell);
     /* What was over when the replay was here is forgotten, but for its having ended. */
@@ -177,21 +180,26 @@ UNIT_TEST(cells_that_are_over_are_dropped)
         CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, round == 0, now), LAP_OK);
         cell = cell_of(&told, BUFFER, objects[0]);
         CHECK(cell != REPLAY_CELL_UNKNOWN && cell > last);
-        CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell)->number, cell);
+        CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell)->number, cell);
         for (uint32_t older = 1; older <= last; older++)
-            CHECK((replay_lifetimes_get(told.lifetimes, older) != NULL) == (older == cell_of(&told, IMAGE, lasts)));
+            CHECK((replay_lifetimes_get(told.lifetimes, DEVICE, older) != NULL) ==
+                  (older == cell_of(&told, IMAGE, lasts)));
         last = cell;
     }
     first = cell_of(&told, IMAGE, lasts);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, first)->end, UINT64_MAX);
-    CHECK(replay_lifetimes_get(told.lifetimes, last + 1) == NULL);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, first)->end, UINT64_MAX);
+    CHECK(replay_lifetimes_get(told.lifetimes, DEVICE, last + 1) == NULL);
     finish(&told);
 }
 
 static void expects(struct told *told, unsigned kind, uint64_t later, uint64_t begin, uint64_t end)
 {
-    const struct replay_expected_life life = {
-        .kind = kind, .index = told->index + later, .bytes = KIB, .begin = told->ticket + begin, .end = end};
+    const struct replay_expected_life life = {.device = DEVICE,
+                                              .kind = kind,
+                                              .index = told->index + later,
+                                              .bytes = KIB,
+                                              .begin = told->ticket + begin,
+                                              .end = end};
     CHECK_EQ_INT(replay_lifetimes_expect(told->lifetimes, &life), LAP_OK);
 }
 
@@ -224,7 +232,7 @@ UNIT_TEST(lives_may_be_expected)
     CHECK_EQ_U64(cell_of(&told, BUFFER, late), number);
     CHECK_EQ_U64(cell_of(&told, BUFFER, broken), number);
     CHECK(!replay_lifetimes_has_ended(told.lifetimes, BUFFER, kept));
-    cell = replay_lifetimes_get(told.lifetimes, number);
+    cell = replay_lifetimes_get(told.lifetimes, DEVICE, number);
     CHECK_EQ_U64(cell->end, 10000);
     CHECK_EQ_U64(cell->expected, 6);
     CHECK_EQ_U64(cell->items, 6);
@@ -235,7 +243,7 @@ UNIT_TEST(lives_may_be_expected)
     CHECK_EQ_U64(cell_of(&told, BUFFER, born(&told, BUFFER, 5 * KIB)), number);
     /* One lives for longer than was said. */
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, number)->end, UINT64_MAX);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, number)->end, UINT64_MAX);
     ends(&told, BUFFER, kept);
     used(&told);
     ends(&told, BUFFER, broken);
@@ -245,16 +253,16 @@ UNIT_TEST(lives_may_be_expected)
     told.ticket += 5000;
     (void)born(&told, BUFFER, KIB);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, number)->expected, 1);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, number)->expected, 1);
     CHECK_EQ_U64(replay_lifetimes_settled(told.lifetimes), 0);
     ends(&told, BUFFER, late);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.first), LAP_OK);
     CHECK_EQ_U64(replay_lifetimes_settled(told.lifetimes), 1);
-    cell = replay_lifetimes_get(told.lifetimes, number);
+    cell = replay_lifetimes_get(told.lifetimes, DEVICE, number);
     CHECK_EQ_U64(cell->expected, 0);
     CHECK_EQ_U64(cell->end, told.ticket);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
-    CHECK(replay_lifetimes_get(told.lifetimes, number) == NULL);
+    CHECK(replay_lifetimes_get(told.lifetimes, DEVICE, number) == NULL);
     finish(&told);
 }
 
@@ -269,8 +277,95 @@ UNIT_TEST(nothing_is_expected_behind_the_end)
     expects(&told, BUFFER, 2, 200, 10000);
     object = born(&told, BUFFER, KIB);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true, 0), LAP_OK);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, BUFFER, object))->end, UINT64_MAX);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, BUFFER, object))->items, 1);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell_of(&told, BUFFER, object))->end, UINT64_MAX);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell_of(&told, BUFFER, object))->items, 1);
+    finish(&told);
+}
+
+/* Each as if it were the only one. */
+UNIT_TEST(every_device_has_cells_of_its_own)
+{
+    enum { COUNT = 3000 };
+    static uint64_t objects[COUNT];
+    struct told told = begin();
+    uint64_t bytes[2] = {0}, expected;
+
+    for (int i = 0; i < COUNT; i++) {
+        told.device = i % 3 ? DEVICE : OTHER_DEVICE;
+        if (i == 2 * COUNT / 3)
+            expects(&told, BUFFER, 1, 1, told.ticket + 10 * COUNT);
+        objects[i] = born(&told, BUFFER, KIB);
+    }
+    expected = objects[2 * COUNT / 3];
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 10 == 0)
+            used(&told);
+        if (objects[i] != expected)
+            ends(&told, BUFFER, objects[i]); /* of both devices in one run */
+    }
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, 0), LAP_OK);
+    for (int i = 0; i < COUNT; i++) {
+        uint64_t device = i % 3 ? DEVICE : OTHER_DEVICE;
+        uint32_t cell = replay_lifetimes_cell(told.lifetimes, device, BUFFER, objects[i]);
+        CHECK(cell != REPLAY_CELL_UNKNOWN);
+        CHECK_EQ_U64(replay_lifetimes_cell(told.lifetimes, 1 + 7 - device, BUFFER, objects[i]), REPLAY_CELL_UNKNOWN);
+        CHECK_EQ_U64(replay_lifetimes_cell(told.lifetimes, 3, BUFFER, objects[i]), REPLAY_CELL_UNKNOWN);
+        CHECK_EQ_U64(replay_lifetimes_bytes(told.lifetimes, BUFFER, objects[i]), KIB);
+        bytes[device == DEVICE] += cell == REPLAY_CELL_ALONE ? KIB : 0;
+    }
+    CHECK_EQ_U64(bytes[0], REPLAY_FEW_ALLOCATIONS * KIB);
+    CHECK_EQ_U64(bytes[1], REPLAY_FEW_ALLOCATIONS * KIB);
+    bytes[0] = bytes[1] = 0;
+    for (uint32_t cell = 1; cell < COUNT; cell++) {
+        const struct replay_cell *one = replay_lifetimes_get(told.lifetimes, DEVICE, cell);
+        const struct replay_cell *other = replay_lifetimes_get(told.lifetimes, OTHER_DEVICE, cell);
+        bytes[0] += one ? one->bytes : 0;
+        bytes[1] += other ? other->bytes : 0;
+    }
+    CHECK(replay_lifetimes_get(told.lifetimes, 3, 1) == NULL);
+    CHECK_EQ_U64(bytes[0], (2 * COUNT / 3 - REPLAY_FEW_ALLOCATIONS) * KIB);
+    CHECK_EQ_U64(bytes[1], (COUNT / 3 - REPLAY_FEW_ALLOCATIONS) * KIB);
+    finish(&told);
+}
+
+/* Those that have nothing any more make room. One that comes back has cells with other numbers than before. */
+UNIT_TEST(devices_may_come_and_go)
+{
+    enum { ROUNDS = 300, COUNT = 300, AT_ONCE = 65 };
+    struct told told = begin();
+    uint64_t objects[COUNT];
+    uint32_t last = 0, planned = 0;
+
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        uint64_t now = told.ticket;
+        told.device = round % 10 ? round : 1;
+        for (int i = 0; i < COUNT; i++)
+            objects[i] = born(&told, IMAGE, KIB);
+        for (int i = 0; i < COUNT; i++)
+            ends(&told, IMAGE, objects[i]);
+        CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, now), LAP_OK);
+        for (int i = 0; i < COUNT; i++)
+            CHECK(cell_of(&told, IMAGE, objects[i]) != REPLAY_CELL_UNKNOWN);
+        if (told.device == 1) {
+            CHECK(cell_of(&told, IMAGE, objects[COUNT - 1]) > last);
+            last = cell_of(&told, IMAGE, objects[COUNT - 1]);
+        }
+    }
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, false, told.ticket), LAP_OK);
+    for (int i = 0; i < AT_ONCE; i++) {
+        told.device = 1000 + (uint64_t)i;
+        objects[i] = born(&told, IMAGE, KIB);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        ends(&told, IMAGE, objects[i]);
+    CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true, 0), LAP_OK);
+    for (int i = 0; i < AT_ONCE; i++) {
+        told.device = 1000 + (uint64_t)i;
+        planned += cell_of(&told, IMAGE, objects[i]) != REPLAY_CELL_UNKNOWN;
+        CHECK_EQ_INT(replay_lifetimes_has_ended(told.lifetimes, IMAGE, objects[i]),
+                     cell_of(&told, IMAGE, objects[i]) != REPLAY_CELL_UNKNOWN);
+    }
+    CHECK_EQ_U64(planned, AT_ONCE - 1);
     finish(&told);
 }
 
@@ -281,22 +376,23 @@ UNIT_TEST(a_trace_may_say_anything)
 
     few(&told);
     image = born(&told, IMAGE, KIB);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB, 0, ++told.ticket), LAP_OK); /* a plane */
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, UINT64_MAX, KIB, 0, ++told.ticket), LAP_OK);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, 3, UINT64_MAX, 0, ++told.ticket), LAP_OK);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, BUFFER, 65000, 0, UINT32_MAX, ++told.ticket), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, DEVICE, IMAGE, image, KIB, 0, ++told.ticket),
+                 LAP_OK); /* a plane */
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, DEVICE, BUFFER, UINT64_MAX, KIB, 0, ++told.ticket), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, DEVICE, BUFFER, 3, UINT64_MAX, 0, ++told.ticket), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, DEVICE, BUFFER, 65000, 0, UINT32_MAX, ++told.ticket), LAP_OK);
     ends(&told, BUFFER, 65001);
     ends(&told, BUFFER, UINT64_MAX);
     ends(&told, IMAGE, image);
     ends(&told, IMAGE, image);
     used(&told);
-    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, IMAGE, image, KIB, 0, ++told.ticket), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(told.lifetimes, DEVICE, IMAGE, image, KIB, 0, ++told.ticket), LAP_OK);
     CHECK_EQ_INT(replay_lifetimes_seal(told.lifetimes, true, 0), LAP_OK);
     CHECK_EQ_U64(cell_of(&told, BUFFER, UINT64_MAX), REPLAY_CELL_UNKNOWN);
     CHECK_EQ_U64(cell_of(&told, BUFFER, 65000), REPLAY_CELL_UNKNOWN);
     CHECK_EQ_U64(cell_of(&told, BUFFER, 65001), REPLAY_CELL_UNKNOWN);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, IMAGE, image))->bytes, 2 * KIB);
-    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, cell_of(&told, IMAGE, image))->items, 1);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell_of(&told, IMAGE, image))->bytes, 2 * KIB);
+    CHECK_EQ_U64(replay_lifetimes_get(told.lifetimes, DEVICE, cell_of(&told, IMAGE, image))->items, 1);
     finish(&told);
 }
 
@@ -316,13 +412,13 @@ UNIT_TEST(numbers_that_can_not_be_are_passed_over)
     struct replay_lifetimes *l;
 
     CHECK_EQ_INT(replay_lifetimes_create(4096, &l), LAP_OK);
-    CHECK_EQ_INT(replay_lifetimes_bind(l, 0, 65536, 10, 0, 1), LAP_OK);
+    CHECK_EQ_INT(replay_lifetimes_bind(l, DEVICE, 0, 65536, 10, 0, 1), LAP_OK);
     for (uint64_t index = 1 << 17; index; index *= 2)
-        CHECK_EQ_INT(replay_lifetimes_bind(l, 0, index, 10, 0, 2), LAP_OK);
+        CHECK_EQ_INT(replay_lifetimes_bind(l, DEVICE, 0, index, 10, 0, 2), LAP_OK);
     CHECK_EQ_INT(replay_lifetimes_seal(l, true, 0), LAP_OK);
-    CHECK_EQ_U64(replay_lifetimes_cell(l, 0, 65536), REPLAY_CELL_ALONE);
+    CHECK_EQ_U64(replay_lifetimes_cell(l, DEVICE, 0, 65536), REPLAY_CELL_ALONE);
     for (uint64_t index = 1 << 17; index; index *= 2)
-        CHECK_EQ_U64(replay_lifetimes_cell(l, 0, index), REPLAY_CELL_UNKNOWN);
+        CHECK_EQ_U64(replay_lifetimes_cell(l, DEVICE, 0, index), REPLAY_CELL_UNKNOWN);
     replay_lifetimes_destroy(&l);
 }
 

@@ -129,7 +129,7 @@ static void add(struct world *world, struct replay_needs *needs, uint64_t dies)
     needs->recorded_bytes = needs->requirements.size;
     step(world, true);
     if (world->looks)
-        CHECK_EQ_INT(replay_lifetimes_bind(world->looks, !needs->linear, needs->index, needs->requirements.size,
+        CHECK_EQ_INT(replay_lifetimes_bind(world->looks, 0, !needs->linear, needs->index, needs->requirements.size,
                                            needs->wanted, world->ticket),
                      LAP_OK);
     object->place = (struct replay_place){.bytes = needs->requirements.size};

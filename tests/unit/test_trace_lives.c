@@ -57,7 +57,8 @@ static void check_lives(const char *path, unsigned count)
         CHECK_EQ_U64(life.begin, i / 2 + 1);
         CHECK_EQ_U64(life.end, i + 2);
         CHECK_EQ_U64(life.bytes, (uint64_t)i << 30);
-        CHECK_EQ_U64(life.memory_flags, i % 16);
+        CHECK_EQ_U64(life.memory_flags, i % 16 | (i % 5 ? 0 : LAP_LIFE_HAS_ADDRESS));
+        CHECK_EQ_U64(life.device, i % 3 * 0x3fff);
     }
     CHECK_EQ_INT(lap_lives_next(&lives, &life), LAP_END);
     CHECK_EQ_INT(lap_lives_next(&lives, &life), LAP_END);
@@ -68,15 +69,18 @@ static struct lap_writer *write_lives(unsigned count)
 {
     struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
     struct lap_stream *stream = lap_writer_stream(writer, 1);
+    const struct lap_long_life on_a_late_device = {.handle_type = THING, .index = 7, .begin = 1, .device = 0x8000};
 
     for (unsigned i = 0; i < count; i++) {
         const struct lap_long_life life = {.handle_type = i % 2 ? OTHER : THING,
                                            .index = 1000 + (uint64_t)i * i,
                                            .begin = i / 2 + 1,
                                            .bytes = (uint64_t)i << 30,
-                                           .memory_flags = i % 16};
+                                           .device = i % 3 * 0x3fff,
+                                           .memory_flags = i % 16 | (i % 5 ? 0 : LAP_LIFE_HAS_ADDRESS)};
         write_packets(stream, 1, 20);
         lap_writer_long_life(writer, &life);
+        lap_writer_long_life(writer, &on_a_late_device);
         if (i % 100 == 0)
             (void)lap_writer_blob(writer, LAP_BLOB_DATA, &i, sizeof(i), NULL);
     }
