@@ -438,26 +438,35 @@ static bool expect_of_groups(struct replay_facts *facts, const struct replay_exp
     return any;
 }
 
-/* What the trace says of objects that live for longer than is looked ahead. Without it, or where it is damaged, nobody
- * knows when these end. */
+static enum lap_status expect_life(struct scan *scan, const struct lap_long_life *life)
+{
+    uint32_t type = lap_dictionary_handle_type(&scan->dictionary, life->handle_type);
+    const struct replay_expected_life expected = {.device = life->device ? life->device : 1,
+                                                  .kind = type == GEN_HANDLE_VkImage,
+                                                  .property_flags = life->memory_flags,
+                                                  .index = life->index,
+                                                  .bytes = life->bytes,
+                                                  .begin = life->begin,
+                                                  .end = life->end};
+
+    if ((type != GEN_HANDLE_VkBuffer && type != GEN_HANDLE_VkImage) || expect_of_groups(scan->facts, &expected) ||
+        (scan->keeps && life->memory_flags & LAP_LIFE_HAS_ADDRESS))
+        return LAP_OK;
+    return replay_lifetimes_expect(scan->facts->lifetimes, &expected);
+}
+
+/* What the trace says of objects that live for longer than is looked ahead, and begin in what is played. Without it, or
+ * where it is damaged, nobody knows when these end. */
 static enum lap_status expect_lives(struct scan *scan)
 {
+    uint64_t end = scan->last_frame ? lap_reader_frame_end(scan->reader, scan->last_frame - 1) : UINT64_MAX;
     struct lap_lives_reader lives;
     struct lap_long_life life;
     enum lap_status status = lap_reader_lives(scan->reader, &lives);
 
     while (status == LAP_OK && (status = lap_lives_next(&lives, &life)) == LAP_OK) {
-        uint32_t type = lap_dictionary_handle_type(&scan->dictionary, life.handle_type);
-        const struct replay_expected_life expected = {.device = life.device ? life.device : 1,
-                                                      .kind = type == GEN_HANDLE_VkImage,
-                                                      .property_flags = life.memory_flags,
-                                                      .index = life.index,
-                                                      .bytes = life.bytes,
-                                                      .begin = life.begin,
-                                                      .end = life.end};
-        if ((type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage) && !expect_of_groups(scan->facts, &expected) &&
-            !(scan->keeps && life.memory_flags & LAP_LIFE_HAS_ADDRESS))
-            status = replay_lifetimes_expect(scan->facts->lifetimes, &expected);
+        if (life.begin <= end)
+            status = expect_life(scan, &life);
         if (status != LAP_OK)
             return status;
     }

@@ -341,6 +341,11 @@ const char *lap_reader_handle_type_name(const struct lap_reader *reader, uint64_
     return name_of(reader, LAP_DICTIONARY_HANDLE_TYPES, number);
 }
 
+uint64_t lap_reader_frame_end(const struct lap_reader *reader, uint64_t frame)
+{
+    return frame < reader->frame_count ? reader->frames[frame].last_ticket : UINT64_MAX;
+}
+
 uint32_t lap_reader_command_count(const struct lap_reader *reader)
 {
     return reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count;

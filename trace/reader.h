@@ -146,6 +146,9 @@ uint32_t lap_reader_command_count(const struct lap_reader *reader);
 uint32_t lap_reader_struct_count(const struct lap_reader *reader);
 uint32_t lap_reader_handle_type_count(const struct lap_reader *reader);
 
+/* The last ticket of a complete frame, counted from 0; UINT64_MAX where there is none such. */
+uint64_t lap_reader_frame_end(const struct lap_reader *reader, uint64_t frame);
+
 struct lap_reader_summary {
     uint32_t format_version;
     uint8_t uuid[16];

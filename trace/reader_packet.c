@@ -95,7 +95,7 @@ static void enter_chunk(struct lap_reader *reader, struct lap_cursor *cursor, si
 static void enter_frame(struct lap_reader *reader, size_t frame)
 {
     reader->frame = frame;
-    reader->frame_end = frame < reader->frame_count ? reader->frames[frame].last_ticket : UINT64_MAX;
+    reader->frame_end = lap_reader_frame_end(reader, frame);
 }
 
 enum lap_status lap_reader_rewind(struct lap_reader *reader)

@@ -342,6 +342,54 @@ UNIT_TEST(lives_that_a_trace_tells_of_are_expected)
     replay_aliases_destroy(&aliases);
 }
 
+/* One buffer in each of two frames, both of which live for long. */
+static void write_two_frames(struct written *w)
+{
+    enum { PACKETS = 100 };
+
+    CHECK(sample_begin(&w->sample));
+    w->queue = gen_VkQueue(sample_handle(&w->sample, GEN_HANDLE_VkQueue, 1));
+    for (int which = LEFT_ALONE; which <= ONCE; which++) {
+        w->buffers[which] = gen_VkBuffer(sample_handle(&w->sample, GEN_HANDLE_VkBuffer, (uint64_t)which));
+        gen_encode_lapilliBindBuffer(sample_packet(&w->sample, GEN_lapilliBindBuffer, 0), w->buffers[which],
+                                     VK_NULL_HANDLE, 0, 1000, LOCAL);
+        lap_packet_end(w->sample.stream);
+        for (int i = 1; i < PACKETS; i++)
+            submit(w);
+        lap_writer_frame(w->sample.writer);
+    }
+    for (int which = LEFT_ALONE; which <= ONCE; which++)
+        lap_writer_long_life(w->sample.writer,
+                             &(struct lap_long_life){.handle_type = GEN_HANDLE_VkBuffer,
+                                                     .memory_flags = LOCAL,
+                                                     .index = (uint64_t)which,
+                                                     .bytes = 1000,
+                                                     .begin = (uint64_t)(which - LEFT_ALONE) * PACKETS + 1});
+    sample_end(&w->sample);
+}
+
+/* Blocks have no room for what is never played. */
+UNIT_TEST(no_life_is_expected_behind_the_last_frame)
+{
+    struct replay_facts_options options = {.most_bytes = 500, .all = true, .limit = 1};
+    struct replay r = {.asked_facts = true};
+    struct written w = {0};
+
+    write_two_frames(&w);
+    CHECK_EQ_INT(lap_reader_open(w.sample.path, NULL, &r.reader), LAP_OK);
+    for (options.last_frame = 0; options.last_frame <= 3; options.last_frame++) {
+        uint32_t cell;
+        CHECK_EQ_INT(replay_facts_find(r.reader, &options, &r.facts), LAP_OK);
+        CHECK(replay_lifetimes_find(&r) != NULL);
+        cell = replay_lifetimes_cell(r.lifetimes, 1, REPLAY_LIFE_BUFFER, LEFT_ALONE);
+        CHECK(cell != REPLAY_CELL_UNKNOWN && cell != REPLAY_CELL_ALONE);
+        CHECK_EQ_U64(replay_lifetimes_get(r.lifetimes, 1, cell)->items, options.last_frame == 1 ? 1 : 2);
+        replay_facts_destroy(&r.facts);
+    }
+    lap_reader_close(&r.reader);
+    sample_finish(&w.sample);
+}
+
 /* As far as in bytes, though what comes first are a few large packets. */
 UNIT_TEST(looking_ahead_goes_as_far_everywhere)
 {
