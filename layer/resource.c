@@ -62,14 +62,17 @@ static void end_life(const struct layer_device *dev, const struct lap_object *ob
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
 
-    if (!writer || !life->ticket || dev->tables.inherited ||
-        lap_writer_passed(writer) - life->passed <= LAP_LIVES_LONG_BYTES)
+    if (!writer || !life->ticket || dev->tables.inherited)
+        return;
+    uint64_t passed = lap_writer_passed(writer) - life->passed;
+    if (passed <= LAP_LIVES_LONG_BYTES)
         return;
     lap_writer_long_life(writer, &(struct lap_long_life){.handle_type = object->type,
                                                          .memory_flags = life->memory_flags,
                                                          .device = dev->object.index,
                                                          .index = object->index,
                                                          .bytes = life->bytes,
+                                                         .passed = passed,
                                                          .begin = life->ticket});
 }
 

@@ -20,9 +20,12 @@ struct lap_reader;
  * for each packet LAP_LIVES_PACKET_BYTES more. */
 #define LAP_LIVES_LONG_BYTES   ((uint64_t)32 << 20)
 #define LAP_LIVES_PACKET_BYTES 64u
-/* Of a trace; later ones are left out. */
-#define LAP_LIVES_MAX_COUNT (1u << 20)
-#define LAP_LIVES_MAX_BYTES ((size_t)32 << 20)
+/* Of a trace: memory of the recorded process, and a reader plans with all of them at once. Where there are more, those
+ * are left out that have seen no more than LAP_LIVES_NEAR_BYTES, which readers look ahead; then the smallest objects.
+ */
+#define LAP_LIVES_MAX_COUNT  (1u << 20)
+#define LAP_LIVES_MAX_BYTES  ((size_t)32 << 20)
+#define LAP_LIVES_NEAR_BYTES ((uint64_t)192 << 20)
 
 /* In memory_flags beside what Vulkan has there: buffers whose address a replay may ask for again; and in the file the
  * device, by its index. What is on later ones is left out. */
@@ -36,23 +39,30 @@ struct lap_long_life {
     uint32_t memory_flags; /* properties that were asked for, as the packet that gave it memory says */
     uint64_t device;       /* index; 0: not known */
     uint64_t index, bytes; /* of memory, in all its parts */
+    uint64_t passed;       /* how much it has seen, which is not in the file */
     uint64_t begin, end;   /* tickets: of the packet that gave it memory, and about that of the one that destroyed it */
 };
 
 /* ---- writing: any thread ---- */
 
+#define LAP_LIVES_RANKS 65u
+
 struct lap_lives {
     pthread_mutex_t mutex;
     uint8_t *data; /* as it will be in the file */
     size_t bytes, capacity;
+    uint8_t *ranks; /* [life]: 0: near; else by its bytes */
+    size_t rank_capacity;
     uint32_t count;
-    uint64_t ticket; /* at which the last one ended */
+    uint32_t counts[LAP_LIVES_RANKS]; /* of each rank */
+    uint64_t ticket;                  /* at which the last one ended */
 };
 
 void lap_lives_init(struct lap_lives *lives);
 void lap_lives_finish(struct lap_lives *lives);
 /* One that ends now: at the ticket behind the one in the low bits (`mask`) of the clock, which is looked at under the
- * lock, so that they are in the order of their ends. What there is no memory for is left out. */
+ * lock, so that they are in the order of their ends. What there is no memory for is left out. Where there are too many
+ * an eighth of them goes: the lowest ranks, of which the last ones. */
 void lap_lives_add(struct lap_lives *lives, const struct lap_long_life *life, const _Atomic uint64_t *clock,
                    uint64_t mask);
 

@@ -105,6 +105,80 @@ UNIT_TEST(long_lives_are_in_the_trace_and_stay_when_it_is_written_anew)
     }
 }
 
+static void add_lives(struct lap_writer *writer, uint64_t first, uint64_t count, uint64_t bytes, uint64_t passed)
+{
+    for (uint64_t i = 0; i < count; i++)
+        lap_writer_long_life(writer, &(struct lap_long_life){.handle_type = THING,
+                                                             .index = first + i,
+                                                             .bytes = bytes,
+                                                             .passed = passed,
+                                                             .begin = 1,
+                                                             .memory_flags = 7});
+}
+
+/* How many of a row of numbers there are; *out_last: the last one, or 0. */
+static uint64_t count_lives(uint64_t first, uint64_t count, uint64_t *out_last)
+{
+    struct lap_reader *reader = NULL;
+    struct lap_lives_reader lives;
+    struct lap_long_life life;
+    uint64_t found = 0, before = 0, all = 0;
+
+    *out_last = 0;
+    CHECK_EQ_INT(lap_reader_open(trace_path, NULL, &reader), LAP_OK);
+    CHECK_EQ_INT(lap_reader_lives(reader, &lives), LAP_OK);
+    for (; lap_lives_next(&lives, &life) == LAP_OK; all++) {
+        CHECK(life.index > before && life.memory_flags == 7 && life.begin == 1);
+        CHECK_EQ_U64(life.end, 2 + life.index / 1000000); /* a packet in front of each million */
+        before = life.index;
+        if (life.index < first || life.index >= first + count)
+            continue;
+        *out_last = life.index;
+        found++;
+    }
+    CHECK_EQ_INT(lap_lives_next(&lives, &life), LAP_END);
+    CHECK(all <= LAP_LIVES_MAX_COUNT);
+    lap_reader_close(&reader);
+    return found;
+}
+
+/* Of too many those stay that no reader sees the ends of, and of these the largest, and the first ones. */
+UNIT_TEST(of_too_many_lives_some_count_more)
+{
+    enum { MILLION = 1000000, FEW = 1000, HALF = LAP_LIVES_MAX_COUNT / 2 };
+    struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
+    struct lap_stream *stream = lap_writer_stream(writer, 1);
+    const uint64_t far = LAP_LIVES_NEAR_BYTES + 1;
+    uint64_t last, kept, near;
+
+    write_packets(stream, 1, 20);
+    add_lives(writer, 1, HALF, 1 << 20, LAP_LIVES_NEAR_BYTES);
+    write_packets(stream, 1, 20);
+    add_lives(writer, MILLION, HALF, 1000, far);
+    write_packets(stream, 1, 20);
+    add_lives(writer, 2 * MILLION, FEW, 100, far); /* is more than what is near */
+    write_packets(stream, 1, 20);
+    add_lives(writer, 3 * MILLION, HALF, 4000, far);
+    write_packets(stream, 1, 20);
+    add_lives(writer, 4 * MILLION, HALF / 2, 4000, far);
+    write_packets(stream, 1, 20);
+    add_lives(writer, 5 * MILLION, MILLION, 1 << 20, LAP_LIVES_NEAR_BYTES); /* what room there is left */
+    write_packets(stream, 1, 20);
+    add_lives(writer, 6 * MILLION, 1, 0, far);
+    lap_writer_frame(writer);
+    lap_writer_destroy(&writer);
+    CHECK_EQ_U64(count_lives(1, HALF, &last), 0);
+    CHECK_EQ_U64(count_lives(2 * MILLION, FEW, &last), 0);
+    CHECK_EQ_U64(count_lives(3 * MILLION, HALF, &last), HALF);
+    CHECK_EQ_U64(count_lives(4 * MILLION, HALF, &last), HALF / 2);
+    near = count_lives(5 * MILLION, MILLION, &last);
+    CHECK_EQ_U64(count_lives(6 * MILLION, 1, &last), 0);
+    kept = count_lives(MILLION, HALF, &last);
+    CHECK(kept >= HALF / 2 - LAP_LIVES_MAX_COUNT / 8 && kept <= HALF / 2);
+    CHECK_EQ_U64(last, MILLION + kept - 1);
+    CHECK_EQ_U64(near + kept + HALF + HALF / 2, LAP_LIVES_MAX_COUNT);
+}
+
 UNIT_TEST(a_trace_that_ended_early_has_none)
 {
     struct lap_writer *writer = write_lives(10);
