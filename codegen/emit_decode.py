@@ -209,6 +209,7 @@ def emit(model: Model) -> dict[str, str]:
     h('    lap_dec_fail(dec, "an array has no count");')
     h("return pointer != NULL;")
     h("}")
+    h("/* One structure, which the caller has zeroed: what was not recorded, as arrays that nobody reads, stays as it is. */")
     for s in h.guarded(model.structs):
         h(_prototype(s) + ";")
     h()

@@ -44,7 +44,7 @@ static void map_families(const struct question *q, const uint32_t *families, uin
 static void ask_buffer(struct question *q, struct lap_dec *dec, struct replay_alias_answer *answer)
 {
     struct replay_needs needs;
-    VkBufferCreateInfo info;
+    VkBufferCreateInfo info = {0};
     VkBuffer buffer;
 
     gen_decode_VkBufferCreateInfo(dec, &info);
@@ -63,7 +63,7 @@ static void ask_image(struct question *q, struct lap_dec *dec, uint32_t plane, s
 {
     bool linear;
     struct replay_needs needs;
-    VkImageCreateInfo info;
+    VkImageCreateInfo info = {0};
     VkImage image;
 
     gen_decode_VkImageCreateInfo(dec, &info);

@@ -180,8 +180,8 @@ static bool is_made_to_alias(const VkImageCreateInfo *info)
 /* Where an encoded create info is, so that it can be decoded again without its call. */
 static enum lap_status scan_creation(struct scan *scan, enum gen_handle_type type, struct lap_dec *dec)
 {
-    VkBufferCreateInfo buffer;
-    VkImageCreateInfo image;
+    VkBufferCreateInfo buffer = {0};
+    VkImageCreateInfo image = {0};
     bool opaque = false;
     const uint8_t *begin;
     size_t bytes;

@@ -43,6 +43,36 @@ PLAYER_TEST(a_difference_is_found)
     check_played(p, 1, 1);
 }
 
+/* Of buffers that share memory create infos are decoded apart from their calls. An array that is not there, because
+ * nobody reads it, may have a count. */
+PLAYER_TEST(families_that_are_ignored_are_not_followed)
+{
+    const VkQueueFlags flags[] = {VK_QUEUE_TRANSFER_BIT,
+                                  VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = BYTES,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                               .queueFamilyIndexCount = 5};
+    VkBuffer buffers[2];
+
+    p->family = 1;
+    put_instance(p);
+    put_families(p, 2, flags);
+    put_device(p);
+    put_objects(p);
+    for (unsigned i = 0; i < 2; i++) {
+        buffers[i] = gen_VkBuffer(sample_handle(&p->s, GEN_HANDLE_VkBuffer, 2 + i));
+        PUT(p, vkCreateBuffer, p->device, &info, NULL, &buffers[i], VK_SUCCESS);
+        PUT(p, lapilliBindBuffer, buffers[i], p->memory, BYTES, BYTES, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    }
+    put_fill(p);
+    put_check(p, PATTERN);
+    for (unsigned i = 0; i < 2; i++)
+        PUT(p, vkDestroyBuffer, p->device, buffers[i], NULL);
+    put_ends(p);
+    check_played(p, 1, 0);
+}
+
 PLAYER_TEST(host_updates_reach_buffers)
 {
     uint32_t words[BYTES / 4];
