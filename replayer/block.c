@@ -16,6 +16,7 @@
 #include "replayer/named.h"
 #include "replayer/parallel.h"
 #include "replayer/player.h"
+#include "replayer/reach.h"
 
 static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
 {
@@ -407,6 +408,8 @@ enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev,
         .dev = dev, .commands = args->commandBuffer, .number = args->block, .command_count = args->commandCount};
     enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, args->block, &block.data, &block.bytes);
 
+    if (status == LAP_OK && r->reach)
+        status = replay_reach_check(r, args->block, r->next_order, true);
     if (status == LAP_OK)
         status = replay_parallel_block(r, &block);
     return status == LAP_OK ? replay_named_record(r, args->commandBuffer, args->block) : status;

@@ -44,6 +44,7 @@ struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
 struct replay_parallel;      /* parallel.h: blocks that are played by several threads */
 struct replay_named;         /* named.h: what an object names */
+struct replay_reach;         /* reach.h: what shaders reach */
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -63,12 +64,20 @@ struct replay_kept {
     struct replay_kept_counts counts;
 };
 
+/* What descriptors name that has to be alive. */
+enum replay_validation {
+    REPLAY_VALIDATE_NOTHING,
+    REPLAY_VALIDATE_USED, /* by the shaders of work, as the specification wants it */
+    REPLAY_VALIDATE_BOUND /* all that is in sets that are bound, for drivers that follow whatever is there */
+};
+
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
-    bool validate_shaders;    /* main.c finds who can */
-    bool json;                /* the report of --check is a JSON object */
-    bool translate_addresses; /* also on the recorded driver */
+    bool validate_shaders;                       /* main.c finds who can */
+    enum replay_validation validate_descriptors; /* reach.h */
+    bool json;                                   /* the report of --check is a JSON object */
+    bool translate_addresses;                    /* also on the recorded driver */
     enum replay_present present;
     const struct replay_window_system *window_system; /* NULL: whichever answers */
     const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
@@ -240,6 +249,7 @@ struct replay {
     uint64_t abandoned;               /* objects that are alive without memory (blocks.c): only destructions may come */
     struct replay_measure *measure;   /* NULL without --measure */
     struct replay_parallel *parallel; /* NULL: one thread */
+    struct replay_reach *reach;       /* NULL without --validate-descriptors */
     struct replay_report *report;     /* NULL: this is a replay. Else nothing is played: see examine.h */
     uint64_t frames;                  /* presented so far */
     bool said_hidden;                 /* once: nothing is shown */

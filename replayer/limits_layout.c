@@ -4,15 +4,7 @@
 
 #include "codegen/support/set_layout.h"
 #include "replayer/limits_internal.h"
-
-/* Vulkan 1.4 made push descriptors core, and the registry's main name of the command changed with it. */
-#ifdef VK_VERSION_1_4
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSet
-#define PUSH_ARGS    struct gen_args_vkCmdPushDescriptorSet
-#else
-#define PUSH_COMMAND GEN_vkCmdPushDescriptorSetKHR
-#define PUSH_ARGS    struct gen_args_vkCmdPushDescriptorSetKHR
-#endif
+#include "replayer/renamed.h"
 
 /* More dynamic descriptors than any device has in one layout; a trace that says so is not followed. */
 #define MAX_DYNAMIC 1024u
@@ -366,8 +358,8 @@ enum lap_status limits_look_at_layouts(struct limits_look *look, const void *raw
         look_at_writes(look, args->descriptorWriteCount, args->pDescriptorWrites);
         break;
     }
-    case PUSH_COMMAND: {
-        const PUSH_ARGS *args = raw;
+    case GEN_vkCmdPushDescriptorSetKHR: {
+        const struct gen_args_vkCmdPushDescriptorSetKHR *args = raw;
         look_at_writes(look, args->descriptorWriteCount, args->pDescriptorWrites);
         break;
     }

@@ -9,6 +9,7 @@
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
 #include "replayer/player.h"
+#include "replayer/reach.h"
 
 #define ARENA_BYTES ((size_t)1 << 30) /* the arguments of one command */
 
@@ -281,14 +282,12 @@ static enum lap_status find_names(struct replay *r, struct replay_named *named)
 
 /* ---- whether all of it is alive ---- */
 
-static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t before);
-
 static enum lap_status check_names(struct replay *r, const struct replay_named *named)
 {
     enum lap_status status = LAP_OK;
 
     for (size_t i = 0; i < named->count && status == LAP_OK; i++)
-        status = check(r, (enum gen_handle_type)named->names[i].type, named->names[i].index, named->since);
+        status = replay_named_check(r, (enum gen_handle_type)named->names[i].type, named->names[i].index, named->since);
     return status;
 }
 
@@ -313,11 +312,13 @@ static enum lap_status check_commands(struct replay *r, struct replay_object *ob
     enum lap_status status = check_recorded(r, object, index, before);
     struct replay_named *named = object->named;
 
-    if (status != LAP_OK || named->ends == r->ends)
+    if (status != LAP_OK || (named->ends == r->ends && !r->reach))
         return status;
     status = named->has_names ? LAP_OK : find_names(r, named);
     if (status == LAP_OK)
         status = check_names(r, named);
+    if (status == LAP_OK && r->reach)
+        status = replay_reach_check(r, named->block, named->since, false);
     if (status != LAP_OK)
         return lap_fail_context(status, "VkCommandBuffer:%" PRIu64 " (block %" PRIu64 ")", index, named->block);
     named->ends = r->ends;
@@ -325,7 +326,7 @@ static enum lap_status check_commands(struct replay *r, struct replay_object *ob
 }
 
 /* What is named was there before what names it, which also means that there are no circles. */
-static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t before)
+enum lap_status replay_named_check(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t before)
 {
     struct replay_object *object = replay_object_get(r, type, index);
     enum lap_status status;
@@ -335,7 +336,7 @@ static enum lap_status check(struct replay *r, enum gen_handle_type type, uint64
     if (type == GEN_HANDLE_VkCommandBuffer)
         return check_commands(r, object, index, before);
     if (type == GEN_HANDLE_VkImageView)
-        status = object->image ? check(r, GEN_HANDLE_VkImage, object->image, object->order) : LAP_OK;
+        status = object->image ? replay_named_check(r, GEN_HANDLE_VkImage, object->image, object->order) : LAP_OK;
     else if (!object->named || type == GEN_HANDLE_VkCommandPool)
         return LAP_OK;
     else
@@ -347,7 +348,7 @@ static enum lap_status look_at(struct replay *r, enum gen_handle_type type, uint
 {
     uint64_t index = live ? replay_object_index(r, type, live) : 0;
 
-    return index ? check(r, type, index, UINT64_MAX) : LAP_OK;
+    return index ? replay_named_check(r, type, index, UINT64_MAX) : LAP_OK;
 }
 
 static enum lap_status look_at_attachment(struct replay *r, const VkRenderingAttachmentInfo *info)
@@ -412,5 +413,5 @@ enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, 
 
     if (!index && commands)
         return lap_fail(LAP_ERROR_REPLAY, "a command buffer that was submitted is not alive any more");
-    return index ? check(r, GEN_HANDLE_VkCommandBuffer, index, since) : LAP_OK;
+    return index ? replay_named_check(r, GEN_HANDLE_VkCommandBuffer, index, since) : LAP_OK;
 }

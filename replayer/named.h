@@ -5,8 +5,8 @@
  *
  * A command buffer that names an object which was destroyed since is invalid (Vulkan, "Command Buffer Lifecycle"), so a
  * submit of one is refused, and so is one whose secondary command buffers were recorded anew or reset, or that was
- * never recorded. Layouts and templates may go, they are copied. What descriptors name is not looked at: programs may
- * leave in sets what is gone, as long as no shader uses it.
+ * never recorded. Layouts and templates may go, they are copied. What descriptors name is another question: programs
+ * may leave in sets what is gone, as long as no shader uses it (reach.h).
  *
  * Nothing is written down while commands are played. What a block names is found by decoding it once more, and only
  * when something has ended between its recording and its submit.
@@ -50,6 +50,11 @@ static inline bool replay_named_matters(uint32_t command)
     return command == GEN_vkCmdBeginRenderPass || command == GEN_vkCmdBeginRenderPass2 ||
            command == GEN_vkCmdBeginRendering || command == GEN_vkCmdExecuteCommands;
 }
+
+/* Whether an object is alive, with what it names itself; not one that came when the context's next_order was more than
+ * `before`. */
+enum lap_status replay_named_check(struct replay *r, enum gen_handle_type type, uint64_t index,
+                                   uint64_t before) LAP_MUST_CHECK;
 
 /* Before a driver gets a command buffer that was submitted when the context's next_order was `since` (UINT64_MAX: now):
  * it may not have been freed or recorded anew in the meantime. */

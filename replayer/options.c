@@ -37,6 +37,7 @@ enum id {
     OPTION_BLACKHOLE,
     OPTION_SANDBOX,
     OPTION_VALIDATE_SHADERS,
+    OPTION_VALIDATE_DESCRIPTORS,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -85,6 +86,9 @@ static const struct {
                         "off; on: refuse to go on without; default: what the kernel has (SECURITY.md)"},
     [OPTION_VALIDATE_SHADERS] = {"--validate-shaders", NULL,
                                  "check the code of shaders before the driver gets it, and end where it is not valid"},
+    [OPTION_VALIDATE_DESCRIPTORS] = {"--validate-descriptors", "WHAT",
+                                     "used: end before the driver gets work whose shaders use descriptors of what is "
+                                     "gone; bound: of any in sets that are bound, which programs may have"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -136,6 +140,14 @@ static enum lap_status parse_present(const char *text, struct replay_options *ou
             return LAP_OK;
         }
     return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
+}
+
+static enum lap_status parse_validation(const char *text, struct replay_options *out)
+{
+    if (strcmp(text, "used") != 0 && strcmp(text, "bound") != 0)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--validate-descriptors wants used or bound, not \"%s\"", text);
+    out->validate_descriptors = text[0] == 'u' ? REPLAY_VALIDATE_USED : REPLAY_VALIDATE_BOUND;
+    return LAP_OK;
 }
 
 static enum lap_status parse_window_system(const char *text, struct replay_options *out)
@@ -262,6 +274,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_VALIDATE_SHADERS:
         out->validate_shaders = true;
         break;
+    case OPTION_VALIDATE_DESCRIPTORS:
+        return parse_validation(value, out);
     case OPTION_FORCE:
         out->force = true;
         break;

@@ -18,6 +18,7 @@
 #include "replayer/measure.h"
 #include "replayer/named.h"
 #include "replayer/parallel.h"
+#include "replayer/reach.h"
 #include "replayer/staging.h"
 #include "replayer/verify.h"
 
@@ -89,7 +90,7 @@ struct replay_command {
     bool is_prepared;     /* one of the next two, so that others need one look */
     bool settles_updates; /* staging.h */
     bool has_code;        /* it may have: spirv.h */
-    bool is_noted;        /* named.h */
+    bool is_noted;        /* named.h, reach.h */
     uint16_t ended;       /* enum gen_handle_type of what `end` is for */
     gen_decode_fn decode;
     enum lap_status (*call)(struct replay *r, void *owner, void *args);
@@ -119,7 +120,7 @@ static enum lap_status find_commands(struct replay *r)
             .is_prepared = settles || has_code,
             .settles_updates = settles,
             .has_code = has_code,
-            .is_noted = replay_named_is_noted(command),
+            .is_noted = replay_named_is_noted(command) || (r->reach && replay_reach_is_noted(command)),
             .ended = entry->ended,
             .decode = gen_decode_table[command],
             .call = entry->call,
@@ -163,6 +164,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     if (!r->dictionary)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");
     status = lap_dictionary_init(r->dictionary, r->reader);
+    if (status == LAP_OK && options->validate_descriptors)
+        status = replay_reach_create(r);
     if (status == LAP_OK)
         status = find_commands(r);
     if (status != LAP_OK)
@@ -192,6 +195,7 @@ bool replay_close(struct replay *r)
     replay_facts_destroy(&r->facts);
     replay_measure_destroy(r);
     replay_formats_destroy(r);
+    replay_reach_destroy(r);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);
@@ -285,6 +289,14 @@ static enum lap_status prepare(struct replay *r, const struct replay_command *co
     return status;
 }
 
+/* After the driver was called. */
+static __attribute__((noinline)) enum lap_status note(struct replay *r, const void *args)
+{
+    enum lap_status status = replay_named_note(r, args);
+
+    return status == LAP_OK && r->reach ? replay_reach_note(r) : status;
+}
+
 /* Of a command that does nothing but end one object: where that is alive and the owner's, a look at its table is all
  * there is to decode. False: it is not, or there are threads, which `prepare` is for. */
 static inline bool find_ended(struct replay *r, enum gen_handle_type type, const void *owner, struct lap_dec *dec,
@@ -364,7 +376,7 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
     if (status == LAP_OK)
         status = command->call(r, owner, args.bytes);
     if (status == LAP_OK && command->is_noted)
-        status = replay_named_note(r, args.bytes);
+        status = note(r, args.bytes);
     return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
 }
 

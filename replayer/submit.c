@@ -110,11 +110,11 @@ static enum lap_status call(struct replay *r, const struct replay_device *dev, c
     enum lap_status status;
     VkResult result;
 
-    if (r->options.blackhole)
-        leave_out_commands(job);
     status = look_at_commands(r, job, first, count);
     if (status != LAP_OK)
         return status;
+    if (r->options.blackhole)
+        leave_out_commands(job);
     if (job->command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
         replay_measure_before_submit(r, dev, args->queue);

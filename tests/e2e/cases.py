@@ -250,7 +250,7 @@ def record_and_replay(program: Program, driver: Path | None = None) -> Callable[
             check("vkCreateInstance" in names, f"{trace}: print shows no vkCreateInstance")
             if "vkQueueSubmit" in names or "vkQueueSubmit2" in names:
                 # Several threads play command buffers where the trace lets them; validate/ plays without.
-                checks += check_verified(context.replay(trace, "--threads", "3", *validating_shaders(context)))
+                checks += check_verified(context.replay(trace, "--threads", "3", "--validate-descriptors", "used", *validating_shaders(context)))
             # What was played here can be played here.
             report = json.loads(context.run([context.program("lapilli"), "check", "--json", trace]).out)
             check(report["can_replay"] is True and report["refusal"] is None, f"{trace} was played, but: {report['refusal']}")

@@ -35,13 +35,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return freopen("/dev/null", "w", stdout) ? 0 : 1;
 }
 
-static void play(const char *path, bool verify)
+static void play(const char *path, bool verify, unsigned validation)
 {
     const struct lap_log log = {.fd = -1, .level = LAP_LOG_ERROR};
     struct replay_options options = {.file = path,
                                      .quiet = true,
                                      .verify = verify,
                                      .present = REPLAY_PRESENT_OFF,
+                                     .validate_descriptors = (enum replay_validation)validation,
                                      .screenshot_dir = ".",
                                      .threads = 1};
     struct replay r;
@@ -72,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     const char *path = forge_place(data, bytes);
 
-    play(path, bytes % 2);
+    play(path, bytes % 2, bytes / 2 % 3);
     driver_reset();
     if (bytes % 8 == 0) {
         examine(path);

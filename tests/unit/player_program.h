@@ -198,6 +198,8 @@ struct result {
 
 static bool expect_messages;
 static replay_spirv_judge judge; /* of code in what is played; NULL: none */
+static enum replay_validation validate_descriptors;
+static bool blackhole; /* work is looked at, and not done */
 
 /* An instance that stays: a driver that is unloaded and loaded again for each test leaves memory behind each time. */
 static VkInstance kept;
@@ -261,8 +263,14 @@ static inline struct result play_file(const struct replay_options *options)
 /* Ends the file, plays it and removes it. Several threads have to do and say the same as one. */
 static inline struct result play(struct program *p, bool force)
 {
-    struct replay_options options = {
-        .file = p->s.path, .verify = true, .force = force, .present = REPLAY_PRESENT_OFF, .threads = 1, .judge = judge};
+    struct replay_options options = {.file = p->s.path,
+                                     .verify = true,
+                                     .force = force,
+                                     .present = REPLAY_PRESENT_OFF,
+                                     .threads = 1,
+                                     .judge = judge,
+                                     .validate_descriptors = validate_descriptors,
+                                     .blackhole = blackhole};
     struct result result, again;
 
     lap_writer_frame(p->s.writer);

@@ -40,6 +40,11 @@ UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)
     CHECK_EQ_INT(options.present, REPLAY_PRESENT_WINDOW);
     CHECK_EQ_INT(parse("--window-system=xcb", "--present=off", "f"), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--window-system=mir", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate-descriptors", "used", "f"), LAP_OK);
+    CHECK_EQ_INT(options.validate_descriptors, REPLAY_VALIDATE_USED);
+    CHECK_EQ_INT(parse("--validate-descriptors=bound", "f", NULL), LAP_OK);
+    CHECK_EQ_INT(options.validate_descriptors, REPLAY_VALIDATE_BOUND);
+    CHECK_EQ_INT(parse("--validate-descriptors", "all", "f"), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--last-frame", "12", "f"), LAP_OK);
     CHECK_EQ_U64(options.last_frame, 12);
     CHECK_EQ_INT(parse("--", "--verify", NULL), LAP_OK);
