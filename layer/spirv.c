@@ -9,9 +9,9 @@
 struct id {
     uint32_t root; /* the variable that this pointer, image or value came from; 0: none that matters */
     uint32_t type;
-    uint32_t set, binding;
+    struct lap_spirv_descriptor descriptor;
     bool is_reference_type; /* of a type: a pointer or an image */
-    bool has_set, has_binding, written;
+    bool written;
 };
 
 struct search {
@@ -56,20 +56,6 @@ static void declare(const struct search *search, const uint32_t *w)
     id->root = w[2] < search->bound ? w[2] : 0;
 }
 
-static void decorate(const struct search *search, const uint32_t *w, uint32_t count)
-{
-    struct id *id = id_of(search, w[1]);
-    if (count < 4)
-        return;
-    if (w[2] == DECORATION_BINDING) {
-        id->binding = w[3];
-        id->has_binding = true;
-    } else if (w[2] == DECORATION_DESCRIPTOR_SET) {
-        id->set = w[3];
-        id->has_set = true;
-    }
-}
-
 static bool is_atomic_update(uint32_t op)
 {
     return (op >= OP_ATOMIC_EXCHANGE && op <= OP_ATOMIC_XOR) || op == OP_ATOMIC_FLAG_TEST_AND_SET ||
@@ -98,8 +84,8 @@ static void look_at(struct search *search, const uint32_t *w, uint32_t count)
         if (count >= 2)
             id_of(search, w[1])->is_reference_type = true;
     } else if (op == OP_DECORATE) {
-        if (count >= 3)
-            decorate(search, w, count);
+        if (count >= 4)
+            lap_spirv_decorate(&id_of(search, w[1])->descriptor, w);
     } else if (op == OP_VARIABLE || op == OP_UNTYPED_VARIABLE) {
         if (count >= 4)
             declare(search, w);
@@ -140,9 +126,9 @@ static void look_at(struct search *search, const uint32_t *w, uint32_t count)
 static void collect(const struct search *search, struct lap_spirv_reach *out)
 {
     for (uint32_t i = 1; i < search->bound; i++) {
-        const struct id *id = &search->ids[i];
-        if (id->written && id->has_set && id->has_binding && id->set < LAP_SPIRV_SETS)
-            out->stores[id->set] |= lap_spirv_bit(id->binding);
+        const struct lap_spirv_descriptor *place = &search->ids[i].descriptor;
+        if (search->ids[i].written && place->has_set && place->has_binding && place->set < LAP_SPIRV_SETS)
+            out->stores[place->set] |= lap_spirv_bit(place->binding);
     }
 }
 
@@ -152,16 +138,15 @@ void lap_spirv_find_reach(const uint32_t *words, size_t word_count, struct lap_s
     size_t at = SPIRV_HEADER_WORDS;
 
     lap_spirv_reach_all(out);
-    if (!words || word_count < SPIRV_HEADER_WORDS || words[0] != SPIRV_MAGIC || words[3] == 0 ||
-        words[3] > SPIRV_MOST_IDS)
+    if (!lap_spirv_is_module(words, word_count))
         return;
     search.bound = words[3];
     search.ids = calloc(search.bound, sizeof *search.ids);
     if (!search.ids)
         return;
     while (at < word_count) {
-        uint32_t count = words[at] >> 16;
-        if (count == 0 || count > word_count - at)
+        uint32_t count = lap_spirv_words_at(words, word_count, at);
+        if (count == 0)
             goto out;
         look_at(&search, &words[at], count);
         at += count;

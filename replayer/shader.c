@@ -178,8 +178,7 @@ bool replay_shader_read(const uint32_t *words, size_t word_count, struct replay_
     size_t at = SPIRV_HEADER_WORDS;
 
     memset(out, 0, sizeof *out);
-    if (!words || word_count < SPIRV_HEADER_WORDS || words[0] != SPIRV_MAGIC || words[3] == 0 ||
-        words[3] > SPIRV_MOST_IDS)
+    if (!lap_spirv_is_module(words, word_count))
         return false;
     read.bound = words[3];
     read.ids = calloc(read.bound, sizeof *read.ids);
@@ -188,8 +187,8 @@ bool replay_shader_read(const uint32_t *words, size_t word_count, struct replay_
     for (uint32_t i = 0; i < read.bound; i++)
         read.ids[i].constant = REPLAY_NOT_SPECIALIZED;
     while (at < word_count) {
-        uint32_t count = words[at] >> 16;
-        if (count == 0 || count > word_count - at)
+        uint32_t count = lap_spirv_words_at(words, word_count, at);
+        if (count == 0)
             break;
         look_at_declaration(&read, &words[at], count);
         look_at_code(&read, &words[at], count);

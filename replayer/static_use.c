@@ -73,8 +73,7 @@ void replay_uses_finish(struct replay_uses *uses)
 /* ---- a module ---- */
 
 struct id {
-    uint32_t set, binding;
-    bool has_set, has_binding;
+    struct lap_spirv_descriptor descriptor;
     uint32_t reached; /* of a function: from this entry point, by its number from 1 on; the last one that does */
     uint32_t places;  /* of a function: where its list of what it calls and uses begins; 0: it has none */
 };
@@ -122,7 +121,7 @@ static void note(struct module *module, uint32_t number, bool call)
     struct id *function = id_of(module, module->function);
     const struct id *id = id_of(module, number);
 
-    if (!module->function || (!call && !(id->has_set && id->has_binding)))
+    if (!module->function || (!call && !(id->descriptor.has_set && id->descriptor.has_binding)))
         return;
     if (!grow_places(module)) {
         module->failed = true;
@@ -132,19 +131,6 @@ static void note(struct module *module, uint32_t number, bool call)
         module->place_count = 1;
     module->places[module->place_count] = (struct place){number, function->places, call};
     function->places = module->place_count++;
-}
-
-static void decorate(const struct module *module, const uint32_t *w)
-{
-    struct id *id = id_of(module, w[1]);
-
-    if (w[2] == DECORATION_BINDING) {
-        id->binding = w[3];
-        id->has_binding = true;
-    } else if (w[2] == DECORATION_DESCRIPTOR_SET) {
-        id->set = w[3];
-        id->has_set = true;
-    }
 }
 
 /* The operand that is used, by its place in the instruction; 0: none. */
@@ -189,7 +175,7 @@ static void look_at(struct module *module, const uint32_t *w, uint32_t count)
     uint32_t op = w[0] & 0xffff, operand = operand_of(op);
 
     if (op == OP_DECORATE && count >= 4)
-        decorate(module, w);
+        lap_spirv_decorate(&id_of(module, w[1])->descriptor, w);
     else if (op == OP_FUNCTION && count >= 3)
         module->function = w[2] < module->bound ? w[2] : 0;
     else if (op == OP_FUNCTION_END)
@@ -210,8 +196,8 @@ static bool read_module(struct module *module)
     size_t at = SPIRV_HEADER_WORDS;
 
     while (at < module->word_count && !module->failed) {
-        uint32_t count = module->words[at] >> 16;
-        if (count == 0 || count > module->word_count - at)
+        uint32_t count = lap_spirv_words_at(module->words, module->word_count, at);
+        if (count == 0)
             return false;
         look_at(module, &module->words[at], count);
         at += count;
@@ -235,7 +221,7 @@ static enum lap_status collect(const struct module *module, uint32_t first, uint
         for (uint32_t at = id_of(module, waiting[--count])->places; at; at = module->places[at].next) {
             const struct place *place = &module->places[at];
             struct id *id = id_of(module, place->id);
-            if (!place->call && !push(out, (struct replay_use){id->set, id->binding}))
+            if (!place->call && !push(out, (struct replay_use){id->descriptor.set, id->descriptor.binding}))
                 return no_memory();
             if (!place->call || place->id >= module->bound || id->reached == mark)
                 continue;
@@ -290,8 +276,7 @@ enum lap_status replay_static_use(const uint32_t *words, size_t word_count, stru
     enum lap_status status = LAP_OK;
 
     *out = (struct replay_entry_points){0};
-    if (!words || word_count < SPIRV_HEADER_WORDS || words[0] != SPIRV_MAGIC || words[3] == 0 ||
-        words[3] > SPIRV_MOST_IDS)
+    if (!lap_spirv_is_module(words, word_count))
         return LAP_OK;
     module.bound = words[3];
     module.ids = calloc(module.bound, sizeof *module.ids);

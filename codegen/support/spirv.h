@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spirv: numbers of SPIR-V that whoever looks into shaders needs: "Physical Layout of a SPIR-V Module and Instruction"
- * and the tables of the SPIR-V specification, of version 1.6 and its extensions.
+ * spirv: numbers of SPIR-V, and the first steps, that whoever looks into shaders needs: "Physical Layout of a SPIR-V
+ * Module and Instruction" and the tables of the SPIR-V specification, of version 1.6 and its extensions.
  */
 #ifndef LAP_CODEGEN_SPIRV_H
 #define LAP_CODEGEN_SPIRV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define SPIRV_MAGIC        0x07230203u
 #define SPIRV_HEADER_WORDS 5u
@@ -105,5 +109,38 @@ enum {
 enum {
     BUILTIN_WORKGROUP_SIZE = 25,
 };
+
+/* Whether code begins as a module does, with no more ids than anybody looks at: words[3] is one more than the largest.
+ */
+static inline bool lap_spirv_is_module(const uint32_t *words, size_t word_count)
+{
+    return words && word_count >= SPIRV_HEADER_WORDS && words[0] == SPIRV_MAGIC && words[3] != 0 &&
+           words[3] <= SPIRV_MOST_IDS;
+}
+
+/* How many words the instruction at `at` has; 0: the module breaks off there. */
+static inline uint32_t lap_spirv_words_at(const uint32_t *words, size_t word_count, size_t at)
+{
+    uint32_t count = words[at] >> 16;
+    return count <= word_count - at ? count : 0;
+}
+
+/* Which descriptors a variable stands for, as far as it was decorated so far. */
+struct lap_spirv_descriptor {
+    uint32_t set, binding;
+    bool has_set, has_binding;
+};
+
+/* An OpDecorate of four words or more. */
+static inline void lap_spirv_decorate(struct lap_spirv_descriptor *descriptor, const uint32_t *w)
+{
+    if (w[2] == DECORATION_BINDING) {
+        descriptor->binding = w[3];
+        descriptor->has_binding = true;
+    } else if (w[2] == DECORATION_DESCRIPTOR_SET) {
+        descriptor->set = w[3];
+        descriptor->has_set = true;
+    }
+}
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Work whose shaders use descriptors of objects that are gone is refused; what they don't use may be gone. */
-#include <stdarg.h>
 
 #include "tests/unit/player_program.h"
+#include "tests/unit/spirv_code.h"
 
 #define IMAGE_TEXELS 4u
 
@@ -33,23 +33,6 @@ enum {
     BOUND = 64
 };
 
-static uint32_t code[256];
-static uint32_t words;
-
-/* op, operands, -1 */
-static void put(uint32_t op, ...)
-{
-    uint32_t first = words++;
-    va_list operands;
-    int operand;
-
-    va_start(operands, op);
-    while ((operand = va_arg(operands, int)) >= 0)
-        code[words++] = (uint32_t)operand;
-    va_end(operands);
-    code[first] = (words - first) << 16 | op;
-}
-
 static void put_function(int id, int label)
 {
     put(54, VOID, id, 0, FUNCTION, -1);
@@ -64,13 +47,10 @@ static void end_function(void)
 
 static void make_code(bool image)
 {
-    static const uint32_t header[] = {0x07230203, 0x00010000, 0, BOUND, 0};
-
-    memcpy(code, header, sizeof header);
-    words = 5;
+    begin_code(0x00010000, BOUND);
     put(17, 1, -1);
     put(14, 0, 1, -1);
-    put(15, 5, MAIN, 0x6e69616d, 0, -1);
+    put(15, 5, MAIN, SPIRV_MAIN, -1);
     put(16, MAIN, 17, 1, 1, 1, -1);
     put(71, BLOCK, 3, -1); /* BufferBlock */
     put(72, BLOCK, 0, 35, 0, -1);
@@ -182,7 +162,7 @@ static void put_pipeline(struct program *p, struct work *w)
     VkPipelineLayoutCreateInfo pipeline_layout = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 1, .pSetLayouts = &w->layout};
     VkShaderModuleCreateInfo module = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words * 4, .pCode = code};
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * 4, .pCode = code};
     VkComputePipelineCreateInfo pipeline = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                             .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                       .stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -240,9 +220,9 @@ static void put_writes(struct program *p, const struct work *w)
     VkDescriptorBufferInfo buffers[2];
     VkDescriptorImageInfo image;
     VkWriteDescriptorSet writes[3];
-    uint32_t count = writes_of(w, w->sets[0], buffers, &image, writes);
+    uint32_t used = writes_of(w, w->sets[0], buffers, &image, writes);
 
-    PUT(p, vkUpdateDescriptorSets, p->device, count, writes, 0, NULL);
+    PUT(p, vkUpdateDescriptorSets, p->device, used, writes, 0, NULL);
 }
 
 /* From set 0 to set 1. */
@@ -566,7 +546,7 @@ static void put_pushing_work(struct program *p, struct work *w, int gone)
     VkDescriptorBufferInfo buffers[2];
     VkDescriptorImageInfo image;
     VkWriteDescriptorSet writes[3];
-    uint32_t count;
+    uint32_t used;
 
     *w = begin(p, false);
     w->pushes = true;
@@ -575,13 +555,13 @@ static void put_pushing_work(struct program *p, struct work *w, int gone)
     for (int i = 0; i < 2; i++)
         put_buffer(p, &w->buffers[i]);
     put_pipeline(p, w);
-    count = writes_of(w, VK_NULL_HANDLE, buffers, &image, writes);
+    used = writes_of(w, VK_NULL_HANDLE, buffers, &image, writes);
     block_begin(p);
     COMMAND(p, vkCmdBindPipeline, VK_PIPELINE_BIND_POINT_COMPUTE, w->pipeline);
 #ifdef VK_VERSION_1_4
-    COMMAND(p, vkCmdPushDescriptorSet, VK_PIPELINE_BIND_POINT_COMPUTE, w->pipeline_layout, 0, count, writes);
+    COMMAND(p, vkCmdPushDescriptorSet, VK_PIPELINE_BIND_POINT_COMPUTE, w->pipeline_layout, 0, used, writes);
 #else
-    COMMAND(p, vkCmdPushDescriptorSetKHR, VK_PIPELINE_BIND_POINT_COMPUTE, w->pipeline_layout, 0, count, writes);
+    COMMAND(p, vkCmdPushDescriptorSetKHR, VK_PIPELINE_BIND_POINT_COMPUTE, w->pipeline_layout, 0, used, writes);
 #endif
     COMMAND(p, vkCmdDispatch, 1, 1, 1);
     block_end(p, 0);

@@ -1,38 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Shaders are put together word by word: only what the search looks at is there. */
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "layer/spirv.h"
+#include "tests/unit/spirv_code.h"
 #include "tests/unit/unit.h"
 
-enum { BOUND = 100, MOST = 512 };
+enum { BOUND = 100 };
 
 /* Types and variables that every shader here has. */
 enum { UINT = 1, POINTER, IMAGE, BUFFER, TEXELS, LOCAL, FIRST };
 
-static uint32_t code[MOST];
-static uint32_t count;
-
-/* op, operands, -1 */
-static void put(uint32_t op, ...)
-{
-    uint32_t first = count++;
-    va_list operands;
-    int operand;
-    va_start(operands, op);
-    while ((operand = va_arg(operands, int)) >= 0)
-        code[count++] = (uint32_t)operand;
-    va_end(operands);
-    code[first] = (count - first) << 16 | op;
-}
-
 /* BUFFER is binding 3 of set 2, TEXELS (a storage image) binding 70 of set 0. */
 static void begin(void)
 {
-    static const uint32_t header[] = {0x07230203, 0x00010300, 0, BOUND, 0};
-    memcpy(code, header, sizeof header);
-    count = 5;
+    begin_code(0x00010300, BOUND);
     put(71, BUFFER, 34, 2, -1);
     put(71, BUFFER, 33, 3, -1);
     put(71, TEXELS, 34, 0, -1);

@@ -2,40 +2,19 @@
 /* Which descriptors entry points use, in modules made up word by word. */
 #include "replayer/static_use.h"
 
-#include <stdarg.h>
-
+#include "tests/unit/spirv_code.h"
 #include "tests/unit/unit.h"
 
 enum { VERTEX = 0, FRAGMENT = 4, BOUND = 64 };
 /* Variables, and functions. */
 enum { A = 1, B, C, PLAIN, MAIN, OTHER, HELPER, DEEP, UNUSED, FIRST };
 
-static uint32_t code[512];
-static uint32_t count;
-
-/* op, operands, -1 */
-static void put(uint32_t op, ...)
-{
-    uint32_t first = count++;
-    va_list operands;
-    int operand;
-
-    va_start(operands, op);
-    while ((operand = va_arg(operands, int)) >= 0)
-        code[count++] = (uint32_t)operand;
-    va_end(operands);
-    code[first] = (count - first) << 16 | op;
-}
-
 /* A is binding 3 of set 1, B binding 0 of set 0, C binding 100 of set 2; PLAIN is no descriptor. */
 static void begin(void)
 {
-    static const uint32_t header[] = {0x07230203, 0x00010300, 0, BOUND, 0};
-
-    memcpy(code, header, sizeof header);
-    count = 5;
-    put(15, VERTEX, MAIN, 0x6e69616d, 0, -1);    /* "main" */
-    put(15, FRAGMENT, OTHER, 0x6e69616d, 0, -1); /* "main" of another stage */
+    begin_code(0x00010300, BOUND);
+    put(15, VERTEX, MAIN, SPIRV_MAIN, -1);    /* "main" */
+    put(15, FRAGMENT, OTHER, SPIRV_MAIN, -1); /* "main" of another stage */
     put(71, A, 34, 1, -1);
     put(71, A, 33, 3, -1);
     put(71, B, 34, 0, -1);
