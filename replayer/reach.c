@@ -17,9 +17,10 @@
 #include "replayer/resource.h"
 #include "replayer/static_use.h"
 
-#define ARENA_BYTES   ((size_t)1 << 30) /* the arguments of one command */
-#define MOST_SLOTS    (UINT64_C(1) << 24)
-#define SETS          32u /* that can be bound at once; more are not looked at */
+#define ARENA_BYTES   ((size_t)1 << 30)   /* the arguments of one command */
+#define MOST_SLOTS    (UINT64_C(1) << 23) /* of all sets: 256 MiB */
+#define MOST_PUSHED   4096u               /* at once; devices take a few dozens */
+#define SETS          32u                 /* that can be bound at once; more are not looked at */
 #define SWEEP_ENTRIES 1024u
 
 /* ---- what is known of objects ---- */
@@ -605,6 +606,8 @@ static enum lap_status push_one(struct bound *bound, const struct pushed *one)
             return LAP_OK;
         }
     }
+    if (bound->pushed_count == MOST_PUSHED)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "more than %u descriptors are pushed at once", MOST_PUSHED);
     if (bound->pushed_count == bound->pushed_capacity) {
         size_t capacity = bound->pushed_capacity ? 2 * bound->pushed_capacity : 16;
         struct pushed *more = realloc(bound->pushed, capacity * sizeof *more);

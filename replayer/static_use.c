@@ -6,8 +6,6 @@
 
 #include "codegen/support/spirv.h"
 
-#define MOST_ENTRIES 64u /* that are looked at; few modules have more than one */
-
 /* ---- uses ---- */
 
 static enum lap_status no_memory(void)
@@ -74,7 +72,7 @@ void replay_uses_finish(struct replay_uses *uses)
 
 struct id {
     struct lap_spirv_descriptor descriptor;
-    uint32_t reached; /* of a function: from this entry point, by its number from 1 on; the last one that does */
+    uint32_t reached; /* from this entry point, by its number from 1 on; the last one that does */
     uint32_t places;  /* of a function: where its list of what it calls and uses begins; 0: it has none */
 };
 
@@ -221,12 +219,16 @@ static enum lap_status collect(const struct module *module, uint32_t first, uint
         for (uint32_t at = id_of(module, waiting[--count])->places; at; at = module->places[at].next) {
             const struct place *place = &module->places[at];
             struct id *id = id_of(module, place->id);
-            if (!place->call && !push(out, (struct replay_use){id->descriptor.set, id->descriptor.binding}))
-                return no_memory();
-            if (!place->call || place->id >= module->bound || id->reached == mark)
+            if (place->id >= module->bound || id->reached == mark)
                 continue;
             id->reached = mark;
-            waiting[count++] = place->id;
+            if (place->call)
+                waiting[count++] = place->id;
+            else if (out->count == REPLAY_MOST_USES)
+                return lap_fail(LAP_ERROR_UNSUPPORTED, "a shader uses more than %u variables of descriptors",
+                                REPLAY_MOST_USES);
+            else if (!push(out, (struct replay_use){id->descriptor.set, id->descriptor.binding}))
+                return no_memory();
         }
     }
     tidy(out);
@@ -254,10 +256,10 @@ static enum lap_status add_entries(const struct module *module, struct replay_en
     size_t at = SPIRV_HEADER_WORDS;
     enum lap_status status = LAP_OK;
 
-    out->entries = calloc(MOST_ENTRIES, sizeof *out->entries);
+    out->entries = calloc(REPLAY_MOST_ENTRY_POINTS, sizeof *out->entries);
     if (!waiting || !out->entries)
         status = no_memory();
-    while (status == LAP_OK && at < module->word_count && out->count < MOST_ENTRIES) {
+    while (status == LAP_OK && at < module->word_count && out->count < REPLAY_MOST_ENTRY_POINTS) {
         const uint32_t *w = &module->words[at];
         uint32_t count = w[0] >> 16;
         if ((w[0] & 0xffff) == OP_FUNCTION)

@@ -4,7 +4,8 @@
  * called from there has an instruction that uses the variable (specification, "Static Use"), whatever constants and
  * branches make of it. Knows no Vulkan and trusts no word of the code.
  *
- * What is said to be used is. Uses through instructions that this build does not know are missed.
+ * What is said to be used is. Uses through instructions that this build does not know are missed, and so are entry
+ * points behind the first REPLAY_MOST_ENTRY_POINTS.
  */
 #ifndef LAP_REPLAYER_STATIC_USE_H
 #define LAP_REPLAYER_STATIC_USE_H
@@ -14,6 +15,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
+
+#define REPLAY_MOST_ENTRY_POINTS 64u /* few modules have more than one */
+#define REPLAY_MOST_USES         65536u
 
 struct replay_use {
     uint32_t set, binding;
@@ -36,8 +40,9 @@ struct replay_entry_points {
     size_t count;
 };
 
-/* LAP_OK also for what is no module, or breaks off: then there are none. Else LAP_ERROR_MEMORY. *out may be finished
- * after any outcome. */
+/* LAP_OK also for what is no module, or breaks off: then there are none. Else LAP_ERROR_MEMORY, or
+ * LAP_ERROR_UNSUPPORTED where an entry point uses more than REPLAY_MOST_USES variables. *out may be finished after any
+ * outcome. */
 enum lap_status replay_static_use(const uint32_t *words, size_t word_count,
                                   struct replay_entry_points *out) LAP_MUST_CHECK;
 void replay_entry_points_finish(struct replay_entry_points *points);

@@ -129,6 +129,50 @@ UNIT_TEST(ways_to_use_a_variable)
     }
 }
 
+/* However often, and through however many functions. */
+UNIT_TEST(each_use_counts_once)
+{
+    begin();
+    begin_function(MAIN);
+    for (int i = 0; i < 20; i++) {
+        put(61, FIRST, FIRST + 1, A, -1);
+        put(57, FIRST, FIRST + 1, HELPER, -1);
+    }
+    end_function();
+    begin_function(HELPER);
+    put(61, FIRST, FIRST + 1, A, -1);
+    end_function();
+    CHECK_STR(found(VERTEX), "1.3 ");
+}
+
+static uint32_t many[5 + 5 + 8 * (REPLAY_MOST_USES + 1) + 5 + 4 * (REPLAY_MOST_USES + 1) + 1];
+
+/* A module that says that it uses very many descriptors takes no more memory than that. */
+UNIT_TEST(there_is_a_limit)
+{
+    for (uint32_t most = REPLAY_MOST_USES; most <= REPLAY_MOST_USES + 1; most++) {
+        const uint32_t header[] = {0x07230203,   0x00010300, 0,    FIRST + most, 0,
+                                   5 << 16 | 15, VERTEX,     MAIN, 0x6e69616d,   0};
+        const uint32_t function[] = {5 << 16 | 54, FIRST, MAIN, 0, FIRST};
+        struct replay_entry_points points;
+        uint32_t *at = many;
+
+        memcpy(at, header, sizeof header);
+        at += 10;
+        for (uint32_t i = 0; i < most; i++, at += 8)
+            memcpy(at, (uint32_t[]){4 << 16 | 71, FIRST + i, 34, 0, 4 << 16 | 71, FIRST + i, 33, i}, 32);
+        memcpy(at, function, sizeof function);
+        at += 5;
+        for (uint32_t i = 0; i < most; i++, at += 4)
+            memcpy(at, (uint32_t[]){4 << 16 | 61, MAIN, MAIN, FIRST + i}, 16);
+        *at++ = 1 << 16 | 56;
+        CHECK_EQ_INT(replay_static_use(many, (size_t)(at - many), &points),
+                     most > REPLAY_MOST_USES ? LAP_ERROR_UNSUPPORTED : LAP_OK);
+        CHECK(most > REPLAY_MOST_USES || points.entries[0].uses.count == most);
+        replay_entry_points_finish(&points);
+    }
+}
+
 /* A literal may be as large as an id: where operands are memory operands, for one. */
 UNIT_TEST(literals_are_no_uses)
 {
