@@ -217,8 +217,8 @@ def emit(model: Model) -> dict[str, str]:
         calls = p.disposition.replay in ("gen", "end") or p.disposition.driver
         function = f"1 + offsetof({table}, {p.command.short}) / sizeof(PFN_vkVoidFunction)" if calls else "0"
         ended = _ended(model, p)
-        end = f", GEN_HANDLE_{ended.type}, end_{ended.type}" if ended else ""
-        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}{end}}},")
+        end = f"GEN_HANDLE_{ended.type}, end_{ended.type}" if ended else "GEN_HANDLE_NONE, NULL"
+        c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}, {end}}},")
     c("};")
     _emit_destroy(model, c, plans)
     _emit_allowances(model, c)

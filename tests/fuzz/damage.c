@@ -45,7 +45,7 @@ static struct {
     size_t chunk_count, frame_count;
 } file;
 
-static void die(const char *text)
+static _Noreturn void die(const char *text)
 {
     fprintf(stderr, "damage: %s\n", text);
     exit(2);

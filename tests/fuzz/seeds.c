@@ -51,12 +51,12 @@ static void store(const char *path, const void *data, size_t bytes)
     }
 }
 
-static bool used[GEN_STRUCT_COUNT];
+static bool named[GEN_STRUCT_COUNT]; /* by chains in the trace */
 
 static uint32_t note_struct(void *user, uint64_t number)
 {
     if (number < GEN_STRUCT_COUNT)
-        used[number] = true;
+        named[number] = true;
     return lap_dictionary_struct(user, number);
 }
 
@@ -88,7 +88,7 @@ static int reduce(const char *from, const char *to, unsigned frames)
     find_structs(from);
     if (!out || !forge_load(&forge, file.data, file.bytes))
         return 1;
-    forge_blank(&forge, used, GEN_STRUCT_COUNT);
+    forge_blank(&forge, named, GEN_STRUCT_COUNT);
     forge_keep_frames(&forge, frames);
     bytes = forge_store(&forge, out, capacity);
     if (!bytes)
