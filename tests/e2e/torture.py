@@ -346,12 +346,15 @@ def starve_layer(context: Context, point: Point) -> str:
     return ("passed" if passed else "the program was told") + (", recorded" if left else ", nothing recorded")
 
 
+STARVED_REPLAY = ("--validate-descriptors", "used")  # with what takes memory beside
+
+
 def replay_points(context: Context, most: int, seed: int) -> list[Point]:
     found = {}
     for program in (p for p in PROGRAMS if not p.presents):
         record_for_replay(context, program)
         def run(env: dict[str, str]) -> None:
-            context.replay("out.lapilli", "--sandbox=off", env=env)  # or the number could not be written
+            context.replay("out.lapilli", "--sandbox=off", *STARVED_REPLAY, env=env)  # or the number could not be written
         found[program] = calls(context, run, "main", "memory")
         (context.folder / "out.lapilli").unlink()
     return starved(found, most, "replay of ")
@@ -363,7 +366,7 @@ def record_for_replay(context: Context, program: Program) -> None:
 
 def starve_replay(context: Context, point: Point) -> str:
     record_for_replay(context, point.program)
-    done = context.replay(expect=None, env=faults(context, "main", "memory", **dict(point.settings)))
+    done = context.replay("out.lapilli", *STARVED_REPLAY, expect=None, env=faults(context, "main", "memory", **dict(point.settings)))
     check_alive(done.status, done.err)
     check(done.status in REPLAY_ENDS, f"exit status {done.status}:\n{done.text[-2000:]}")
     if done.status == 0:
