@@ -3,7 +3,7 @@
 
 run.py --build DIR --seconds N [--seed N] [--jobs N] TARGET...
 
-A line for each target: executions, covered edges, inputs that are kept, and the finding, if there is one: then the exit status is 1,
+A line for each target: executions, the time they took on the clock and of a processor, covered edges, inputs that are kept, and the finding, if there is one: then the exit status is 1,
 and the input is named. Inputs that bring something new are kept in DIR/corpus/TARGET, and the next run goes on from there. With the
 seed that is printed, and without that folder, a run does the same again.
 """
@@ -37,6 +37,7 @@ class Result:
     edges: int
     inputs: int
     seconds: float
+    cpu_seconds: float
     finding: str
     log: Path
 
@@ -60,20 +61,22 @@ def run(target: str, options: argparse.Namespace) -> Result:
                        UBSAN_OPTIONS="print_stacktrace=1", LSAN_OPTIONS=f"suppressions={HERE.parent / 'lsan.supp'}:print_suppressions=0")
     before, began = set(artifacts.iterdir()), time.monotonic()
     with open(log, "wb") as out:
-        code = subprocess.run(command(target, options, artifacts), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                              env=environment).returncode
+        process = subprocess.Popen(command(target, options, artifacts), stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
     text = log.read_text(errors="replace")
     found = sorted(p for p in set(artifacts.iterdir()) - before if not p.name.startswith("slow-unit"))
     finding = str(found[0]) if found else f"exit status {code}" if code else ""
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
     lines = re.findall(r"^#(\d+)\s.*?cov: (\d+).*?corp: (\d+)/", text, re.M)
     count, edges, inputs = map(int, lines[-1]) if lines else (0, 0, 0)
-    return Result(target, int(executed.group(1)) if executed else count, edges, inputs, time.monotonic() - began, finding, log)
+    return Result(target, int(executed.group(1)) if executed else count, edges, inputs, time.monotonic() - began,
+                  used.ru_utime + used.ru_stime, finding, log)
 
 
 def show(result: Result) -> None:
-    print(f"fuzz: {result.target:10} {result.executions:10} executions in {result.seconds:.0f} s, {result.edges} edges, "
-          f"{result.inputs} inputs, {'found ' + result.finding if result.finding else 'nothing found'}", flush=True)
+    print(f"fuzz: {result.target:10} {result.executions:10} executions in {result.seconds:.0f} s ({result.cpu_seconds:.0f} s of CPU), "
+          f"{result.edges} edges, {result.inputs} inputs, {'found ' + result.finding if result.finding else 'nothing found'}", flush=True)
     if result.finding:
         text = result.log.read_text(errors="replace").splitlines()
         start = next((i for i, line in enumerate(text) if "ERROR:" in line or "runtime error" in line), max(0, len(text) - 30))
