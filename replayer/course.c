@@ -141,18 +141,15 @@ static enum lap_status need_items(struct replay_course *course, size_t count)
 enum lap_status replay_course_expect(struct replay_course *course, const struct replay_expected_life *life)
 {
     struct replay_expected_lives *all = &course->expected;
+    void *at;
 
     if (life->bytes == 0 || life->bytes > REPLAY_MAX_LIFE_BYTES - all->bytes || life->begin >= life->end ||
         life->end == UINT64_MAX)
         return LAP_OK;
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity ? all->capacity * 2 : 256;
-        struct replay_plan_item *more = realloc(all->at, capacity * sizeof *more);
-        if (!more)
-            return no_memory();
-        all->at = more;
-        all->capacity = capacity;
-    }
+    at = grow(all->at, &all->capacity, all->count + 1, sizeof *all->at);
+    if (!at)
+        return no_memory();
+    all->at = at;
     all->at[all->count++] = (struct replay_plan_item){.begin = life->begin,
                                                       .end = life->end,
                                                       .bytes = replay_planned_bytes(life->bytes),

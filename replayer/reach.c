@@ -433,7 +433,7 @@ static enum lap_status add_libraries(struct replay *r, const VkGraphicsPipelineC
     return status;
 }
 
-/* Takes what is added by a row of calls. */
+/* Takes *uses, which was added to until `status`. */
 static enum lap_status keep_uses(struct replay *r, struct table *table, uint64_t index, enum lap_status status,
                                  struct replay_uses *uses)
 {
