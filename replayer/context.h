@@ -122,6 +122,13 @@ struct replay_queue {
     bool idle_pending;
 };
 
+/* A semaphore that is signalled behind what a queue has: acquired.h. */
+#define REPLAY_OWED_MOST 8u
+struct replay_owed {
+    VkSemaphore semaphore;
+    VkQueue queue;
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -140,6 +147,8 @@ struct replay_device {
     uint32_t family_count;
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
+    struct replay_owed owed[REPLAY_OWED_MOST];
+    uint32_t owed_count;
     struct replay_addresses *addresses;   /* address.c; NULL until the program asks for an address */
     bool has_addresses;                   /* a feature is enabled with which buffers have them */
     bool has_address_memory;              /* and it wants memory that is allocated for them */

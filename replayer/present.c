@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "gen_replay.h"
+#include "replayer/acquired.h"
 #include "replayer/convert.h"
 #include "replayer/handover.h"
 #include "replayer/player.h"
@@ -191,6 +192,8 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
     if (info->waitSemaphoreCount && !info->pWaitSemaphores)
         return replay_absent(r, "pWaitSemaphores");
     status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores, &present.stuck);
+    if (status == LAP_OK)
+        status = replay_acquired_signal(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
     r->frames++;
     change_modes(r, info);
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)

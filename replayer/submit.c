@@ -7,6 +7,7 @@
 
 #include "codegen/support/block.h"
 #include "gen_replay.h"
+#include "replayer/acquired.h"
 #include "replayer/measure.h"
 #include "replayer/named.h"
 #include "replayer/player.h"
@@ -103,7 +104,7 @@ static enum lap_status look_at_commands(struct replay *r, const struct job *job,
     return status;
 }
 
-static enum lap_status call(struct replay *r, const struct replay_device *dev, const struct job *job, uint32_t first,
+static enum lap_status call(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
                             uint32_t count)
 {
     bool last = first + count == job->operation.batch_count;
@@ -111,6 +112,9 @@ static enum lap_status call(struct replay *r, const struct replay_device *dev, c
     VkResult result;
 
     status = look_at_commands(r, job, first, count);
+    if (status != LAP_OK)
+        return status;
+    status = replay_acquired_before(r, dev, job->command, job->args->bytes, first, count);
     if (status != LAP_OK)
         return status;
     if (r->options.blackhole)
@@ -642,6 +646,7 @@ enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *d
     if (known && dev->submits && replay_schedule_names(&dev->submits->schedule, known))
         return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
                            index);
+    replay_acquired_forget(dev, gen_VkSemaphore(object->live));
     dev->vk.DestroySemaphore(dev->live, gen_VkSemaphore(object->live), NULL);
     if (known)
         free(known);

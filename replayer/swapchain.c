@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/acquired.h"
 #include "replayer/format.h"
 #include "replayer/handover.h"
 #include "replayer/player.h"
@@ -321,8 +322,6 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
                                VkSemaphore semaphore, VkFence fence, const uint32_t *image_index, VkResult result)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
-    VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &semaphore};
     const struct replay_queue *queue;
     enum lap_status status;
 
@@ -340,7 +339,10 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         queue = dev->main_queue;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
-    status = replay_result(r, dev->vk.QueueSubmit(queue->live, semaphore ? 1 : 0, semaphore ? &submit : NULL, fence));
+    if (fence)
+        status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fence));
+    if (status == LAP_OK && semaphore)
+        status = replay_acquired_owe(r, dev, queue, semaphore);
     return status == LAP_OK && semaphore ? replay_submits_signal(r, dev, semaphore, 0) : status;
 }
 

@@ -332,6 +332,23 @@ def a_window_shows_what_was_presented(context: Context) -> None:
     check(pictures["plain"] != pictures["srgb"], "nothing is encoded")
 
 
+@case
+def an_acquired_image_costs_no_submit(context: Context) -> None:
+    """Where the queue that presented waits for it: one submit more in a frame than the program's, the present's, in a window or without one."""
+    display()
+    frames = 20
+
+    def submits(trace: str) -> int:
+        return sum(line["name"] == "vkQueueSubmit" for line in context.print_lines(trace))
+
+    context.capture([context.app("triangle"), "--frames", str(frames)], "program.lapilli")
+    for present in ("window", "headless"):
+        replay = [context.program("lapilli-replay"), "--present", present, "--sandbox", "off", "program.lapilli"]
+        context.run([context.program("lapilli"), "capture", "-o", f"{present}.lapilli", "--", *replay])
+        more = submits(f"{present}.lapilli") - submits("program.lapilli")
+        check(frames <= more < frames + frames // 2, f"{present}: {more} submits more than the program's, of {frames} frames")
+
+
 def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     """What the replayer's own swapchains do, under the validation layer."""
     def run(context: Context) -> None:

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "codegen/support/pixels.h"
+#include "replayer/acquired.h"
 #include "replayer/resource.h"
 #include "replayer/verify.h"
 #include "replayer/window.h"
@@ -121,6 +122,7 @@ static void draw(struct scene *s, uint32_t image, uint8_t level)
                            .pCommandBuffers = &s->commands,
                            .signalSemaphoreCount = 1,
                            .pSignalSemaphores = &s->drawn};
+    struct gen_args_vkQueueSubmit args = {.queue = s->u.gpu.queue, .submitCount = 1, .pSubmits = &submit};
 
     CHECK_EQ_INT(replay_AcquireNextImageKHR(&s->u.r, &s->u.dev, &acquire), LAP_OK);
     s->u.dev.vk.QueueWaitIdle(s->u.gpu.queue); /* for the one command buffer */
@@ -132,6 +134,7 @@ static void draw(struct scene *s, uint32_t image, uint8_t level)
     unit_change_layout(s->u.dev.vk.CmdPipelineBarrier, s->commands, s->images[image],
                        VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
     CHECK_EQ_INT(s->u.dev.vk.EndCommandBuffer(s->commands), VK_SUCCESS);
+    CHECK_EQ_INT(replay_acquired_before(&s->u.r, &s->u.dev, GEN_vkQueueSubmit, &args, 0, 1), LAP_OK);
     CHECK_EQ_INT(s->u.dev.vk.QueueSubmit(s->u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
 }
 
@@ -642,6 +645,8 @@ static void acquire_after_present(enum replay_present how, bool shown)
             .swapchain = s.swapchain, .semaphore = s.acquired, .pImageIndex = &image};
         submitted_to = VK_NULL_HANDLE;
         CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_OK);
+        CHECK(submitted_to == VK_NULL_HANDLE);
+        CHECK_EQ_INT(replay_acquired_signal(&s.u.r, &s.u.dev, 1, &s.acquired), LAP_OK);
         CHECK(submitted_to == (shown ? real_queue : second_queue));
     }
     s.u.dev.queue_count = 1;
