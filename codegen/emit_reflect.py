@@ -244,7 +244,9 @@ def _extension_infos(model: Model, c: Text) -> None:
             c(f"static const uint16_t {what}_of_{extension.name}[] = {{{text}}};")
     c("const struct gen_extension_info gen_extensions[GEN_EXTENSION_COUNT] = {")
     for e in sorted(registry.extensions.values(), key=lambda e: e.name):
-        c(f'{{"{e.name}", commands_of_{e.name}, structs_of_{e.name}, {"true" if e.kind == "device" else "false"}}},')
+        hidden = model.overrides.hidden_extensions.get(e.name)
+        reason = f'"{hidden}"' if hidden else "NULL"
+        c(f'{{"{e.name}", commands_of_{e.name}, structs_of_{e.name}, {"true" if e.kind == "device" else "false"}, {reason}}},')
     c("};")
 
 

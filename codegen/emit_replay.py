@@ -2,7 +2,8 @@
 """Replay: one function for each command that calls the driver with decoded arguments, and the table of all of them.
 
 Hand-written functions (replay = "hand", and our own packets) get their prototypes and table entries here; their arguments go
-through the same adaptations (queue families, layouts). What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
+through the same adaptations (queue families, layouts). What no trace of ours can have (replay = "never") has no function, but the
+reason why it is refused. What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
 gen_destroy_object().
 """
 
@@ -27,7 +28,7 @@ def _owner_type(p: CommandPlan) -> str | None:
 
 
 def _has_function(p: CommandPlan) -> bool:
-    return p.disposition.replay != "info"
+    return p.disposition.replay not in ("info", "never")
 
 
 class _Lenient:
@@ -220,6 +221,11 @@ def emit(model: Model) -> dict[str, str]:
         end = f"GEN_HANDLE_{ended.type}, end_{ended.type}" if ended else "GEN_HANDLE_NONE, NULL"
         c(f"[GEN_{p.name}] = {{call_{p.name}, {'GEN_HANDLE_' + owner if owner else 'GEN_HANDLE_NONE'}, {' | '.join(flags) or '0'}, {function}, {end}}},")
     c("};")
+    c("const char *const gen_replay_refusals[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        if p.disposition.refusal:
+            c(f'[GEN_{p.name}] = "{p.disposition.refusal}",')
+    c("};")
     _emit_destroy(model, c, plans)
     _emit_allowances(model, c)
     return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
@@ -241,6 +247,8 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("enum lap_status (*end)(struct replay *r, void *owner, uint64_t index, struct replay_object *object);")
     h("};")
     h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
+    h("/* Why a replay refuses a command wherever it stands; NULL: it does not. */")
+    h("extern const char *const gen_replay_refusals[GEN_COMMAND_COUNT];")
     h("/* Features with which something may be null that must not be without them: bits of struct replay_device's allowances. */")
     for number, feature in enumerate(sorted(model.overrides.allowing)):
         h(f"#define GEN_ALLOWS_{feature} (1u << {number})")

@@ -13,7 +13,7 @@ from registry import Command, Member, Registry
 
 CLASSES = ("free", "barrier")
 WHENS = ("return", "entry")
-REPLAYS = ("gen", "hand", "end", "info", "surface")
+REPLAYS = ("gen", "hand", "end", "info", "surface", "never")
 CAPTURES = ("gen", "hand")
 HOOKS = ("after", "before", "quick")
 
@@ -54,6 +54,7 @@ class Disposition:
     touches: bool = True  # False: it names memory, but neither reads nor writes it
     driver: bool = False  # its hand-written replay calls the driver's function of the same name, which must be there
     reason: str = ""
+    refusal: str = ""  # replay is "never": why a replay refuses it
 
 
 @dataclass
@@ -70,6 +71,10 @@ class Overrides:
     hidden_features: list[tuple[str, str, str]]  # struct, member, reason
     harmless_handles: set[str] = field(default_factory=set)  # types of objects that lead to no memory
     other_formats: set[str] = field(default_factory=set)  # structs whose VkFormat is left as it was recorded
+
+    def is_hidden(self, providers: list[str]) -> bool:
+        """Whether nothing but hidden extensions provides it."""
+        return bool(providers) and all(p in self.hidden_extensions for p in providers)
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -144,6 +149,17 @@ def _hide_dependents(registry: Registry, hidden: dict[str, str]) -> None:
             hidden[name] = f"it needs {' and '.join(dict.fromkeys(missing))}"
 
 
+def _refuse_hidden(registry: Registry, result: Overrides) -> None:
+    """What only hidden extensions have is in no trace that the layer wrote."""
+    for name, disposition in result.dispositions.items():
+        if disposition.replay == "never":
+            disposition.refusal = disposition.reason
+        elif disposition.replay != "info" and result.is_hidden(registry.commands[name].providers):
+            provider = registry.commands[name].providers[0]
+            disposition.replay = "never"
+            disposition.refusal = f"{provider} is hidden from programs ({result.hidden_extensions[provider]})"
+
+
 def load(path: str | Path, registry: Registry) -> Overrides:
     path = Path(path)
     check = _Checker(path, registry)
@@ -214,6 +230,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
                 check.absent(entry, pattern, f"there is no extension {pattern}")
             result.hidden_extensions |= {name: reason for name in found}
     _hide_dependents(registry, result.hidden_extensions)
+    _refuse_hidden(registry, result)
     for entry in data.get("hidden_feature", []):
         struct = registry.structs.get(entry["struct"])
         reason = check.reason(entry, entry["struct"])

@@ -20,7 +20,9 @@
 
 static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
 {
-    return gen_replay_table[r->command].call ? gen_replay_table[r->command].call(r, dev, args->bytes) : LAP_OK;
+    if (__builtin_expect(gen_replay_table[r->command].call != NULL, 1))
+        return gen_replay_table[r->command].call(r, dev, args->bytes);
+    return gen_replay_refusals[r->command] ? replay_refuse_command(r) : LAP_OK;
 }
 
 /* The same where images have other formats than recorded. */

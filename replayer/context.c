@@ -7,6 +7,7 @@
 
 #include "gen_ids.h"
 #include "gen_reflect.h"
+#include "gen_replay.h"
 #include "replayer/player.h"
 
 #define PLACE_BYTES 640
@@ -110,6 +111,11 @@ enum lap_status replay_missing(struct replay *r, uint32_t command)
     if (provider && (strcmp(provider, "VK_EXT_debug_utils") == 0 || strcmp(provider, "VK_EXT_debug_marker") == 0))
         return LAP_OK;
     return replay_refuse(r, "the device has no %s", gen_command_names[command]);
+}
+
+enum lap_status replay_refuse_command(struct replay *r)
+{
+    return replay_refuse(r, "%s is never replayed: %s", gen_command_names[r->command], gen_replay_refusals[r->command]);
 }
 
 enum lap_status replay_absent(struct replay *r, const char *parameter)

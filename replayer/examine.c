@@ -72,6 +72,8 @@ static enum lap_status look_at_function(struct examine *e)
     const struct gen_replay_entry *entry = &gen_replay_table[r->command];
     bool has = !entry->function;
 
+    if (gen_replay_refusals[r->command])
+        return refuse(e, REPLAY_AREA_COMMAND, gen_command_names[r->command], replay_refuse_command(r));
     if (entry->flags & GEN_REPLAY_INSTANCE)
         for (struct replay_instance *instance = r->instances; instance && !has; instance = instance->next)
             has = table_has(&instance->vk, entry->function);

@@ -81,6 +81,28 @@ static bool want_if_there(struct extension_list *list, const struct loader *load
     return loader_has(loader, name);
 }
 
+/* Programs can name those all the same: what loaders do themselves no layer hides. */
+static const char *why_hidden(const char *name)
+{
+    uint16_t number = replay_extension_number(name);
+    return number < GEN_EXTENSION_COUNT ? gen_extensions[number].hidden : NULL;
+}
+
+static void leave_out(struct replay *r, const char *name)
+{
+    const char *why = why_hidden(name);
+
+    if (!why) {
+        lap_log(r->log, LAP_LOG_INFO, "the loader here has no %s; it is left out", name);
+        replay_report_add(r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
+                          "the loader here does not have it; the instance is made without it");
+        return;
+    }
+    lap_log(r->log, LAP_LOG_INFO, "%s is never replayed; it is left out: %s", name, why);
+    replay_report_add(r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
+                      "it is never replayed (%s); the instance is made without it", why);
+}
+
 static void choose_extensions(struct replay *r, const struct loader *loader, const VkInstanceCreateInfo *recorded,
                               struct replay_instance *instance, struct extension_list *list)
 {
@@ -91,11 +113,8 @@ static void choose_extensions(struct replay *r, const struct loader *loader, con
         if (!name || is_of_platform(name))
             continue;
         surfaces = surfaces || strcmp(name, VK_KHR_SURFACE_EXTENSION_NAME) == 0;
-        if (want_if_there(list, loader, name))
-            continue;
-        lap_log(r->log, LAP_LOG_INFO, "the loader here has no %s; it is left out", name);
-        replay_report_add(r->report, REPLAY_AREA_EXTENSION, REPLAY_DROPPED, name,
-                          "the loader here does not have it; the instance is made without it");
+        if (why_hidden(name) || !want_if_there(list, loader, name))
+            leave_out(r, name);
     }
     surfaces = surfaces && loader_has(loader, VK_KHR_SURFACE_EXTENSION_NAME);
     if (!surfaces || r->options.present == REPLAY_PRESENT_HEADLESS || r->options.present == REPLAY_PRESENT_OFF)

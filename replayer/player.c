@@ -233,11 +233,12 @@ enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64
 enum lap_status replay_unknown_command(struct replay *r)
 {
     const char *name = lap_reader_command_name(r->reader, r->packet.command);
-    enum lap_status status = lap_block_has(r->command)
-                                 ? lap_fail(LAP_ERROR_FORMAT, "%s stands outside of a block", name)
-                                 : lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s", name);
 
-    return replay_place(r, status);
+    if (lap_block_has(r->command))
+        return replay_place(r, lap_fail(LAP_ERROR_FORMAT, "%s stands outside of a block", name));
+    if (gen_replay_refusals[r->command])
+        return replay_refuse_command(r);
+    return replay_refuse(r, "this build does not know %s", name);
 }
 
 /* A packet that is not played. */

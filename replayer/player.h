@@ -42,6 +42,8 @@ enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64
 enum lap_status replay_place(struct replay *r, enum lap_status status);
 /* The driver has no such command: LAP_ERROR_UNSUPPORTED, or LAP_OK for commands that only serve debuggers. */
 enum lap_status replay_missing(struct replay *r, uint32_t command);
+/* The current command is one that no replay gives to a driver (gen_replay_refusals). */
+enum lap_status replay_refuse_command(struct replay *r);
 /* A parameter that a driver follows is NULL in the trace. */
 enum lap_status replay_absent(struct replay *r, const char *parameter);
 /* Zeroed memory until the next packet; NULL for 0 bytes and when there is no memory. */

@@ -32,7 +32,7 @@ struct match {
     uint32_t enabled_count;
     struct replay_used *used; /* NULL until something is missing */
     enum lap_status status;   /* of looking for it */
-    struct names missing, idle, unseen;
+    struct names hidden, missing, idle, unseen;
     uint32_t optional; /* extensions for which features of Vulkan 1.2 are switched on (optional.h) */
 };
 
@@ -62,6 +62,14 @@ static void miss(struct match *m, enum replay_area area, const char *what, const
                       use);
     if (force && !m->r->report)
         lap_log(m->r->log, LAP_LOG_WARNING, "left out, since the GPU has no %s", what);
+}
+
+/* The layer does not show it to programs, so no trace of its has it switched on, whatever the GPU has. */
+static void refuse(struct match *m, enum replay_area area, const char *what, const char *why)
+{
+    add_name(&m->hidden, what);
+    replay_report_add(m->r->report, area, REPLAY_REFUSED, what, "it is hidden from programs (%s), and never replayed",
+                      why);
 }
 
 /* What was enabled and not used is no loss. */
@@ -291,6 +299,10 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
     const struct gen_extension_info *extension = extension_of(name);
     const struct replay_evidence *evidence;
 
+    if (extension && extension->hidden) {
+        refuse(m, REPLAY_AREA_EXTENSION, name, extension->hidden);
+        return LAP_OK;
+    }
     if (is_of_presents(name))
         return LAP_OK;
     if (gpu_has(m, name)) {
@@ -498,9 +510,13 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
         return status;
     say_dropped(&m);
     tell_enabled(&m, core, chain);
-    if (m.missing.count && !r->options.force) {
+    if (m.hidden.count)
+        status = lap_fail(LAP_ERROR_UNSUPPORTED,
+                          "the trace switches on what is hidden from programs and never replayed: %s", m.hidden.text);
+    else if (m.missing.count && !r->options.force)
         status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
                           m.missing.text);
+    if (status != LAP_OK) {
         if (!r->report)
             return status;
         replay_report_refusal_too(r, status);

@@ -104,8 +104,9 @@ struct gen_enum_info {
 struct gen_extension_info {
     const char *name;
     const uint16_t *commands,
-        *structs; /* what it adds: enum gen_command and enum gen_struct of chained ones, 0-terminated */
-    bool device;  /* otherwise an instance extension */
+        *structs;       /* what it adds: enum gen_command and enum gen_struct of chained ones, 0-terminated */
+    bool device;        /* otherwise an instance extension */
+    const char *hidden; /* why the layer does not show it to programs; NULL: it does */
 };
 
 #endif

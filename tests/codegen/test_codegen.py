@@ -479,6 +479,21 @@ class MachineRegistry(unittest.TestCase):
         shown = [e for e in self.machine.registry.extensions.values() if e.name not in hidden]
         self.assertEqual([e.name for e in shown if not overrides_module.is_met(e.depends, hidden)], [])
 
+    def test_what_is_hidden_is_never_replayed(self) -> None:
+        """Commands that only hidden extensions have reach no driver, and it is said why."""
+        hidden = self.machine.overrides.hidden_extensions
+        only = [p for p in self.machine.commands if p.command.providers and set(p.command.providers) <= set(hidden)]
+        self.assertGreater(len(only), 100)
+        text = importlib.import_module("emit_replay").emit(self.machine)["gen_replay.c"]
+        for p in only:
+            with self.subTest(p.name):
+                self.assertIn(p.disposition.replay, ("info", "never"))
+                self.assertNotIn(f"call_{p.name}(", text)
+                self.assertNotRegex(text, rf"vk\.{p.command.short}\b")
+                self.assertEqual(p.disposition.replay == "never", f"[GEN_{p.name}] = \"{p.command.providers[0]} is hidden" in text)
+        shown = {p.name for p in self.machine.commands if p.disposition.refusal} - {p.name for p in only}
+        self.assertEqual(shown, {p.name for p in self.machine.commands if p.disposition.replay == "never"} - {p.name for p in only})
+
     def test_features_are_hidden_wherever_they_stand(self) -> None:
         """A program may ask in the structure of a version, or in the one that the version took over."""
         registry, hidden = self.machine.registry, {(s, m) for s, m, _ in self.machine.overrides.hidden_features}

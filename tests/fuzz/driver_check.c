@@ -333,6 +333,56 @@ static void check_struct(uint32_t number, const void *data, uint64_t selector, b
     check_words(number, data);
 }
 
+/* ---- what the layer shows to no program, and no replay may hand on ---- */
+
+static bool lists(const uint16_t *numbers, uint32_t number)
+{
+    while (*numbers && *numbers != number)
+        numbers++;
+    return *numbers == number;
+}
+
+/* The hidden extension that a command is of, if it is of no other and of no version; else NULL. */
+static const char *hidden_owner(uint32_t command)
+{
+    const char *owner = NULL;
+
+    if (strncmp(gen_command_providers[command], "VK_VERSION_", 11) == 0)
+        return NULL;
+    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++) {
+        if (!lists(gen_extensions[i].commands, command))
+            continue;
+        if (!gen_extensions[i].hidden)
+            return NULL;
+        owner = gen_extensions[i].name;
+    }
+    return owner;
+}
+
+static void check_names(const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < GEN_EXTENSION_COUNT; j++)
+            if (gen_extensions[j].hidden && strcmp(gen_extensions[j].name, names[i]) == 0)
+                driver_problem("%s is switched on, which is hidden", names[i]);
+}
+
+static void check_shown(uint32_t command, const void *args)
+{
+    static int8_t known[GEN_COMMAND_COUNT]; /* 1: it is shown */
+
+    if (!known[command] && hidden_owner(command))
+        driver_problem("it is of %s, which is hidden", hidden_owner(command));
+    known[command] = 1;
+    if (command == GEN_vkCreateInstance) {
+        const VkInstanceCreateInfo *info = ((const struct gen_args_vkCreateInstance *)args)->pCreateInfo;
+        check_names(info->ppEnabledExtensionNames, info->enabledExtensionCount);
+    } else if (command == GEN_vkCreateDevice) {
+        const VkDeviceCreateInfo *info = ((const struct gen_args_vkCreateDevice *)args)->pCreateInfo;
+        check_names(info->ppEnabledExtensionNames, info->enabledExtensionCount);
+    }
+}
+
 uint64_t driver_owner(uint32_t command, const void *args)
 {
     const struct gen_command_info *info = &gen_command_infos[command];
@@ -363,6 +413,7 @@ void driver_check(uint32_t command, const void *args)
     call_owner = driver_owner(command, args);
     for (uint32_t i = 0; i < info->member_count; i++)
         check_member(info->members, &info->members[i], args, false, 0);
+    check_shown(command, args);
     if (command == GEN_vkUpdateDescriptorSets) {
         const struct gen_args_vkUpdateDescriptorSets *update = args;
         for (uint32_t i = 0; i < update->descriptorWriteCount; i++)

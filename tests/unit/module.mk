@@ -32,4 +32,8 @@ $(addprefix $(BUILD)/tests/unit/,test_attachment test_quick test_rows test_submi
 $(BUILD)/tests/unit/test_guard: $(call object,replayer/spirv_tools.c)
 $(BUILD)/tests/unit/test_guard: REPLAY_LIBS := $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
+# The driver that takes everything stands for the loader, however it is opened.
+$(BUILD)/tests/unit/test_forged: $(FUZZ_DRIVER) $(call object,tests/fuzz/forge.c)
+$(BUILD)/tests/unit/test_forged: ALL_LDFLAGS += -Wl,--wrap=dlopen,--wrap=dlsym
+
 -include $(UNIT_OBJECTS:.o=.d)

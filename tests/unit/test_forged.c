@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* What the layer hides from programs is in no trace that it wrote. A forged one that has it all the same is refused, on
+ * a driver that has everything and ends the process when it gets what is hidden (tests/fuzz/driver.h). */
+#include "gen_reflect.h"
+#include "gen_replay.h"
+#include "replayer/examine.h"
+#include "replayer/report.h"
+#include "tests/fuzz/driver.h"
+#include "tests/unit/player_program.h"
+
+/* The player's calls come here (module.mk): the driver stands for the loader. */
+void *__wrap_dlopen(const char *path, int flags);
+void *__wrap_dlsym(void *library, const char *name);
+
+static char library;
+
+void *__wrap_dlopen(const char *path, int flags)
+{
+    CHECK_STR(path, "libvulkan.so.1");
+    return &library;
+}
+
+void *__wrap_dlsym(void *from, const char *name)
+{
+    CHECK(from == &library);
+    return strcmp(name, "vkGetInstanceProcAddr") == 0 ? (void *)driver_get_instance_proc_addr : NULL;
+}
+
+static void begin(struct program *p)
+{
+    driver_reset();
+    CHECK(program_begin(p));
+}
+
+UNIT_TEST(the_driver_takes_good_traces)
+{
+    struct program p;
+
+    begin(&p);
+    put_start(&p);
+    put_fill(&p);
+    put_ends(&p);
+    check_played(&p, 0, 0);
+}
+
+/* Nothing of the packet is looked at. */
+UNIT_TEST(hidden_commands_are_refused)
+{
+    unsigned commands = 0;
+
+    for (uint32_t command = 1; command < GEN_COMMAND_COUNT; command++) {
+        struct program p;
+        struct result result;
+        if (!gen_replay_refusals[command] || gen_command_dispatch[command] == GEN_HANDLE_VkCommandBuffer)
+            continue;
+        commands++;
+        begin(&p);
+        put_start(&p);
+        (void)sample_packet(&p.s, command, 0);
+        lap_packet_end(p.s.stream);
+        result = play(&p, false);
+        CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, gen_command_names[command]);
+        CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, " is never replayed: ");
+        CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, gen_replay_refusals[command]);
+    }
+    CHECK(commands > 30);
+}
+
+UNIT_TEST(hidden_commands_in_blocks_are_refused)
+{
+    struct program p;
+    struct result result;
+
+    begin(&p);
+    put_start(&p);
+    block_begin(&p);
+    COMMAND(&p, vkCmdSetRayTracingPipelineStackSizeKHR, 4096);
+    block_end(&p, 0);
+    result = play(&p, false);
+    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED,
+               "vkCmdSetRayTracingPipelineStackSizeKHR is never replayed: VK_KHR_ray_tracing_pipeline is hidden");
+}
+
+/* --force does not help. */
+UNIT_TEST(hidden_extensions_of_devices_are_refused)
+{
+    unsigned extensions = 0;
+
+    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++)
+        for (int force = 0; gen_extensions[i].hidden && gen_extensions[i].device && force < 2; force++) {
+            struct program p;
+            struct result result;
+            extensions++;
+            begin(&p);
+            p.extensions[0] = gen_extensions[i].name;
+            put_start(&p);
+            result = play(&p, force);
+            CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "the trace switches on what is hidden");
+            CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, gen_extensions[i].name);
+        }
+    CHECK(extensions > 2 * 50);
+}
+
+#define REFUSAL_BYTES sizeof(((struct replay_report *)NULL)->refusal)
+
+/* What lapilli check says. */
+static void examine(struct program *p, char refusal[REFUSAL_BYTES])
+{
+    struct replay_options options = {.file = p->s.path, .quiet = true, .present = REPLAY_PRESENT_OFF};
+    struct replay_report report = {.count = 0};
+    struct replay r;
+
+    lap_writer_frame(p->s.writer);
+    sample_end(&p->s);
+    CHECK(replay_open(&r, &options, NULL) == LAP_OK);
+    r.report = &report;
+    CHECK(replay_examine(&r) == LAP_OK);
+    snprintf(refusal, REFUSAL_BYTES, "%s", report.refusal);
+    CHECK(replay_close(&r));
+    replay_report_finish(&report);
+    sample_finish(&p->s);
+}
+
+UNIT_TEST(reports_say_what_is_refused)
+{
+    char refusal[REFUSAL_BYTES];
+    struct program p;
+
+    begin(&p);
+    put_start(&p);
+    block_begin(&p);
+    COMMAND(&p, vkCmdSetRayTracingPipelineStackSizeKHR, 4096);
+    block_end(&p, 0);
+    examine(&p, refusal);
+    CHECK(strstr(refusal, "vkCmdSetRayTracingPipelineStackSizeKHR is never replayed"));
+    begin(&p);
+    put_start(&p);
+    (void)sample_packet(&p.s, GEN_vkCreateCuModuleNVX, 0);
+    lap_packet_end(p.s.stream);
+    examine(&p, refusal);
+    CHECK(strstr(refusal, "vkCreateCuModuleNVX is never replayed"));
+    begin(&p);
+    p.extensions[0] = "VK_NVX_binary_import";
+    put_start(&p);
+    examine(&p, refusal);
+    CHECK(strstr(refusal, "what is hidden from programs and never replayed: VK_NVX_binary_import"));
+}
+
+/* Loaders do what is in them whatever layers hide, so a good trace may name it. */
+UNIT_TEST(hidden_extensions_of_instances_are_left_out)
+{
+    unsigned extensions = 0;
+
+    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++) {
+        VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
+        VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                     .pApplicationInfo = &application,
+                                     .enabledExtensionCount = 1,
+                                     .ppEnabledExtensionNames = &gen_extensions[i].name};
+        struct program p;
+        if (!gen_extensions[i].hidden || gen_extensions[i].device)
+            continue;
+        extensions++;
+        begin(&p);
+        PUT(&p, vkCreateInstance, &info, NULL, &p.instance, VK_SUCCESS);
+        put_device(&p);
+        put_objects(&p);
+        put_fill(&p);
+        put_ends(&p);
+        check_played(&p, 0, 0);
+    }
+    CHECK(extensions > 0);
+}
+
+UNIT_MAIN();
