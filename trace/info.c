@@ -2,6 +2,7 @@
 #include "trace/info.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 
 void lap_info_finish(struct lap_info *info)
 {
@@ -42,8 +43,11 @@ enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t byt
         info->all = cJSON_CreateObject();
     if (!info->all)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    errno = 0; /* the only way in which cJSON tells what was wrong */
     object = cJSON_ParseWithLength(json, bytes);
-    if (!cJSON_IsObject(object))
+    if (!object && errno == ENOMEM)
+        status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    else if (!cJSON_IsObject(object))
         status = lap_fail(LAP_ERROR_FORMAT, "no JSON object");
     while (status == LAP_OK && object->child)
         status = put(info, cJSON_DetachItemViaPointer(object, object->child), out_news);

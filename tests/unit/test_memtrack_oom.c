@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lets the n-th allocation fail, for every n. A write is either in the replay's copy or somebody was told. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/sanitizers.h"
@@ -28,22 +29,46 @@ static bool fails(void)
     return false;
 }
 
+extern void __libc_free(void *memory);
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 
+static atomic_long blocks; /* that are allocated */
+
+static void *counted(void *memory)
+{
+    atomic_fetch_add(&blocks, memory != NULL);
+    return memory;
+}
+
+/* For the libraries, too. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t bytes)
 {
-    return fails() ? NULL : __libc_malloc(bytes);
+    return fails() ? NULL : counted(__libc_malloc(bytes));
 }
+
 void *calloc(size_t count, size_t bytes)
 {
-    return fails() ? NULL : __libc_calloc(count, bytes);
+    return fails() ? NULL : counted(__libc_calloc(count, bytes));
 }
+
 void *realloc(void *old, size_t bytes)
 {
-    return fails() ? NULL : __libc_realloc(old, bytes);
+    if (fails())
+        return NULL;
+    return old ? __libc_realloc(old, bytes) : counted(__libc_malloc(bytes));
 }
+
+void free(void *memory)
+{
+    atomic_fetch_sub(&blocks, memory != NULL);
+    __libc_free(memory);
+}
+
+#pragma GCC visibility pop
 
 enum { MEM = 64 * 1024, FLAGS = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };
 
@@ -184,6 +209,7 @@ static void sweep(enum lap_watch_kind watch, bool (*live_a_life)(enum lap_watch_
     long n = 0;
     do {
         struct lap_memtrack *tracker = NULL;
+        long first_blocks = blocks;
         failed_one = false;
         countdown = n++;
         ok = live_a_life(watch, &tracker);
@@ -196,6 +222,7 @@ static void sweep(enum lap_watch_kind watch, bool (*live_a_life)(enum lap_watch_
             CHECK(memcmp(copies[1], store, MEM) == 0);
         }
         lap_memtrack_destroy(&tracker);
+        CHECK_EQ_INT(blocks, first_blocks);
     } while (failed_one && n < 5000 && !unit_failed);
     CHECK(ok);
     CHECK(n > 20); /* something did fail on the way */

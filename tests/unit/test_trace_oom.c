@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lets the n-th allocation of a writer and of a reader fail, for every n: once, or that one and all after it. */
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 
@@ -29,6 +30,7 @@ static bool fails(void)
     if (once)
         countdown = -1;
     failed_one = true;
+    errno = ENOMEM;
     return true;
 }
 
@@ -36,6 +38,7 @@ static bool fails(void)
  * that interrupted malloc. */
 static atomic_bool ending;
 static atomic_uint forbidden;
+static atomic_long blocks; /* that are allocated */
 
 static void note(void)
 {
@@ -49,35 +52,59 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t align, size_t bytes);
 
+static void *counted(void *memory)
+{
+    atomic_fetch_add(&blocks, memory != NULL);
+    return memory;
+}
+
+/* For the libraries, too. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t bytes)
 {
     note();
-    return fails() ? NULL : __libc_malloc(bytes);
+    return fails() ? NULL : counted(__libc_malloc(bytes));
 }
 
 void *calloc(size_t count, size_t bytes)
 {
     note();
-    return fails() ? NULL : __libc_calloc(count, bytes);
+    return fails() ? NULL : counted(__libc_calloc(count, bytes));
 }
 
 void *realloc(void *old, size_t bytes)
 {
     note();
-    return fails() ? NULL : __libc_realloc(old, bytes);
+    if (fails())
+        return NULL;
+    return old ? __libc_realloc(old, bytes) : counted(__libc_malloc(bytes));
 }
 
 void *aligned_alloc(size_t align, size_t bytes)
 {
     note();
-    return fails() ? NULL : __libc_memalign(align, bytes);
+    return fails() ? NULL : counted(__libc_memalign(align, bytes));
+}
+
+int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    void *memory = aligned_alloc(align, bytes);
+    if (memory)
+        *out = memory;
+    return memory ? 0 : ENOMEM;
 }
 
 void free(void *memory)
 {
+    if (!memory) /* the C library does so when a thread ends */
+        return;
     note();
+    atomic_fetch_sub(&blocks, 1);
     __libc_free(memory);
 }
+
+#pragma GCC visibility pop
 
 static void begin_failing(long after)
 {
@@ -146,9 +173,20 @@ static enum lap_status read_back(uint64_t *out_packets, bool *out_complete)
     return status;
 }
 
+/* What the C library keeps of a first thread is taken then, too. */
+static long blocks_of_a_good_run(void)
+{
+    struct lap_writer *writer = NULL;
+    fresh_trace_path();
+    CHECK_EQ_U64(record(&writer), PACKETS);
+    lap_writer_destroy(&writer);
+    return blocks;
+}
+
 UNIT_TEST(a_writer_short_of_memory_leaves_whole_frames)
 {
     unsigned failures = 0;
+    long first_blocks = blocks_of_a_good_run();
     for (long n = 0;; n++) {
         bool any = false;
         for (int i = 0; i < 2; i++) {
@@ -164,9 +202,11 @@ UNIT_TEST(a_writer_short_of_memory_leaves_whole_frames)
             failures += failed_one;
             if (!created) {
                 CHECK(failed_one && access(trace_path, F_OK) != 0);
+                CHECK_EQ_INT(blocks, first_blocks);
                 continue;
             }
             CHECK_EQ_INT(read_back(&packets, &complete), LAP_END);
+            CHECK_EQ_INT(blocks, first_blocks);
             CHECK(packets >= marked && (!complete || packets == PACKETS));
             CHECK(failed_one || complete);
             CHECK(!stopped || !complete);
@@ -216,11 +256,8 @@ UNIT_TEST(the_end_allocates_nothing)
 
 UNIT_TEST(a_reader_short_of_memory_says_so)
 {
-    struct lap_writer *writer = NULL;
     unsigned failures = 0;
-    fresh_trace_path();
-    CHECK_EQ_U64(record(&writer), PACKETS);
-    lap_writer_destroy(&writer);
+    long first_blocks = blocks_of_a_good_run();
     for (long n = 0;; n++) {
         bool any = false;
         for (int i = 0; i < 2; i++) {
@@ -233,7 +270,11 @@ UNIT_TEST(a_reader_short_of_memory_says_so)
             any |= failed_one;
             failures += failed_one;
             /* One failure may be made up for: an index that can't be held is replaced by a scan. */
-            CHECK(status < 0 ? failed_one : status == LAP_END && packets == PACKETS && complete);
+            if (status < 0)
+                CHECK(failed_one && status == LAP_ERROR_MEMORY);
+            else
+                CHECK(status == LAP_END && packets == PACKETS && complete);
+            CHECK_EQ_INT(blocks, first_blocks);
         }
         if (!any)
             break;
