@@ -10,7 +10,8 @@
 
 #define MAX_PLANES REPLAY_ALIAS_PLANES
 #define MAX_BYTES  ((uint64_t)1 << 62)
-#define MAX_INDEX  (UINT64_MAX - 2) /* maps have no keys beyond */
+#define MAX_INDEX  (UINT64_MAX - 2)      /* maps have no keys beyond */
+#define MOST_BYTES ((uint64_t)512 << 20) /* that all of it may take */
 
 struct object {
     struct replay_creation *creation;
@@ -38,6 +39,7 @@ struct replay_aliases {
     struct lap_map creations;  /* struct replay_creation, by hash */
     struct replay_alias_group *groups;
     uint64_t group_count, next_order;
+    uint64_t bytes;                      /* what objects, members and creations take */
     struct lap_map found[2][MAX_PLANES]; /* struct replay_alias_member, by index; when sealed */
 };
 
@@ -70,6 +72,14 @@ enum lap_status replay_aliases_create(struct replay_aliases **out_aliases)
     return LAP_OK;
 }
 
+/* Before something is added. */
+static enum lap_status check_room(const struct replay_aliases *aliases, uint64_t bytes)
+{
+    if (aliases->bytes < MOST_BYTES && bytes < MOST_BYTES - aliases->bytes)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_LIMIT, "which objects share memory takes more than %u MiB", (unsigned)(MOST_BYTES >> 20));
+}
+
 /* ---- create infos ---- */
 
 static struct replay_creation *take_creation(struct replay_aliases *aliases, const void *data, size_t bytes)
@@ -86,9 +96,11 @@ static struct replay_creation *take_creation(struct replay_aliases *aliases, con
     creation = malloc(sizeof *creation + bytes);
     if (!creation)
         return NULL;
+    aliases->bytes += sizeof *creation + bytes;
     *creation = (struct replay_creation){.hash = hash, .users = 1, .bytes = bytes};
     memcpy(creation->data, data, bytes);
     if (named && lap_map_put(&aliases->creations, hash, creation, NULL) == LAP_ERROR_MEMORY) {
+        aliases->bytes -= sizeof *creation + bytes;
         free(creation);
         return NULL;
     }
@@ -99,6 +111,7 @@ static void drop_creation(struct replay_aliases *aliases, struct replay_creation
 {
     if (--creation->users)
         return;
+    aliases->bytes -= sizeof *creation + creation->bytes;
     if (lap_map_get(&aliases->creations, creation->hash) == creation)
         lap_map_remove(&aliases->creations, creation->hash);
     free(creation);
@@ -131,9 +144,11 @@ static void free_group(struct replay_aliases *aliases, struct replay_alias_group
     struct replay_alias_member *member = group->first;
 
     unlink_group(aliases, group);
+    aliases->bytes -= sizeof *group;
     while (member) {
         struct replay_alias_member *next = member->next;
         drop_creation(aliases, member->creation);
+        aliases->bytes -= sizeof *member;
         free(member);
         member = next;
     }
@@ -220,6 +235,9 @@ enum lap_status replay_aliases_share(struct replay_aliases *aliases, uint64_t me
 
     if (memory > MAX_INDEX || space > MAX_INDEX || offset > MAX_BYTES || lap_map_get(&aliases->shared, memory))
         return LAP_OK; /* a wrong trace: its objects share nothing */
+    status = check_room(aliases, sizeof *shared);
+    if (status != LAP_OK)
+        return status;
     shared = malloc(sizeof *shared);
     if (!shared)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
@@ -227,13 +245,17 @@ enum lap_status replay_aliases_share(struct replay_aliases *aliases, uint64_t me
     status = lap_map_put(&aliases->shared, memory, shared, NULL);
     if (status != LAP_OK)
         free(shared);
+    else
+        aliases->bytes += sizeof *shared;
     return status;
 }
 
 void replay_aliases_unshare(struct replay_aliases *aliases, uint64_t memory)
 {
-    if (memory <= MAX_INDEX)
-        free(lap_map_remove(&aliases->shared, memory));
+    struct shared *shared = memory <= MAX_INDEX ? lap_map_remove(&aliases->shared, memory) : NULL;
+
+    aliases->bytes -= shared ? sizeof *shared : 0;
+    free(shared);
 }
 
 /* ---- objects ---- */
@@ -243,9 +265,13 @@ enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_hand
 {
     struct lap_map *objects = &aliases->objects[kind_of(type)];
     struct object *object;
+    enum lap_status status;
 
     if (index > MAX_INDEX || lap_map_get(objects, index))
         return LAP_OK; /* a wrong trace: playing it will say so */
+    status = check_room(aliases, sizeof *object + bytes);
+    if (status != LAP_OK)
+        return status;
     object = calloc(1, sizeof *object);
     if (object) {
         object->opaque = opaque;
@@ -257,6 +283,7 @@ enum lap_status replay_aliases_add(struct replay_aliases *aliases, enum gen_hand
         free(object);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
+    aliases->bytes += sizeof *object;
     return LAP_OK;
 }
 
@@ -281,6 +308,7 @@ static struct replay_alias_member *create_member(struct replay_aliases *aliases,
                                            .creation = object->creation,
                                            .group = group};
     object->creation->users++;
+    aliases->bytes += sizeof *group + sizeof *member;
     *group = (struct replay_alias_group){.first = member,
                                          .last = member,
                                          .count = 1,
@@ -302,12 +330,16 @@ enum lap_status replay_aliases_bind(struct replay_aliases *aliases, const struct
     struct lap_tree_node *node;
     struct replay_alias_space *space;
     const struct shared *shared;
+    enum lap_status status;
 
     if (!object || bind->memory > MAX_INDEX || bind->bytes == 0 || bind->bytes > MAX_BYTES || bind->offset > MAX_BYTES)
         return LAP_OK;
     member = &object->members[replay_alias_plane(bind->plane)];
     if (*member)
         return LAP_OK;
+    status = check_room(aliases, sizeof **member + sizeof *group);
+    if (status != LAP_OK)
+        return status;
     shared = lap_map_get(&aliases->shared, bind->memory);
     space = space_of(&aliases->spaces[shared != NULL], shared ? shared->space : bind->memory);
     if (!space)
@@ -354,6 +386,7 @@ static void end_object(struct replay_aliases *aliases, struct object *object)
         if (object->members[i])
             member_ends(aliases, object->members[i]);
     drop_creation(aliases, object->creation);
+    aliases->bytes -= sizeof *object;
     free(object);
 }
 

@@ -117,7 +117,7 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
     if (record && replay_place_is_some(&record->place))
         replay_place_free(dev, &record->place);
     if (record && record->sparse)
-        replay_sparse_destroy(dev, &record->sparse);
+        replay_sparse_destroy(r, &record->sparse);
     replay_buffer_free(r, record);
     replay_object_end(r, GEN_HANDLE_VkBuffer, index, object);
     return LAP_OK;

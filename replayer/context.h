@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/frames.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/sandbox.h"
 #include "base/slab.h"
 #include "base/status.h"
@@ -182,6 +183,9 @@ struct replay_object {
 /* A trace never gives a number twice and may have millions of short-lived objects, so a table has pages, and only those
  * in which something is alive. */
 #define REPLAY_PAGE_OBJECTS LAP_LIVE_PAGE
+/* That are alive at once, of all types together: programs have some hundred thousand. */
+#define REPLAY_MOST_OBJECTS ((uint64_t)1 << 22)
+#define REPLAY_MOST_PAGES   ((uint64_t)1 << 18) /* 1 GiB: what lives long among what does not has pages of its own */
 
 struct replay_object_page {
     struct lap_live_page handles; /* of the objects once more: what decoders look at */
@@ -231,12 +235,17 @@ struct replay {
     uint64_t removed;          /* objects that ended */
     uint64_t ends;             /* objects that command buffers may name and that ended: named.h */
     uint64_t holes;            /* numbers below the largest ones that no object has had, of all types together */
+    uint64_t alive;            /* objects of all types, and what replay_objects_take counts with them */
+    uint64_t page_count;       /* of all tables */
     struct lap_arena arena;    /* arguments of the current packet or block command */
     struct lap_dec_source source;
     struct replay_command *commands; /* player.c: by number in the file */
     struct replay_table tables[GEN_HANDLE_COUNT];
     struct lap_slab buffers, images;               /* their records: resource.h */
     struct lap_slab named;                         /* named.h */
+    struct lap_map block_names;                    /* named.h: by block */
+    uint64_t name_count;                           /* of all of them */
+    uint32_t named_depth;                          /* of secondary command buffers that are looked at */
     struct lap_live_table *live[GEN_HANDLE_COUNT]; /* the tables' */
     void *loader;                                  /* dlopen("libvulkan.so.1") */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
@@ -286,9 +295,13 @@ const char *replay_enum_name(const char *type, int64_t value);
 void replay_tables_show(struct replay *r);
 /* index comes from the file: any value. Fails when it is alive already, and when there would be more than a million
  * numbers below the largest ones of all types that no object has had: numbers are dense, so tables are as large as what
- * the trace makes. */
+ * the trace makes. LAP_ERROR_LIMIT: there would be more than REPLAY_MOST_OBJECTS, or they would lie on more than
+ * REPLAY_MOST_PAGES. */
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
                                   void *owner, struct replay_object **out_object) LAP_MUST_CHECK;
+/* The same limit for what the replay makes of the driver's objects as often as the trace has it do so. */
+enum lap_status replay_objects_take(struct replay *r, uint64_t count) LAP_MUST_CHECK;
+void replay_objects_give(struct replay *r, uint64_t count);
 /* NULL when there is no such live object. Pointers are valid until it is removed. */
 struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type type, uint64_t index);
 /* By live handle, for hand-written functions that only have decoded arguments (a probe of a map kept by handles.c).

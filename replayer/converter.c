@@ -29,6 +29,7 @@ struct temporaries {
 };
 
 struct replay_converter {
+    struct replay *r;
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkShaderModule module;
@@ -94,6 +95,7 @@ static enum lap_status need_converter(struct replay *r, struct replay_device *de
     dev->converter = calloc(1, sizeof *dev->converter);
     if (!dev->converter)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for conversions");
+    dev->converter->r = r;
     status = make_layouts(r, dev, dev->converter);
     if (status != LAP_OK)
         replay_converter_destroy(dev);
@@ -116,6 +118,7 @@ static void free_temporaries(struct replay_device *dev, struct temporaries *list
 {
     for (size_t i = 0; i < list->count; i++)
         free_temporary(dev, &list->items[i]);
+    replay_objects_give(dev->converter->r, list->count);
     free(list->items);
     free(list);
 }
@@ -202,8 +205,12 @@ static enum lap_status take_temporary(struct replay *r, struct replay_device *de
         list->items = more;
         list->capacity = capacity;
     }
-    if (list->used == list->count)
+    if (list->used == list->count) {
+        enum lap_status status = replay_objects_take(r, 1);
+        if (status != LAP_OK)
+            return status;
         list->items[list->count++] = (struct temporary){0};
+    }
     item = &list->items[list->used++];
     *out = item;
     if (item->bytes >= bytes)

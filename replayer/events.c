@@ -12,9 +12,10 @@
 #include "replayer/player.h"
 #include "replayer/submit.h"
 
-/* Steps of all command buffers of a device, and as many of one submit (submit_parts.c). A secondary command buffer's
- * are its primaries' once more, each time that it is executed. */
+/* Steps of all command buffers, and what is known of their events, each 16 bytes; and as many of one submit
+ * (submit_parts.c). A secondary command buffer's are its primaries' once more, each time that it is executed. */
 #define STEPS_MOST ((uint64_t)1 << 23)
+#define PARTS_MOST ((uint64_t)1 << 20) /* of all command buffers */
 
 /* What a wait finds, by what its own command buffer has done before. */
 enum found { FOUND_NOTHING, FOUND_SET, FOUND_RESET };
@@ -53,7 +54,8 @@ struct list {
 
 struct replay_events {
     struct lap_map lists;   /* struct list by the command buffer's index */
-    _Atomic uint64_t steps; /* room for them in all lists */
+    _Atomic uint64_t steps; /* room for them in all lists, and for what is known */
+    _Atomic uint64_t parts; /* that were made */
 };
 
 /* ---- lists ---- */
@@ -114,7 +116,8 @@ void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommand
             dev->vk.FreeCommandBuffers(dev->live, pool, 1, &list->parts[i].live);
     }
     if (list) {
-        dev->events->steps -= list->capacity;
+        dev->events->steps -= (uint64_t)list->capacity + list->known_capacity;
+        dev->events->parts -= list->made_parts;
         free_list(NULL, 0, list);
     }
 }
@@ -178,17 +181,42 @@ static enum found find(const struct list *list, uint64_t event)
     return known->set ? FOUND_SET : FOUND_RESET;
 }
 
+static enum lap_status no_steps(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what command buffers wait for");
+}
+
+/* Counts room for so many steps more. */
+static enum lap_status take_steps(struct replay *r, struct replay_device *dev, uint64_t more)
+{
+    uint64_t steps = more;
+
+    for (const struct replay_device *each = r->devices; each; each = each->next)
+        steps += each->events && each != dev ? each->events->steps : 0;
+    if (dev->events->steps + steps > STEPS_MOST)
+        return lap_fail(LAP_ERROR_LIMIT, "what command buffers do with events takes more than %u million steps",
+                        (unsigned)(STEPS_MOST >> 20));
+    dev->events->steps += more;
+    return LAP_OK;
+}
+
 /* Room for one event more. */
-static bool need_known(struct list *list)
+static enum lap_status need_known(struct replay *r, struct replay_device *dev, struct list *list)
 {
     struct list more = *list;
+    enum lap_status status;
 
     if (2 * (list->known_count + 1) <= list->known_capacity)
-        return true;
+        return LAP_OK;
     more.known_capacity = list->known_capacity ? 2 * list->known_capacity : 8;
+    status = take_steps(r, dev, more.known_capacity - list->known_capacity);
+    if (status != LAP_OK)
+        return status;
     more.known = calloc(more.known_capacity, sizeof *more.known);
-    if (!more.known)
-        return false;
+    if (!more.known) {
+        dev->events->steps -= more.known_capacity - list->known_capacity;
+        return no_steps();
+    }
     if (!more.round)
         more.round = 1;
     for (uint32_t i = 0; i < list->known_capacity; i++)
@@ -196,16 +224,17 @@ static bool need_known(struct list *list)
             *find_known(&more, list->known[i].event) = list->known[i];
     free(list->known);
     *list = more;
-    return true;
+    return LAP_OK;
 }
 
-/* A step comes behind those so far. False: no memory. */
-static bool know(struct list *list, struct step *step)
+/* A step comes behind those so far. */
+static enum lap_status know(struct replay *r, struct replay_device *dev, struct list *list, struct step *step)
 {
+    enum lap_status status = need_known(r, dev, list);
     struct known *known;
 
-    if (!need_known(list))
-        return false;
+    if (status != LAP_OK)
+        return status;
     known = find_known(list, step->event);
     if (known->round != list->round) {
         *known = (struct known){.event = step->event, .round = list->round};
@@ -215,7 +244,7 @@ static bool know(struct list *list, struct step *step)
     }
     list->waits = list->waits || (step->use == REPLAY_EVENT_WAIT && step->found != FOUND_SET);
     known->set = step->use != REPLAY_EVENT_RESET; /* a wait is over when it is set */
-    return true;
+    return LAP_OK;
 }
 
 /* ---- commands ---- */
@@ -235,26 +264,23 @@ static struct list *need_list(struct replay *r, struct replay_device *dev, VkCom
     return list;
 }
 
-static enum lap_status no_steps(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what command buffers wait for");
-}
-
 /* Room for so many steps more. */
-static enum lap_status need_steps(struct replay_device *dev, struct list *list, uint32_t count)
+static enum lap_status need_steps(struct replay *r, struct replay_device *dev, struct list *list, uint32_t count)
 {
     uint64_t capacity = 2 * ((uint64_t)list->count + count), more = capacity - list->capacity;
     struct step *steps;
+    enum lap_status status;
 
     if (count <= list->capacity - list->count)
         return LAP_OK;
-    if (dev->events->steps + more > STEPS_MOST)
-        return lap_fail(LAP_ERROR_LIMIT, "what command buffers do with events takes more than %u million steps",
-                        (unsigned)(STEPS_MOST >> 20));
+    status = take_steps(r, dev, more);
+    if (status != LAP_OK)
+        return status;
     steps = realloc(list->steps, capacity * sizeof *steps);
-    if (!steps)
+    if (!steps) {
+        dev->events->steps -= more;
         return no_steps();
-    dev->events->steps += more;
+    }
     list->steps = steps;
     list->capacity = (uint32_t)capacity;
     return LAP_OK;
@@ -270,13 +296,11 @@ static enum lap_status add(struct replay *r, struct replay_device *dev, VkComman
         return LAP_OK;
     if (!list)
         return no_steps();
-    status = need_steps(dev, list, count);
+    status = need_steps(r, dev, list, count);
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
         list->steps[list->count] = steps[i];
-        if (know(list, &list->steps[list->count]))
-            list->count++;
-        else
-            status = no_steps();
+        status = know(r, dev, list, &list->steps[list->count]);
+        list->count += status == LAP_OK;
     }
     return status;
 }
@@ -450,8 +474,14 @@ static enum lap_status make_part(struct replay *r, struct replay_device *dev, Vk
                                         .level = secondary ? VK_COMMAND_BUFFER_LEVEL_SECONDARY
                                                            : VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                         .commandBufferCount = 1};
+    uint64_t parts = dev->events->parts;
     enum lap_status status;
 
+    for (const struct replay_device *each = r->devices; each; each = each->next)
+        parts += each->events && each != dev ? each->events->parts : 0;
+    if (parts >= PARTS_MOST)
+        return lap_fail(LAP_ERROR_LIMIT, "command buffers have more than %u million parts",
+                        (unsigned)(PARTS_MOST >> 20));
     if (list->made_parts == list->part_capacity) {
         uint32_t capacity = list->part_capacity ? 2 * list->part_capacity : 4;
         struct part *more = realloc(list->parts, capacity * sizeof *more);
@@ -464,6 +494,7 @@ static enum lap_status make_part(struct replay *r, struct replay_device *dev, Vk
         return replay_absent(r, "commandPool");
     status = replay_result(r, dev->vk.AllocateCommandBuffers(dev->live, &info, &list->parts[list->made_parts].live));
     list->made_parts += status == LAP_OK;
+    dev->events->parts += status == LAP_OK;
     return status;
 }
 

@@ -11,6 +11,8 @@
 /* Numbers that no object has had yet: other threads of the program may have taken them. */
 #define MAX_HOLES       1000000u
 
+#define FIRST_SLOTS     64u
+#define FEW_CHILDREN    1024u
 #define MAX_SPARE_PAGES 256u /* 4 KiB each: what comes and goes with every frame */
 
 /* ---- live handle -> index: open addressing with linear probing ---- */
@@ -30,13 +32,12 @@ static void slot_put(struct replay_table *table, uint64_t index)
     table->slot_used++;
 }
 
-static bool slots_grow(struct replay_table *table)
+/* To so many slots, which are enough. Without memory nothing changes. */
+static bool slots_move(struct replay_table *table, uint64_t count)
 {
     uint64_t *old = table->slots, old_count = table->slot_count;
 
-    if (table->slot_used * 2 < old_count)
-        return true;
-    table->slot_count = old_count ? old_count * 2 : 64;
+    table->slot_count = count;
     table->slots = calloc(table->slot_count, sizeof *table->slots);
     if (!table->slots) {
         table->slots = old;
@@ -49,6 +50,19 @@ static bool slots_grow(struct replay_table *table)
             slot_put(table, old[i]);
     free(old);
     return true;
+}
+
+static bool slots_grow(struct replay_table *table)
+{
+    return table->slot_used * 2 < table->slot_count ||
+           slots_move(table, table->slot_count ? table->slot_count * 2 : FIRST_SLOTS);
+}
+
+/* What many objects took is given back when few are left. */
+static void slots_shrink(struct replay_table *table)
+{
+    if (table->slot_count > FIRST_SLOTS && table->slot_used < table->slot_count / 16)
+        (void)slots_move(table, table->slot_count / 4);
 }
 
 /* Most tables are never asked by live handle, but for the one that a packet has just named, so a table has no slots
@@ -117,6 +131,7 @@ static void drop_page(struct replay *r, struct replay_table *table, uint64_t num
     if (!page || page->alive || number == (table->live.count - 1) / REPLAY_PAGE_OBJECTS)
         return;
     table->live.pages[number] = NULL;
+    r->page_count--;
     if (r->spare_count == MAX_SPARE_PAGES) {
         free(page);
         return;
@@ -168,6 +183,7 @@ static struct replay_object_page *need_page(struct replay *r, struct replay_tabl
         return page_of(table, number);
     page = new_page(r);
     table->live.pages[number] = page ? &page->handles : NULL;
+    r->page_count += page != NULL;
     return page;
 }
 
@@ -182,6 +198,7 @@ static struct replay_object *put(struct replay *r, struct replay_object_page *pa
     object->order = ++r->next_order;
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
     page->alive++;
+    r->alive++;
     return object;
 }
 
@@ -201,6 +218,28 @@ static inline struct replay_object *add_next(struct replay *r, enum gen_handle_t
     return put(r, page, index, live, owner);
 }
 
+static enum lap_status too_many(struct replay *r)
+{
+    enum lap_status status = lap_fail(LAP_ERROR_LIMIT, "more than %u million objects are alive at once",
+                                      (unsigned)(REPLAY_MOST_OBJECTS >> 20));
+
+    return replay_place(r, status);
+}
+
+enum lap_status replay_objects_take(struct replay *r, uint64_t count)
+{
+    if (r->alive >= REPLAY_MOST_OBJECTS || count > REPLAY_MOST_OBJECTS - r->alive)
+        return too_many(r);
+    r->alive += count;
+    return LAP_OK;
+}
+
+void replay_objects_give(struct replay *r, uint64_t count)
+{
+    r->alive -= count;
+}
+
+/* Looked at where a page begins: that is soon enough. */
 static __attribute__((noinline)) enum lap_status add(struct replay *r, enum gen_handle_type type, uint64_t index,
                                                      uint64_t live, void *owner, struct replay_object **out_object)
 {
@@ -220,6 +259,8 @@ static __attribute__((noinline)) enum lap_status add(struct replay *r, enum gen_
                            gen_handle_names[type], index, table->live.count ? table->live.count - 1 : 0);
     if (replay_table_get(table, index))
         return replay_fail(r, "%s:%" PRIu64 " is created while it is alive", gen_handle_names[type], index);
+    if (r->alive >= REPLAY_MOST_OBJECTS || r->page_count >= REPLAY_MOST_PAGES)
+        return too_many(r);
     page = !has_slots || slots_grow(table) ? need_page(r, table, index) : NULL;
     if (!page) {
         (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for %s:%" PRIu64, gen_handle_names[type], index);
@@ -295,6 +336,7 @@ static inline void take_out(struct replay *r, enum gen_handle_type type, uint64_
     *object = (struct replay_object){0};
     page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
     page->alive--;
+    r->alive--;
 }
 
 /* Where more than its table knows of it. */
@@ -303,8 +345,10 @@ static __attribute__((noinline)) void end_known(struct replay *r, enum gen_handl
 {
     struct replay_table *table = &r->tables[type];
 
-    if (table->slots)
+    if (table->slots) {
         slot_remove(table, index);
+        slots_shrink(table);
+    }
     replay_named_free(r, type, object);
     if (r->caller_seen.type == type)
         r->caller_seen.type = GEN_HANDLE_NONE;
@@ -459,6 +503,7 @@ void replay_tables_finish(struct replay *r)
     }
     while (r->spare_pages)
         free(new_page(r));
+    r->alive = r->page_count = 0;
 }
 
 /* ---- children of pools ---- */
@@ -497,6 +542,23 @@ enum lap_status replay_children_check(struct replay *r, const struct replay_chil
     return replay_fail(r, "%s:%" PRIu64 " is freed from a pool that it is not of", gen_handle_names[type], index);
 }
 
+/* What many took is given back when few are left. */
+static void children_shrink(struct replay_children *children)
+{
+    uint64_t capacity = children->capacity;
+    uint64_t *indices;
+
+    while (capacity > FEW_CHILDREN && children->count < capacity / 16)
+        capacity /= 4;
+    if (capacity == children->capacity)
+        return;
+    indices = realloc(children->indices, capacity * sizeof *indices);
+    if (!indices)
+        return;
+    children->indices = indices;
+    children->capacity = capacity;
+}
+
 void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                             uint64_t index)
 {
@@ -509,6 +571,7 @@ void replay_children_remove(struct replay *r, struct replay_children *children, 
     children->indices[at] = moved;
     replay_object_get(r, type, moved)->record = (void *)(uintptr_t)at;
     replay_object_remove(r, type, index);
+    children_shrink(children);
 }
 
 void replay_children_clear(struct replay *r, struct replay_children *children, enum gen_handle_type type)
@@ -516,6 +579,7 @@ void replay_children_clear(struct replay *r, struct replay_children *children, e
     for (uint64_t i = 0; i < children->count; i++)
         replay_object_remove(r, type, children->indices[i]);
     children->count = 0;
+    children_shrink(children);
 }
 
 void replay_children_finish(struct replay_children *children)

@@ -89,7 +89,7 @@ enum lap_status replay_end_VkImage(struct replay *r, struct replay_device *dev, 
         dev->vk.DestroyImage(dev->live, gen_VkImage(object->live), NULL);
     if (record) {
         free_places(r, dev, record);
-        replay_sparse_destroy(dev, &record->sparse);
+        replay_sparse_destroy(r, &record->sparse);
     }
     replay_image_free(r, record);
     replay_object_end(r, GEN_HANDLE_VkImage, index, object);

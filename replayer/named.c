@@ -11,30 +11,71 @@
 #include "replayer/player.h"
 #include "replayer/reach.h"
 
-#define ARENA_BYTES ((size_t)1 << 30) /* the arguments of one command */
+#define ARENA_BYTES ((size_t)1 << 30)   /* the arguments of one command */
+#define KEPT_NAMES  ((size_t)1 << 22)   /* of all blocks: 64 MiB */
+#define MOST_NAMES  REPLAY_MOST_OBJECTS /* of one: all have to be alive */
+#define FIRST_NAMES 16u
+#define MOST_DEPTH  256u /* of secondary command buffers that execute others */
+#define TOLD_DEPTH  4u   /* of those that a sentence names */
 
 struct name {
     uint32_t type; /* enum gen_handle_type */
     uint64_t index;
 };
 
-struct replay_named {
-    uint64_t since; /* when it came to name them, by replay.next_order: all of them are older */
-    uint64_t ends;  /* replay.ends when all of them were alive; command buffers only */
-    uint64_t block; /* of a command buffer: its blob; 0: it is not recorded */
-    bool has_names; /* those of a block are looked up when they are needed */
+/* What a block names, each once. */
+struct block_names {
+    uint64_t block, users; /* without users it is not kept */
     size_t count, capacity;
-    struct name *names; /* few, as long as that is enough */
-    struct name few[1]; /* of a framebuffer with one attachment */
+    struct name *names;
 };
+
+struct replay_named {
+    uint64_t since;             /* when it came to name them, by replay.next_order: all of them are older */
+    uint64_t ends;              /* replay.ends when all of them were alive; command buffers only */
+    uint64_t block;             /* of a command buffer: its blob; 0: it is not recorded */
+    struct block_names *shared; /* the block's; NULL: they are looked up when they are needed */
+    uint32_t view_count;        /* of a framebuffer */
+    uint64_t *views;            /* one, if that is enough */
+    uint64_t one;
+};
+
+static void free_names(struct block_names *names)
+{
+    free(names->names);
+    free(names);
+}
+
+/* The command buffer lets go of what its block names. */
+static void leave(struct replay *r, struct replay_named *named)
+{
+    struct block_names *names = named->shared;
+
+    named->shared = NULL;
+    if (!names || --names->users)
+        return;
+    lap_map_remove(&r->block_names, names->block);
+    r->name_count -= names->count;
+    free_names(names);
+}
 
 void replay_named_free(struct replay *r, enum gen_handle_type type, struct replay_object *object)
 {
     struct replay_named *named = type == GEN_HANDLE_VkImageView ? NULL : object->named;
 
-    if (named && named->names != named->few)
-        free(named->names);
+    if (named)
+        leave(r, named);
+    if (named && named->views != &named->one) {
+        replay_objects_give(r, named->view_count);
+        free(named->views);
+    }
     lap_slab_give(&r->named, named);
+}
+
+void replay_named_finish(struct replay *r)
+{
+    lap_map_finish(&r->block_names);
+    lap_slab_finish(&r->named);
 }
 
 /* They are copied, or no command buffer names them. */
@@ -55,22 +96,6 @@ static enum lap_status no_memory(void)
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for what objects name");
 }
 
-static bool add_name(struct replay_named *named, uint32_t type, uint64_t index)
-{
-    if (named->count == named->capacity) {
-        size_t capacity = named->capacity * 4;
-        struct name *more = realloc(named->names == named->few ? NULL : named->names, capacity * sizeof *more);
-        if (!more)
-            return false;
-        if (named->names == named->few)
-            memcpy(more, named->few, sizeof named->few);
-        named->names = more;
-        named->capacity = capacity;
-    }
-    named->names[named->count++] = (struct name){type, index};
-    return true;
-}
-
 /* The object's record, made when it is not there; NULL without memory. */
 static struct replay_named *need(struct replay *r, struct replay_object *object)
 {
@@ -82,8 +107,8 @@ static struct replay_named *need(struct replay *r, struct replay_object *object)
         lap_slab_init(&r->named, sizeof *named);
     named = lap_slab_take(&r->named);
     if (named) {
-        *named = (struct replay_named){.capacity = sizeof named->few / sizeof named->few[0]};
-        named->names = named->few;
+        *named = (struct replay_named){0};
+        named->views = &named->one;
     }
     return object->named = named;
 }
@@ -100,30 +125,30 @@ static enum lap_status note_view(struct replay *r, const struct gen_args_vkCreat
     return LAP_OK;
 }
 
-static enum lap_status note_attachment(struct replay *r, struct replay_object *framebuffer, VkImageView view)
-{
-    struct replay_named *named = need(r, framebuffer);
-    uint64_t live = gen_u64_VkImageView(view);
-
-    if (!named ||
-        (live && !add_name(named, GEN_HANDLE_VkImageView, replay_object_index(r, GEN_HANDLE_VkImageView, live))))
-        return no_memory();
-    named->since = framebuffer->order;
-    return LAP_OK;
-}
-
 static enum lap_status note_framebuffer(struct replay *r, const struct gen_args_vkCreateFramebuffer *args)
 {
     const VkFramebufferCreateInfo *info = args->pCreateInfo;
     struct replay_object *object =
         replay_object_get(r, GEN_HANDLE_VkFramebuffer, gen_u64_VkFramebuffer(*args->pFramebuffer));
+    struct replay_named *named;
+    uint64_t *views = NULL;
     enum lap_status status = LAP_OK;
 
-    if (!object || info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
+    if (!object || info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT || !info->attachmentCount)
         return LAP_OK;
-    for (uint32_t i = 0; i < info->attachmentCount && status == LAP_OK; i++)
-        status = note_attachment(r, object, info->pAttachments[i]);
-    return status;
+    named = need(r, object);
+    if (named && info->attachmentCount > 1)
+        status = replay_objects_take(r, info->attachmentCount);
+    if (status != LAP_OK)
+        return status;
+    if (named)
+        views = info->attachmentCount > 1 ? malloc(info->attachmentCount * sizeof *views) : &named->one;
+    if (!views)
+        return no_memory();
+    *named = (struct replay_named){.since = object->order, .view_count = info->attachmentCount, .views = views};
+    for (uint32_t i = 0; i < info->attachmentCount; i++)
+        views[i] = replay_object_index(r, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->pAttachments[i]));
+    return LAP_OK;
 }
 
 static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, uint64_t live, bool secondary)
@@ -137,6 +162,7 @@ static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, u
         return no_memory();
     named->since = ++r->next_order;
     named->block = 0;
+    leave(r, named);
     r->ends += secondary;
     return LAP_OK;
 }
@@ -178,9 +204,9 @@ enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, 
     r->ends += object->secondary && named->block;
     named->since = ++r->next_order;
     named->ends = r->ends;
+    if (named->block != block)
+        leave(r, named);
     named->block = block;
-    named->has_names = false;
-    named->count = 0;
     return LAP_OK;
 }
 
@@ -188,7 +214,8 @@ enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, 
 
 struct look {
     struct replay *r;
-    struct replay_named *named;
+    struct block_names *names;
+    size_t from; /* the names of the command that is decoded */
 };
 
 static enum lap_status look_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
@@ -201,14 +228,6 @@ static uint32_t look_struct(void *user, uint64_t number)
     return lap_dictionary_struct(((struct look *)user)->r->dictionary, number);
 }
 
-static enum lap_status look_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
-{
-    struct look *look = user;
-
-    *out = index;
-    return add_name(look->named, type, index) ? LAP_OK : no_memory();
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct name *x = a, *y = b;
@@ -218,28 +237,66 @@ static int by_name(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Each once, without what does not matter. */
-static void tidy(struct replay_named *named, size_t from)
-{
-    static const struct replay_object secondary = {.secondary = true};
-    size_t left = from;
-
-    for (size_t i = from; i < named->count; i++)
-        if (replay_named_counts((enum gen_handle_type)named->names[i].type, &secondary))
-            named->names[left++] = named->names[i];
-    named->count = left;
-}
-
-static void sort(struct replay_named *named)
+/* Each once; returns how many are left. */
+static size_t sort(struct name *names, size_t count)
 {
     size_t left = 0;
 
-    if (named->count)
-        qsort(named->names, named->count, sizeof *named->names, by_name);
-    for (size_t i = 0; i < named->count; i++)
-        if (left == 0 || by_name(&named->names[left - 1], &named->names[i]) != 0)
-            named->names[left++] = named->names[i];
-    named->count = left;
+    if (count)
+        qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++)
+        if (left == 0 || by_name(&names[left - 1], &names[i]) != 0)
+            names[left++] = names[i];
+    return left;
+}
+
+/* Those of the current command stay apart. */
+static void sort_all(struct look *look)
+{
+    struct block_names *names = look->names;
+    size_t before = sort(names->names, look->from);
+    size_t rest = sort(names->names + look->from, names->count - look->from);
+
+    memmove(names->names + before, names->names + look->from, rest * sizeof *names->names);
+    look->from = before;
+    names->count = before + rest;
+}
+
+static enum lap_status need_room(struct look *look)
+{
+    struct block_names *names = look->names;
+    size_t capacity = names->capacity ? 2 * names->capacity : FIRST_NAMES;
+    struct name *more;
+
+    if (names->count < names->capacity)
+        return LAP_OK;
+    if (names->capacity == 2 * MOST_NAMES) {
+        sort_all(look);
+        return names->count <= MOST_NAMES ? LAP_OK
+                                          : lap_fail(LAP_ERROR_LIMIT, "a block names more than %u million objects",
+                                                     (unsigned)(MOST_NAMES >> 20));
+    }
+    more = realloc(names->names, capacity * sizeof *more);
+    if (!more)
+        return no_memory();
+    names->names = more;
+    names->capacity = capacity;
+    return LAP_OK;
+}
+
+static enum lap_status look_handle(void *user, uint32_t type, uint64_t index, uint64_t *out)
+{
+    static const struct replay_object secondary = {.secondary = true};
+    struct look *look = user;
+    enum lap_status status;
+
+    *out = index;
+    if (!replay_named_counts((enum gen_handle_type)type, &secondary))
+        return LAP_OK;
+    status = need_room(look);
+    if (status == LAP_OK)
+        look->names->names[look->names->count++] = (struct name){type, index};
+    return status;
 }
 
 /* Whether what a command names need not be there when its command buffer is submitted. */
@@ -248,46 +305,98 @@ static bool may_name_the_dead(uint32_t command)
     return command == GEN_vkBeginCommandBuffer || strstr(gen_command_names[command], "PushDescriptorSet");
 }
 
-static enum lap_status find_names(struct replay *r, struct replay_named *named)
+static enum lap_status find_names(struct replay *r, struct block_names *names)
 {
-    struct look look = {.r = r, .named = named};
+    struct look look = {.r = r, .names = names};
     const struct lap_dec_source source = {
         .blob = look_blob, .handle = look_handle, .struct_id = look_struct, .user = &look};
     struct lap_arena arena;
     struct lap_block block;
     struct lap_args args;
     const uint8_t *data;
-    size_t bytes, before;
+    size_t bytes;
     uint32_t command;
-    enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, named->block, &data, &bytes);
+    enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, names->block, &data, &bytes);
 
     if (status != LAP_OK)
         return status;
-    named->count = 0;
     lap_arena_init(&arena, ARENA_BYTES);
     lap_block_init(&block, data, bytes, 1, r->dictionary, &arena, &source);
     do {
-        before = named->count;
+        look.from = names->count;
         lap_arena_reset(&arena);
         status = lap_block_next(&block, &command, &args);
         if (status == LAP_OK && may_name_the_dead(command))
-            named->count = before;
-        tidy(named, before);
+            names->count = look.from;
     } while (status == LAP_OK);
     lap_arena_finish(&arena);
-    sort(named);
-    named->has_names = status == LAP_END;
-    return named->has_names ? LAP_OK : status;
+    names->count = sort(names->names, names->count);
+    return status == LAP_END ? LAP_OK : status;
+}
+
+/* From then on the command buffer has them, if there is room. */
+static enum lap_status keep_names(struct replay *r, struct replay_named *named, struct block_names *names)
+{
+    struct name *less;
+
+    if (names->count > KEPT_NAMES || r->name_count > KEPT_NAMES - names->count)
+        return LAP_OK;
+    less = names->count ? realloc(names->names, names->count * sizeof *less) : NULL;
+    if (less) {
+        names->names = less;
+        names->capacity = names->count;
+    }
+    if (lap_map_put(&r->block_names, names->block, names, NULL) != LAP_OK)
+        return no_memory();
+    r->name_count += names->count;
+    names->users = 1;
+    named->shared = names;
+    return LAP_OK;
 }
 
 /* ---- whether all of it is alive ---- */
 
-static enum lap_status check_names(struct replay *r, const struct replay_named *named)
+static enum lap_status check_names(struct replay *r, const struct block_names *names, uint64_t since)
 {
     enum lap_status status = LAP_OK;
 
-    for (size_t i = 0; i < named->count && status == LAP_OK; i++)
-        status = replay_named_check(r, (enum gen_handle_type)named->names[i].type, named->names[i].index, named->since);
+    for (size_t i = 0; i < names->count && status == LAP_OK; i++)
+        status = replay_named_check(r, (enum gen_handle_type)names->names[i].type, names->names[i].index, since);
+    return status;
+}
+
+/* What a command buffer's block names. */
+static enum lap_status check_block(struct replay *r, struct replay_named *named)
+{
+    struct block_names *names = named->shared ? named->shared : lap_map_get(&r->block_names, named->block);
+    enum lap_status status;
+
+    if (names) {
+        names->users += !named->shared;
+        named->shared = names;
+        return check_names(r, names, named->since);
+    }
+    names = calloc(1, sizeof *names);
+    if (!names)
+        return no_memory();
+    names->block = named->block;
+    status = find_names(r, names);
+    if (status == LAP_OK)
+        status = keep_names(r, named, names);
+    if (status == LAP_OK)
+        status = check_names(r, names, named->since);
+    if (!named->shared)
+        free_names(names);
+    return status;
+}
+
+static enum lap_status check_views(struct replay *r, const struct replay_named *named)
+{
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; i < named->view_count && status == LAP_OK; i++)
+        if (named->views[i])
+            status = replay_named_check(r, GEN_HANDLE_VkImageView, named->views[i], named->since);
     return status;
 }
 
@@ -314,11 +423,15 @@ static enum lap_status check_commands(struct replay *r, struct replay_object *ob
 
     if (status != LAP_OK || (named->ends == r->ends && !r->reach))
         return status;
-    status = named->has_names ? LAP_OK : find_names(r, named);
-    if (status == LAP_OK)
-        status = check_names(r, named);
+    if (r->named_depth == MOST_DEPTH)
+        return lap_fail(LAP_ERROR_LIMIT, "secondary command buffers execute others %u deep", MOST_DEPTH);
+    r->named_depth++;
+    status = check_block(r, named);
+    r->named_depth--;
     if (status == LAP_OK && r->reach)
         status = replay_reach_check(r, named->block, named->since, false);
+    if (status != LAP_OK && r->named_depth >= TOLD_DEPTH)
+        return status;
     if (status != LAP_OK)
         return lap_fail_context(status, "VkCommandBuffer:%" PRIu64 " (block %" PRIu64 ")", index, named->block);
     named->ends = r->ends;
@@ -340,7 +453,7 @@ enum lap_status replay_named_check(struct replay *r, enum gen_handle_type type, 
     else if (!object->named || type == GEN_HANDLE_VkCommandPool)
         return LAP_OK;
     else
-        status = check_names(r, object->named);
+        status = check_views(r, object->named);
     return status == LAP_OK ? LAP_OK : lap_fail_context(status, "%s:%" PRIu64, gen_handle_names[type], index);
 }
 

@@ -9,7 +9,9 @@
  * may leave in sets what is gone, as long as no shader uses it (reach.h).
  *
  * Nothing is written down while commands are played. What a block names is found by decoding it once more, and only
- * when something has ended between its recording and its submit.
+ * when something has ended between its recording and its submit. All command buffers that were recorded from a block
+ * have that in common, and it is kept as long as there is one of them. What is kept of all blocks is limited; of what
+ * has no room the block is decoded again for each such submit.
  *
  * One thread, but for replay_named_look, which threads call while nobody writes (parallel.h).
  */
@@ -23,6 +25,8 @@
 struct replay_named;
 /* When the object ends. */
 void replay_named_free(struct replay *r, enum gen_handle_type type, struct replay_object *object);
+/* When all objects have ended. */
+void replay_named_finish(struct replay *r);
 
 /* Whether the end of an object can make a command buffer invalid: then r->ends counts it. */
 extern const bool replay_named_ignores[GEN_HANDLE_COUNT];

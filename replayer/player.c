@@ -156,6 +156,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     lap_arena_init(&r->arena, ARENA_LIMIT_BYTES);
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
+    lap_map_init(&r->block_names);
     replay_tables_show(r);
     status = lap_reader_open(options->file, &reader_options, &r->reader);
     if (status != LAP_OK)
@@ -203,7 +204,7 @@ bool replay_close(struct replay *r)
     free(r->commands);
     lap_slab_finish(&r->buffers);
     lap_slab_finish(&r->images);
-    lap_slab_finish(&r->named);
+    replay_named_finish(r);
     lap_reader_close(&r->reader);
     /* The loader stays: drivers leave thread-local data behind that outlives their instances. */
     memset(r, 0, sizeof *r);

@@ -24,10 +24,34 @@ static struct replay_sparse_device *device_of(struct replay_device *dev)
     return dev->sparse;
 }
 
+static void give_runs(struct replay *r, struct replay_sparse *sparse)
+{
+    replay_objects_give(r, sparse->counted - sparse->pages.count);
+    sparse->counted = sparse->pages.count;
+}
+
+enum lap_status replay_sparse_count(struct replay *r, struct replay_sparse *sparse)
+{
+    enum lap_status status;
+
+    if (sparse->pages.count <= sparse->counted) {
+        give_runs(r, sparse);
+        return LAP_OK;
+    }
+    status = replay_objects_take(r, sparse->pages.count - sparse->counted);
+    if (status == LAP_OK)
+        sparse->counted = sparse->pages.count;
+    return status;
+}
+
 static void destroy_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory)
 {
     for (struct replay_sparse *object = dev->sparse->objects; object; object = object->next)
-        replay_pages_drop(&object->pages, memory);
+        if (object->pages.count) {
+            replay_pages_drop(&object->pages, memory);
+            give_runs(r, object);
+        }
+    replay_objects_give(r, 1);
     replay_byte_buffer_destroy(r, dev, &memory->window);
     replay_place_free(dev, &memory->place);
     free(memory);
@@ -58,7 +82,7 @@ void replay_sparse_finish(struct replay *r, struct replay_device *dev)
 
 /* ---- objects ---- */
 
-void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **sparse)
+void replay_sparse_destroy(struct replay *r, struct replay_sparse **sparse)
 {
     struct replay_sparse *old = *sparse;
 
@@ -68,6 +92,7 @@ void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **spa
     if (old->next)
         old->next->previous = old->previous;
     replay_pages_finish(&old->pages);
+    give_runs(r, old);
     free((void *)(uintptr_t)old->blocks.aspects);
     free(old);
     *sparse = NULL;
@@ -177,6 +202,7 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
     uint64_t index = gen_u64_VkDeviceMemory(args->memory);
     struct replay_sparse_device *list = device_of(dev);
     struct replay_sparse_memory *memory = list ? calloc(1, sizeof *memory) : NULL;
+    enum lap_status status;
 
     if (!memory)
         return no_memory(r);
@@ -187,10 +213,14 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
     memory->bytes = args->size;
     memory->order = ++r->next_order;
     memory->wanted = args->propertyFlags;
-    if (lap_map_put(&list->memories, index, memory, NULL) == LAP_OK)
-        return LAP_OK;
-    free(memory);
-    return no_memory(r);
+    status = replay_objects_take(r, 1);
+    if (status == LAP_OK && lap_map_put(&list->memories, index, memory, NULL) != LAP_OK) {
+        replay_objects_give(r, 1);
+        status = no_memory(r);
+    }
+    if (status != LAP_OK)
+        free(memory);
+    return status;
 }
 
 uint64_t replay_sparse_memory_order(const struct replay_device *dev, uint64_t index)

@@ -11,7 +11,7 @@
 #include "replayer/resource.h"
 
 /* With the object that it is of; also for none. */
-void replay_sparse_destroy(struct replay_device *dev, struct replay_sparse **sparse);
+void replay_sparse_destroy(struct replay *r, struct replay_sparse **sparse);
 /* With the device: all memory that the trace did not free. */
 void replay_sparse_finish(struct replay *r, struct replay_device *dev);
 

@@ -139,6 +139,9 @@ static enum lap_status translate(const struct binding *b, struct replay_sparse *
         status = replay_pages_put(&sparse->pages, bind->resourceOffset, bind->size, memory, bind->memoryOffset);
         if (status != LAP_OK)
             return replay_place(b->r, status);
+        status = replay_sparse_count(b->r, sparse);
+        if (status != LAP_OK)
+            return status;
     }
     if (type == GEN_HANDLE_VkImage && !sparse->blocks.aspect_count && /* mip tails lie where the driver wants them */
         (bind->resourceOffset > sparse->blocks.bytes || bind->size > sparse->blocks.bytes - bind->resourceOffset))

@@ -25,6 +25,7 @@ struct replay_sparse {
     struct replay_needs needs;
     struct replay_blocks blocks; /* aspects: own */
     struct replay_pages pages;   /* of buffers that are not apart; memory: struct replay_sparse_memory */
+    uint64_t counted;            /* of its runs: with the replay's objects */
     bool apart;                  /* it has memory of its own, in its place */
     bool bound;                  /* some memory was bound to it */
 };
@@ -38,6 +39,8 @@ struct replay_sparse_device {
  * offsets are kept. What the host writes is told as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
 enum lap_status replay_sparse_allocate(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                        const struct replay_needs *object) LAP_MUST_CHECK;
+/* After its pages have changed: runs count as objects do. */
+enum lap_status replay_sparse_count(struct replay *r, struct replay_sparse *sparse) LAP_MUST_CHECK;
 /* An object gets memory of its own: what that means. */
 void replay_sparse_say_apart(const struct replay *r, enum gen_handle_type type, uint64_t index, const char *reason);
 

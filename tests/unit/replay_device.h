@@ -7,6 +7,7 @@
 
 #include "gen_replay.h"
 #include "replayer/memory.h"
+#include "replayer/named.h"
 #include "replayer/player.h"
 #include "replayer/window_system.h"
 #include "tests/unit/device.h"
@@ -73,7 +74,7 @@ static void unit_replay_finish(struct unit_replay *u)
     replay_tables_finish(&u->r);
     lap_slab_finish(&u->r.buffers);
     lap_slab_finish(&u->r.images);
-    lap_slab_finish(&u->r.named);
+    replay_named_finish(&u->r);
     lap_arena_finish(&u->r.arena);
     unit_device_finish(&u->gpu);
     replay_displays_disconnect(&u->displays);

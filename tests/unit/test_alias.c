@@ -2,6 +2,7 @@
 /* Which objects share memory, and how they can lie together elsewhere. No GPU. */
 #include "replayer/alias.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <vulkan/vulkan.h>
 
@@ -364,6 +365,31 @@ UNIT_TEST(wrong_packets_about_spaces_share_nothing)
     put_buffer(aliases, 3, 3, 0, 100);
     CHECK_EQ_INT(replay_aliases_seal(aliases), LAP_OK);
     CHECK_EQ_U64(replay_aliases_group_count(aliases), 0);
+    replay_aliases_destroy(&aliases);
+}
+
+/* Creations are kept as they are in the file, each once. */
+UNIT_TEST(what_is_kept_of_objects_is_limited)
+{
+    enum { BYTES = 64 << 20 };
+    struct replay_aliases *aliases = begin();
+    unsigned char *creation = calloc(1, BYTES);
+    enum lap_status status = LAP_OK;
+    uint64_t count = 0;
+
+    CHECK(creation != NULL);
+    for (uint64_t i = 1; i <= 100 && creation; i++)
+        CHECK_EQ_INT(replay_aliases_add(aliases, BUFFER, i, false, creation, BYTES), LAP_OK);
+    for (; status == LAP_OK && count < 10 && creation; count++) {
+        creation[0]++;
+        status = replay_aliases_add(aliases, BUFFER, 101 + count, false, creation, BYTES);
+    }
+    CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
+    CHECK_STR(lap_error_message(), "which objects share memory takes more than 512 MiB");
+    CHECK_EQ_U64(count, 7);
+    replay_aliases_remove(aliases, BUFFER, 101);
+    CHECK_EQ_INT(replay_aliases_add(aliases, BUFFER, 200, false, creation, BYTES), LAP_OK);
+    free(creation);
     replay_aliases_destroy(&aliases);
 }
 

@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a replay refuses of traces that somebody made to do harm, and how it says where. */
-#include <sys/resource.h>
-
-#include "base/sanitizers.h"
 #include "codegen/support/conditions.h"
+#include "tests/unit/peak.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/trace_file.h"
 #include "trace/bytes.h"
 
-/* That any of these traces may take. AddressSanitizer keeps 256 MiB of what was freed, and something around each piece.
- */
-#if LAP_ADDRESS_SANITIZER
-#define MOST_BYTES ((size_t)768 << 20)
-#else
-#define MOST_BYTES ((size_t)256 << 20)
-#endif
+#define MOST_BYTES (((size_t)256 << 20) + PEAK_MORE_BYTES) /* that any of these traces may take */
 
 /* ---- numbers ---- */
-
-static size_t peak_bytes(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (size_t)usage.ru_maxrss << 10;
-}
 
 /* Fences whose numbers are so far apart. */
 static void put_sparse(struct program *p, uint64_t step, unsigned count)

@@ -258,6 +258,84 @@ UNIT_TEST(children_end_with_their_pool)
     replay_tables_finish(&r);
 }
 
+/* What many objects took is not kept for few. */
+UNIT_TEST(tables_and_pools_become_small_again)
+{
+    enum { COUNT = 100000 };
+    struct replay r = {0};
+    struct replay_children list = {0};
+    int owner;
+
+    for (uint64_t round = 0; round < 2; round++) {
+        for (uint64_t i = 1; i <= COUNT; i++) {
+            uint64_t index = round * COUNT + i;
+            CHECK_EQ_INT(replay_object_add(&r, TYPE, index, 0x1000 + index, &owner, NULL), LAP_OK);
+            CHECK_EQ_INT(replay_children_add(&r, &list, TYPE, index, 7), LAP_OK);
+        }
+        CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000 + round * COUNT + 1), round * COUNT + 1);
+        CHECK(list.capacity >= COUNT && r.tables[TYPE].slot_count >= COUNT);
+        if (round)
+            replay_children_clear(&r, &list, TYPE);
+        for (uint64_t i = 1; i <= COUNT - 10 && !round; i++)
+            replay_children_remove(&r, &list, TYPE, i);
+        CHECK(list.capacity <= 4096 && r.tables[TYPE].slot_count <= 4096);
+        for (uint64_t i = COUNT - 9; i <= COUNT && !round; i++)
+            CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000 + i), i);
+    }
+    CHECK_EQ_U64(r.alive, 0);
+    replay_children_finish(&list);
+    replay_tables_finish(&r);
+}
+
+/* Of all types together. */
+UNIT_TEST(objects_that_are_alive_are_limited)
+{
+    struct replay r = {0};
+    enum lap_status status = LAP_OK;
+    uint64_t count = 0;
+    int owner;
+
+    CHECK_EQ_INT(replay_objects_take(&r, REPLAY_MOST_OBJECTS / 2), LAP_OK);
+    CHECK_EQ_INT(replay_objects_take(&r, REPLAY_MOST_OBJECTS / 2 + 1), LAP_ERROR_LIMIT);
+    for (uint64_t i = 1; status == LAP_OK && i <= REPLAY_MOST_OBJECTS; i++) {
+        status = replay_object_add(&r, i % 2 ? TYPE : GEN_HANDLE_VkEvent, 1 + i / 2, 0x1000 + i, &owner, NULL);
+        count += status == LAP_OK;
+    }
+    CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
+    CHECK(strstr(lap_error_message(), "more than 4 million objects are alive at once") != NULL);
+    CHECK(count >= REPLAY_MOST_OBJECTS / 2 && count < REPLAY_MOST_OBJECTS / 2 + 2 * REPLAY_PAGE_OBJECTS);
+    CHECK_EQ_INT(replay_objects_take(&r, 1), LAP_ERROR_LIMIT);
+    replay_objects_give(&r, REPLAY_MOST_OBJECTS / 2);
+    CHECK_EQ_U64(r.alive, count);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 2 + count / 2, 0x999, &owner, NULL), LAP_OK);
+    replay_tables_finish(&r);
+}
+
+/* One of each 64 stays. */
+UNIT_TEST(pages_of_objects_are_limited)
+{
+    struct replay r = {0};
+    enum lap_status status = LAP_OK;
+    uint64_t index = 1;
+    int owner;
+
+    for (; status == LAP_OK && r.page_count < REPLAY_MOST_PAGES; index++) {
+        status = replay_object_add(&r, TYPE, index, 0x1000 + index, &owner, NULL);
+        if (index % REPLAY_PAGE_OBJECTS)
+            replay_object_remove(&r, TYPE, index);
+    }
+    CHECK_EQ_INT(status, LAP_OK);
+    for (uint64_t i = 0; status == LAP_OK && i <= REPLAY_PAGE_OBJECTS; i++)
+        status = replay_object_add(&r, TYPE, index + i, 0x1000 + index + i, &owner, NULL);
+    CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
+    for (uint64_t i = REPLAY_PAGE_OBJECTS; i < 100 * REPLAY_PAGE_OBJECTS; i += REPLAY_PAGE_OBJECTS)
+        replay_object_remove(&r, TYPE, i);
+    CHECK_EQ_INT(replay_object_add(&r, GEN_HANDLE_VkEvent, 1, 0x1000, &owner, NULL), LAP_OK);
+    CHECK(r.page_count < REPLAY_MOST_PAGES - 90);
+    replay_tables_finish(&r);
+    CHECK_EQ_U64(r.page_count, 0);
+}
+
 /* Whoever is freed from another pool would stay in its own pool's list, and be looked for there when it is gone. */
 UNIT_TEST(a_child_of_another_pool_is_refused)
 {

@@ -7,6 +7,7 @@
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
 #include "replayer/events.h"
+#include "replayer/named.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/submit.h"
@@ -124,7 +125,7 @@ static void finish(struct scene *s)
     replay_events_finish(&s->dev);
     replay_submits_end(&s->dev);
     replay_tables_finish(&s->r);
-    lap_slab_finish(&s->r.named);
+    replay_named_finish(&s->r);
     lap_arena_finish(&s->r.arena);
 }
 
@@ -389,6 +390,72 @@ UNIT_TEST(many_steps_are_followed_once)
         commands[i] = s.plain;
     CHECK_EQ_INT(replay_submit_cut(&s.r, &s.dev, GEN_vkQueueSubmit, &many, ++s.looks, &s.out), LAP_ERROR_LIMIT);
     free(commands);
+    finish(&s);
+}
+
+/* ---- limits ---- */
+
+static VkCommandBuffer more_commands(struct scene *s, uint64_t index)
+{
+    VkCommandBuffer commands = gen_VkCommandBuffer(index);
+    VkCommandBufferAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = gen_VkCommandPool(replay_object_get(&s->r, GEN_HANDLE_VkCommandPool, 1)->live),
+        .commandBufferCount = 1};
+    struct gen_args_vkAllocateCommandBuffers args = {.pAllocateInfo = &info, .pCommandBuffers = &commands};
+
+    CHECK_EQ_INT(replay_AllocateCommandBuffers(&s->r, &s->dev, &args), LAP_OK);
+    return gen_VkCommandBuffer(replay_object_get(&s->r, GEN_HANDLE_VkCommandBuffer, index)->live);
+}
+
+/* What is known of events takes more than the steps themselves. */
+UNIT_TEST(what_is_known_of_events_is_limited)
+{
+    enum { COUNT = 40000, COMMANDS = 64 };
+    VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+    enum lap_status status = LAP_OK;
+    uint64_t commands_count = 0;
+    struct scene s;
+
+    begin(&s);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        VkEvent event = gen_VkEvent(EVENTS + 1 + i);
+        struct gen_args_vkCreateEvent args = {.pCreateInfo = &info, .pEvent = &event};
+        CHECK_EQ_INT(replay_CreateEvent(&s.r, &s.dev, &args), LAP_OK);
+    }
+    s.r.command = GEN_vkCmdSetEvent;
+    for (; commands_count < COMMANDS && status == LAP_OK; commands_count++) {
+        VkCommandBuffer commands = more_commands(&s, 4 + commands_count);
+        for (uint64_t i = 0; i < COUNT && status == LAP_OK; i++) {
+            const struct replay_object *event = replay_object_get(&s.r, GEN_HANDLE_VkEvent, EVENTS + 1 + i);
+            struct gen_args_vkCmdSetEvent args = {.commandBuffer = commands, .event = gen_VkEvent(event->live)};
+            status = replay_events_note(&s.r, &s.dev, commands, &args);
+        }
+    }
+    CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
+    CHECK_STR(lap_error_message(), "what command buffers do with events takes more than 8 million steps");
+    CHECK(commands_count > COMMANDS / 2);
+    /* What is gone takes no room. */
+    for (uint64_t i = 0; i < commands_count; i++)
+        replay_events_forget(&s.r, &s.dev, VK_NULL_HANDLE,
+                             gen_VkCommandBuffer(replay_object_get(&s.r, GEN_HANDLE_VkCommandBuffer, 4 + i)->live));
+    add_step(&s, s.plain, OTHER, REPLAY_EVENT_SET);
+    finish(&s);
+}
+
+UNIT_TEST(parts_are_limited)
+{
+    enum lap_status status = LAP_OK;
+    uint64_t count = 0;
+    VkCommandBuffer part;
+    struct scene s;
+
+    begin(&s);
+    for (; count < 2000000 && status == LAP_OK; count++)
+        status = replay_events_add_part(&s.r, &s.dev, s.plain, &part);
+    CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
+    CHECK_STR(lap_error_message(), "command buffers have more than 1 million parts");
+    CHECK(count >= 1000000);
     finish(&s);
 }
 
