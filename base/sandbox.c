@@ -3,9 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/sandbox_internal.h"
 
@@ -32,16 +36,40 @@ static void add_lack(struct lap_sandbox *out, const char *what, int error)
              error ? strerror(error) : "");
 }
 
+/* Who is root stays no more than who can read every file, and have queues that go before others. Who
+ * may have counters can look into every process, so that is none of it. */
+static int drop_capabilities(void)
+{
+    static const unsigned kept[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_NICE};
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    uint32_t masks[_LINUX_CAPABILITY_U32S_3] = {0}, dropped = 0;
+
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        masks[CAP_TO_INDEX(kept[i])] |= CAP_TO_MASK(kept[i]);
+    if (syscall(SYS_capget, &header, data) != 0)
+        return errno;
+    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        dropped |= data[i].permitted & ~masks[i];
+        data[i].permitted &= masks[i];
+        data[i].effective &= masks[i];
+    }
+    return !dropped || syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
+}
+
 void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out)
 {
     bool alone = is_alone();
-    int files = 0, calls;
+    int capabilities, files = 0, calls;
 
     memset(out, 0, sizeof *out);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         add_lack(out, "the kernel does not let privileges be given up", errno);
         return;
     }
+    capabilities = drop_capabilities();
+    if (capabilities)
+        add_lack(out, "it can do what root can", capabilities);
     if (!alone)
         add_lack(out, "files can be written, for there are other threads already", 0);
     else if ((files = lap_sandbox_restrict_files(options)))
@@ -49,8 +77,9 @@ void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_san
     calls = lap_sandbox_restrict_calls(options);
     if (calls)
         add_lack(out, "system calls are not restricted, for there is no seccomp here", calls);
-    out->state = alone && !files ? LAP_SANDBOX_ON : LAP_SANDBOX_OFF;
-    if (calls ? out->state == LAP_SANDBOX_ON : out->state == LAP_SANDBOX_OFF)
+    if (!out->lack[0])
+        out->state = LAP_SANDBOX_ON;
+    else if ((alone && !files) || !calls)
         out->state = LAP_SANDBOX_PARTIAL;
 }
 

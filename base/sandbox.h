@@ -4,10 +4,10 @@
  * for system calls. SECURITY.md says what that protects from and what not.
  *
  * Afterwards every file can still be read, libraries be loaded, threads be started, and all descriptors that were open
- * be used. Nothing can be executed; no process be made, traced or signalled; no socket be made or connected; no file be
- * written, made or removed but in the folders and devices named; nor can modes and owners of files change, or anything
- * of the system. What is refused fails with EPERM (or EACCES, ENOSYS), so that drivers can do without; a few calls for
- * which there is no innocent reason end the process.
+ * be used; devices can't be opened. Nothing can be executed; no process be made, traced or signalled; no socket be made
+ * or connected; no file be written, made or removed but in the folders and devices named; nor can modes and owners of
+ * files change, or anything of the system; and root has next to no rights of root. What is refused fails with EPERM (or
+ * EACCES, ENOSYS), so that drivers can do without; a few calls for which there is no innocent reason end the process.
  *
  * It can't be undone, and is for the whole process: to be entered while there is one thread. Kernel: Linux 5.13 or
  * newer for Landlock; what is newer in it is used where it is there.

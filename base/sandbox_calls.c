@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The half of a sandbox that is about system calls: seccomp. What is not named is allowed: drivers differ in what they
  * call, and the kernel's own interface grows. Named are ways to other processes, other files and the whole system. */
-#include <asm/sockios.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +17,9 @@
 #include "base/sanitizers.h"
 
 #define IOCTL_TYPE    0xff00u /* of requests: whose they are */
-#define IO_OF_PROCESS 1       /* IOPRIO_WHO_PROCESS */
+#define OF_SOCKETS    0x8900u
+#define OF_WIRELESS   0x8b00u
+#define IO_OF_PROCESS 1 /* IOPRIO_WHO_PROCESS */
 #ifndef SHM_STAT_ANY
 #define SHM_STAT_ANY 15
 #endif
@@ -121,6 +122,14 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
 #if !LAP_ADDRESS_SANITIZER /* it stops its own threads with a process that shares their memory and traces them */
         IF_BITS(clone, 0, CLONE_THREAD, 0),
 #endif
+        /* Nor a thread with a namespace of its own. */
+        IF_BITS(clone, 0, CLONE_NEWNS, CLONE_NEWNS),
+        IF_BITS(clone, 0, CLONE_NEWCGROUP, CLONE_NEWCGROUP),
+        IF_BITS(clone, 0, CLONE_NEWUTS, CLONE_NEWUTS),
+        IF_BITS(clone, 0, CLONE_NEWIPC, CLONE_NEWIPC),
+        IF_BITS(clone, 0, CLONE_NEWUSER, CLONE_NEWUSER),
+        IF_BITS(clone, 0, CLONE_NEWPID, CLONE_NEWPID),
+        IF_BITS(clone, 0, CLONE_NEWNET, CLONE_NEWNET),
         /* Signals to oneself: abort(). */
         IF_NOT(kill, 0, self),
         IF_NOT(tgkill, 0, self),
@@ -131,8 +140,14 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         IF_BITS(fcntl, 1, low, F_SETOWN_EX),
         IF_BITS(fcntl64, 1, low, F_SETOWN),
         IF_BITS(fcntl64, 1, low, F_SETOWN_EX),
-        IF_BITS(ioctl, 1, low, FIOSETOWN),
-        IF_BITS(ioctl, 1, low, SIOCSPGRP),
+        /* Of any socket: that too, and addresses, routes and interfaces of the machine. */
+        IF_BITS(ioctl, 1, IOCTL_TYPE, OF_SOCKETS),
+        IF_BITS(ioctl, 1, IOCTL_TYPE, OF_WIRELESS),
+        /* Who speaks over a terminal: the kernel loads modules for that. */
+        IF_BITS(ioctl, 1, low, TIOCSETD),
+        /* Who opens a file that is leased waits until the lease is given up. */
+        IF_BITS(fcntl, 1, low, F_SETLEASE),
+        IF_BITS(fcntl64, 1, low, F_SETLEASE),
         /* Pairs of sockets, but none that could send to others. */
         IF_NOT(socketpair, 0, AF_UNIX),
         IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),

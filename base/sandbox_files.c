@@ -63,20 +63,44 @@ static struct ruleset ruleset_of(long version)
     return set;
 }
 
-static int allow(int ruleset, const struct ruleset *set, const char *path, uint64_t what)
+/* Takes the descriptor, which may be -1 with an errno. */
+static int allow_opened(int ruleset, const struct ruleset *set, int opened, uint64_t what)
 {
-    struct rule rule = {.folder = open(path, O_PATH | O_CLOEXEC)};
+    struct rule rule = {.allowed = what & set->files, .folder = opened};
     struct stat info;
     int error = 0;
 
     if (rule.folder < 0)
         return errno;
-    rule.allowed = what & set->files;
     if (fstat(rule.folder, &info) == 0 && !S_ISDIR(info.st_mode))
         rule.allowed &= OF_FILES;
     if (syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &rule, 0) != 0)
         error = errno;
     close(rule.folder);
+    return error;
+}
+
+static int allow(int ruleset, const struct ruleset *set, const char *path, uint64_t what)
+{
+    return allow_opened(ruleset, set, open(path, O_PATH | O_CLOEXEC), what);
+}
+
+/* All but devices: whoever opens one for reading can, before version 5, ask it for everything. So each folder beside
+ * /dev gets a rule of its own; where a link leads has one, too. In /dev that leaves memory with names. */
+static int allow_reading(int ruleset, const struct ruleset *set)
+{
+    DIR *root = opendir("/");
+    const struct dirent *entry;
+    int error = root ? allow(ruleset, set, "/", READ_DIR) : errno;
+
+    while (root && !error && (entry = readdir(root)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strcmp(entry->d_name, "dev") != 0)
+            (void)allow_opened(ruleset, set, openat(dirfd(root), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC),
+                               READ_FILE);
+    if (root)
+        closedir(root);
+    if (!error)
+        (void)allow(ruleset, set, "/dev/shm", READ_FILE);
     return error;
 }
 
@@ -115,7 +139,7 @@ int lap_sandbox_restrict_files(const struct lap_sandbox_options *options)
     ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
     if (ruleset < 0)
         return errno;
-    error = allow(ruleset, &set, "/", READ_FILE | READ_DIR);
+    error = allow_reading(ruleset, &set);
     if (!error)
         allow_devices(ruleset, &set, options->gpus);
     for (size_t i = 0; i < options->folder_count && !error; i++)

@@ -22,7 +22,7 @@ case = CASES.add
 
 # What the file has and whoever is nobody in particular may do anywhere: it must be done without a sandbox, or the test tells nothing.
 ANYBODY = {"execve", "execveat", "fork", "socket", "internet-socket", "message-sockets", "create", "write", "chmod", "truncate", "open-truncate", "mkdir",
-           "symlink", "ptrace", "kill", "fcntl-owner", "msgget", "setpriority", "utimensat", "utimes", "shmctl-info", "rename", "unlink"}
+           "symlink", "ptrace", "kill", "fcntl-owner", "msgget", "setpriority", "utimensat", "utimes", "shmctl-info", "rename", "unlink", "environ", "device"}
 
 
 def cases() -> dict[str, Callable[[Context], None]]:

@@ -166,6 +166,20 @@ static int read_process(void)
     return result(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
 }
 
+/* A file like others, but for what is in it. */
+static int read_environment_of_process(void)
+{
+    char path[64], byte;
+    int fd, error;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    error = fd < 0 ? errno : result(read(fd, &byte, 1));
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
 static int signal_process(void)
 {
     return result(kill(getppid(), 0));
@@ -312,6 +326,12 @@ static int load_program(void)
         (int)syscall(SYS_bpf, 0 /* BPF_MAP_CREATE: nothing that is said about it is right */, attributes, 64));
 }
 
+/* Of no GPU; it could be asked for things. */
+static int open_device(void)
+{
+    return closed(open("/dev/ptmx", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+}
+
 /* What drivers do, and what must go on. */
 static int read_file(void)
 {
@@ -369,6 +389,7 @@ static const struct {
                 {"symlink", make_link},
                 {"ptrace", trace_me},
                 {"process_vm_readv", read_process},
+                {"environ", read_environment_of_process},
                 {"kill", signal_process},
                 {"fcntl-owner", name_process},
                 {"pidfd_open", open_process},
@@ -394,6 +415,7 @@ static const struct {
                 {"msgget", make_queue},
                 {"mount", mount_folder},
                 {"bpf", load_program},
+                {"device", open_device},
                 {"rename", rename_file},
                 {"unlink", remove_file},
                 {"may-read", read_file},
