@@ -4,7 +4,7 @@
 Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
 call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
 file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate. Where it replaces
-formats of images, what stands for them comes out; bits of stages and accesses that a device does not know are left out.
+formats of images, what stands for them comes out; structures that no driver is to get are left out; bits of stages and accesses that a device does not know are left out.
 """
 
 from __future__ import annotations
@@ -201,6 +201,14 @@ def emit(model: Model) -> dict[str, str]:
     h("}")
     h("return gen_decode_pnext(dec);")
     h("}")
+    h("/* What becomes of a chained structure where what comes out goes to a driver. */")
+    h("enum gen_fate {")
+    h("GEN_FATE_TAKEN = 0,")
+    h("GEN_FATE_PASSED,  /* no replayed command takes it */")
+    h("GEN_FATE_QUIET,   /* the same, and nobody has to hear of it: programs may ask for what is not there when they create a device */")
+    h("GEN_FATE_REFUSED, /* it is hidden from programs */")
+    h("};")
+    h("extern const uint8_t gen_fates[GEN_STRUCT_COUNT];")
     h("uint64_t gen_decode_address(struct lap_dec *dec);")
     h("/* Whether a pointer that a count is read through is there; latches an error when not. */")
     h("static inline bool gen_decode_followed(struct lap_dec *dec, const void *pointer)")
@@ -234,6 +242,7 @@ def emit(model: Model) -> dict[str, str]:
     structs = Text(model, "emit_decode.py", ["gen_decode.h", "codegen/support/conditions.h"])
     for s in structs.guarded(s for s in model.structs if s.struct.stype):
         structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
+    _emit_fates(model, structs)
     _emit_chain(model, structs)
     for s in structs.guarded(model.structs):
         _emit_struct(model, structs, s)
@@ -265,6 +274,21 @@ def _prototype(s: StructPlan) -> str:
     return f"void gen_decode_{s.name}(struct lap_dec *dec, {s.name} *s{selector})"
 
 
+# Features and the like, which programs switch on, or do not, without a look at what there is.
+_CREATION = {"VkInstanceCreateInfo", "VkDeviceCreateInfo", "VkPhysicalDeviceFeatures2"}
+
+
+def _emit_fates(model: Model, c: Text) -> None:
+    replayed = model.replayed
+    c("const uint8_t gen_fates[GEN_STRUCT_COUNT] = {")
+    for s in model.extending:
+        if model.overrides.is_hidden(s.struct.providers):
+            c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_{'QUIET' if set(s.struct.extends) <= _CREATION else 'REFUSED'},")
+        elif s.name not in replayed:
+            c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_PASSED,")
+    c("};")
+
+
 def _emit_chain(model: Model, c: Text) -> None:
     c("uint64_t gen_decode_address(struct lap_dec *dec)")
     c("{")
@@ -290,7 +314,15 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("break;")
     c("}")
     c("const uint8_t *after = dec->p + size;")
-    c("switch (dec->source->struct_id(dec->source->user, number)) {")
+    c("uint32_t id = dec->source->struct_id(dec->source->user, number);")
+    c("if (dec->source->handle && __builtin_expect(gen_fates[id] != GEN_FATE_TAKEN, 0)) {")
+    c("if (gen_fates[id] == GEN_FATE_REFUSED)")
+    c("    lap_dec_refuse(dec, gen_struct_names[id]);")
+    c("dec->unknown_structs += gen_fates[id] == GEN_FATE_PASSED;")
+    c("dec->p = after;")
+    c("continue;")
+    c("}")
+    c("switch (id) {")
     for s in c.guarded(model.extending):
         c(f"case GEN_STRUCT_{s.name}:")
         c(f"    s = lap_arena_zalloc(dec->arena, 1, sizeof({s.name}), 8);")

@@ -44,6 +44,7 @@ class _Members:
 
     def __init__(self, model: Model, text: Text, enums: _Enums):
         self.model, self.text, self.enums = model, text, enums
+        self.hidden = {(struct, member) for struct, member, _ in model.overrides.hidden_features}
 
     def element(self, f: Field) -> tuple[str, str]:
         """GEN_ELEMENT_* without the prefix, and the type number."""
@@ -112,7 +113,8 @@ class _Members:
         if f.selector and f.element in ("union", "object"):
             selector = str(index[re.search(r"{(\w+)}", f.selector).group(1)])
         flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed),
-                                               ("NEEDED", f.needed == "1" and not f.unless), ("ELEMENTS", f.needed_elements)) if on]
+                                               ("NEEDED", f.needed == "1" and not f.unless), ("ELEMENTS", f.needed_elements),
+                                               ("HIDDEN", (owner, f.name) in self.hidden)) if on]
         parts = [f'.name = "{f.name}"', f'.type_name = "{f.type}"', f".compute = {compute}",
                  f".offset = {'0' if f.member.bits is not None else f'offsetof({ctype}, {f.name})'}",
                  f".count = {count}", f".element_bytes = {size}", f".type = {number}", f".element = GEN_ELEMENT_{element}",

@@ -149,6 +149,28 @@ class Model:
         """What can stand in a pNext chain."""
         return [s for s in self.structs if s.struct.stype and s.struct.extends]
 
+    @property
+    def replayed(self) -> set[str]:
+        """The structs that commands of a replay take, and those that may stand in their chains."""
+        commands = [p for p in self.commands if p.disposition.replay not in ("info", "never")]
+        work, found = [f.type for p in commands for f in p.fields], set()
+        while work:
+            for name in (name for name in work if name in self.struct_of):
+                found |= self.holding(name)
+            work = [s.name for s in self.extending if s.name not in found and not self.overrides.is_hidden(s.struct.providers)
+                    and found & set(s.struct.extends)]
+        return found
+
+    def holding(self, name: str) -> set[str]:
+        """The struct and all structs inside it, and behind its pointers."""
+        found, work = set(), [name]
+        while work:
+            name = work.pop()
+            if name in self.struct_of and name not in found:
+                found.add(name)
+                work += [f.type for f in self.struct_of[name].fields]
+        return found
+
     def min_wire(self, name: str, seen: tuple[str, ...] = ()) -> int:
         """The fewest bytes that a struct takes on the wire; at least 1."""
         plan = self.struct_of[name]

@@ -19,6 +19,7 @@
 struct examine {
     struct replay *r;
     struct lap_dec_source source; /* leaves handles as indices: the objects do not exist */
+    uint32_t hidden; /* enum gen_struct: in a chain of the current call, and refused by a replay; 0: none */
     struct replay_limits *limits;
     bool *blocks; /* [blob]: looked at; command buffers that are the same share one */
     uint64_t block_count;
@@ -56,7 +57,36 @@ static struct replay_device *device_of(struct examine *e, const void *args)
     return object ? object->owner : NULL;
 }
 
+/* ---- what decoders ask for ---- */
+
+static enum lap_status examine_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
+{
+    const struct examine *e = user;
+    return lap_reader_blob(e->r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
+}
+
+static uint32_t examine_struct(void *user, uint64_t number)
+{
+    struct examine *e = user;
+    uint32_t id = lap_dictionary_struct(e->r->dictionary, number);
+
+    if (gen_fates[id] == GEN_FATE_REFUSED)
+        e->hidden = id;
+    return id;
+}
+
 /* ---- what a call needs ---- */
+
+static enum lap_status look_at_chains(struct examine *e)
+{
+    const char *name = gen_struct_names[e->hidden];
+
+    if (!e->hidden)
+        return LAP_OK;
+    e->hidden = GEN_STRUCT_NONE;
+    return refuse(e, REPLAY_AREA_STRUCTURE, name,
+                  replay_refuse(e->r, "%s is hidden from programs and never replayed", name));
+}
 
 static bool table_has(const void *table, uint16_t function)
 {
@@ -132,8 +162,10 @@ static enum lap_status look_at_swapchain(struct examine *e, struct replay_device
 static enum lap_status look_at_call(struct examine *e, void *args)
 {
     struct replay_device *dev = device_of(e, args);
-    enum lap_status status = look_at_function(e);
+    enum lap_status status = look_at_chains(e);
 
+    if (status == LAP_OK)
+        status = look_at_function(e);
     if (status != LAP_OK || !dev)
         return status;
     if (e->r->command == GEN_vkCreateImage)
@@ -249,9 +281,10 @@ static enum lap_status examine_packet(struct examine *e)
 
 enum lap_status replay_examine(struct replay *r)
 {
-    struct examine e = {.r = r, .source = lap_dictionary_source(r->dictionary)};
+    struct examine e = {.r = r, .source = {.blob = examine_blob, .struct_id = examine_struct}};
     enum lap_status status = LAP_OK;
 
+    e.source.user = &e;
     e.block_count = lap_reader_summary(r->reader)->blobs + 1;
     e.blocks = calloc(e.block_count, sizeof *e.blocks);
     e.limits = replay_limits_create();

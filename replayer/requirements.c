@@ -68,8 +68,8 @@ static void miss(struct match *m, enum replay_area area, const char *what, const
 static void refuse(struct match *m, enum replay_area area, const char *what, const char *why)
 {
     add_name(&m->hidden, what);
-    replay_report_add(m->r->report, area, REPLAY_REFUSED, what, "it is hidden from programs (%s), and never replayed",
-                      why);
+    replay_report_add(m->r->report, area, REPLAY_REFUSED, what, "it is hidden from programs%s%s, and never replayed",
+                      why ? ": " : "", why ? why : "");
 }
 
 /* What was enabled and not used is no loss. */
@@ -216,6 +216,18 @@ static void feature_missing(struct match *m, const char *name, VkBool32 *request
         drop_unseen(m, REPLAY_AREA_FEATURE, name, feature->unseen);
     else
         drop_idle(m, REPLAY_AREA_FEATURE, name);
+}
+
+/* Programs are told that there is none of those. */
+static void refuse_hidden_features(struct match *m, const VkBaseOutStructure *chain)
+{
+    for (const VkBaseOutStructure *s = chain; s; s = s->pNext) {
+        const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(s->sType)];
+        for (uint16_t i = 0; info->features && i < info->member_count; i++)
+            if (info->members[i].flags & GEN_MEMBER_HIDDEN &&
+                *(const VkBool32 *)(const void *)((const char *)s + info->members[i].offset))
+                refuse(m, REPLAY_AREA_FEATURE, info->members[i].name, NULL);
+    }
 }
 
 /* ---- extensions ---- */
@@ -495,6 +507,7 @@ enum lap_status replay_match_device(struct replay *r, struct replay_instance *in
     VkPhysicalDeviceFeatures *core = (VkPhysicalDeviceFeatures *)(uintptr_t)recorded->pEnabledFeatures;
     enum lap_status status = match_extensions(&m, recorded, chain);
 
+    refuse_hidden_features(&m, chain);
     if (status == LAP_OK)
         status = promote(&m, &chain);
     if (status == LAP_OK) {

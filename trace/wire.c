@@ -362,6 +362,12 @@ void lap_dec_absent(struct lap_dec *dec, const char *what)
         latch(dec, lap_fail(LAP_ERROR_REPLAY, "%s is null", what));
 }
 
+void lap_dec_refuse(struct lap_dec *dec, const char *what)
+{
+    if (dec->status == LAP_OK)
+        latch(dec, lap_fail(LAP_ERROR_UNSUPPORTED, "%s is hidden from programs and never replayed", what));
+}
+
 /* The text of a string that the body has, not terminated; NULL (*out_length 0) for a NULL pointer and on failure. */
 static const char *get_text(struct lap_dec *dec, size_t *out_length)
 {

@@ -400,7 +400,10 @@ LAP_WIRE_INLINE uint64_t lap_get_owner(struct lap_dec *dec, uint32_t type)
  * driver); tools show what there is. `what` names it. */
 void lap_dec_absent(struct lap_dec *dec, const char *what);
 
-/* The same of a handle that must not be null. */
+/* What no driver may get, whatever it is; `what` names it. An error, latched. */
+void lap_dec_refuse(struct lap_dec *dec, const char *what);
+
+/* The same as lap_dec_absent of a handle that must not be null. */
 LAP_WIRE_INLINE uint64_t lap_get_needed_handle(struct lap_dec *dec, uint32_t type, const char *what)
 {
     uint64_t handle = lap_get_handle(dec, type);

@@ -49,7 +49,8 @@ enum gen_member_flags {
     GEN_MEMBER_CREATED = 2,   /* handles that the call made */
     GEN_MEMBER_DESTROYED = 4, /* a handle that the call ends */
     GEN_MEMBER_NEEDED = 8,    /* it must not be null, if its count is not 0: always, as far as the registry says */
-    GEN_MEMBER_ELEMENTS = 16  /* and none of the handles that it points to may be */
+    GEN_MEMBER_ELEMENTS = 16, /* and none of the handles that it points to may be */
+    GEN_MEMBER_HIDDEN = 32    /* a feature that is not shown to programs */
 };
 
 #define GEN_MEMBER_NONE UINT8_MAX

@@ -108,6 +108,44 @@ static void note(uint64_t value)
     digest ^= digest >> 29;
 }
 
+/* ---- what the layer shows to no program, and no replay may hand on ---- */
+
+static bool lists(const uint16_t *numbers, uint32_t number)
+{
+    while (*numbers && *numbers != number)
+        numbers++;
+    return *numbers == number;
+}
+
+/* The hidden extension that a command or structure is of, if it is of no other and of no version; else NULL. */
+static const char *hidden_owner(uint32_t number, bool is_struct)
+{
+    const char *provider = (is_struct ? gen_struct_providers : gen_command_providers)[number], *owner = NULL;
+
+    if (!provider || strncmp(provider, "VK_VERSION_", 11) == 0)
+        return NULL;
+    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++) {
+        if (!lists(is_struct ? gen_extensions[i].structs : gen_extensions[i].commands, number))
+            continue;
+        if (!gen_extensions[i].hidden)
+            return NULL;
+        owner = gen_extensions[i].name;
+    }
+    return owner;
+}
+
+static bool is_shown_command(uint32_t number)
+{
+    static bool known[GEN_COMMAND_COUNT];
+    return known[number] || (known[number] = !hidden_owner(number, false));
+}
+
+static bool is_shown_struct(uint32_t number)
+{
+    static bool known[GEN_STRUCT_COUNT];
+    return known[number] || (known[number] = !hidden_owner(number, true));
+}
+
 /* ---- what a driver would follow ---- */
 
 static volatile uint64_t sink;
@@ -193,6 +231,8 @@ static void check_chain(const VkBaseInStructure *chain, int depth)
         uint32_t number = gen_struct_of_type(chain->sType);
         if (number == GEN_STRUCT_NONE)
             driver_problem("a chain has a structure of no known type (%d)", (int)chain->sType);
+        if (!is_question && !is_shown_struct(number))
+            driver_problem("%s is of %s, which is hidden", gen_struct_names[number], hidden_owner(number, true));
         check_struct(number, chain, 0, true, depth);
     }
 }
@@ -333,32 +373,6 @@ static void check_struct(uint32_t number, const void *data, uint64_t selector, b
     check_words(number, data);
 }
 
-/* ---- what the layer shows to no program, and no replay may hand on ---- */
-
-static bool lists(const uint16_t *numbers, uint32_t number)
-{
-    while (*numbers && *numbers != number)
-        numbers++;
-    return *numbers == number;
-}
-
-/* The hidden extension that a command is of, if it is of no other and of no version; else NULL. */
-static const char *hidden_owner(uint32_t command)
-{
-    const char *owner = NULL;
-
-    if (strncmp(gen_command_providers[command], "VK_VERSION_", 11) == 0)
-        return NULL;
-    for (uint32_t i = 0; i < GEN_EXTENSION_COUNT; i++) {
-        if (!lists(gen_extensions[i].commands, command))
-            continue;
-        if (!gen_extensions[i].hidden)
-            return NULL;
-        owner = gen_extensions[i].name;
-    }
-    return owner;
-}
-
 static void check_names(const char *const *names, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -367,19 +381,29 @@ static void check_names(const char *const *names, uint32_t count)
                 driver_problem("%s is switched on, which is hidden", names[i]);
 }
 
+/* But for one that a replay switches on for itself. */
+static void check_features(const VkBaseInStructure *chain)
+{
+    for (; chain; chain = chain->pNext) {
+        const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(chain->sType)];
+        for (uint32_t i = 0; info->features && i < info->member_count; i++)
+            if (info->members[i].flags & GEN_MEMBER_HIDDEN && load((const char *)chain + info->members[i].offset, 4) &&
+                strcmp(info->members[i].name, "bufferDeviceAddressCaptureReplay") != 0)
+                driver_problem("%s is switched on, which is hidden", info->members[i].name);
+    }
+}
+
 static void check_shown(uint32_t command, const void *args)
 {
-    static int8_t known[GEN_COMMAND_COUNT]; /* 1: it is shown */
-
-    if (!known[command] && hidden_owner(command))
-        driver_problem("it is of %s, which is hidden", hidden_owner(command));
-    known[command] = 1;
+    if (!is_shown_command(command))
+        driver_problem("it is of %s, which is hidden", hidden_owner(command, false));
     if (command == GEN_vkCreateInstance) {
         const VkInstanceCreateInfo *info = ((const struct gen_args_vkCreateInstance *)args)->pCreateInfo;
         check_names(info->ppEnabledExtensionNames, info->enabledExtensionCount);
     } else if (command == GEN_vkCreateDevice) {
         const VkDeviceCreateInfo *info = ((const struct gen_args_vkCreateDevice *)args)->pCreateInfo;
         check_names(info->ppEnabledExtensionNames, info->enabledExtensionCount);
+        check_features(info->pNext);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "tests/fuzz/driver.h"
 #include "tests/unit/player_program.h"
 
+#define ADDRESS UINT64_C(0x4141414141414141)
+
 /* The player's calls come here (module.mk): the driver stands for the loader. */
 void *__wrap_dlopen(const char *path, int flags);
 void *__wrap_dlsym(void *library, const char *name);
@@ -103,6 +105,109 @@ UNIT_TEST(hidden_extensions_of_devices_are_refused)
 
 #define REFUSAL_BYTES sizeof(((struct replay_report *)NULL)->refusal)
 
+/* A structure of nothing but zeroes that can stand in a chain. */
+static VkBaseOutStructure *make_struct(uint32_t number)
+{
+    VkBaseOutStructure *s = calloc(1, gen_struct_infos[number].bytes);
+
+    CHECK(s != NULL);
+    s->sType = gen_type_of_struct((enum gen_struct)number);
+    return s;
+}
+
+static void put_buffer_with(struct program *p, const void *chain)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .pNext = chain,
+                               .size = BYTES,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBuffer buffer = gen_VkBuffer(sample_handle(&p->s, GEN_HANDLE_VkBuffer, 2));
+
+    PUT(p, vkCreateBuffer, p->device, &info, NULL, &buffer, VK_SUCCESS);
+}
+
+UNIT_TEST(hidden_structures_are_refused)
+{
+    unsigned structs = 0;
+
+    for (uint32_t number = 1; number < GEN_STRUCT_COUNT; number++) {
+        struct program p;
+        struct result result;
+        VkBaseOutStructure *s;
+        if (gen_fates[number] != GEN_FATE_REFUSED || !gen_struct_infos[number].bytes)
+            continue;
+        structs++;
+        s = make_struct(number);
+        begin(&p);
+        put_start(&p);
+        put_buffer_with(&p, s);
+        result = play(&p, false);
+        CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, gen_struct_names[number]);
+        CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, " is hidden from programs and never replayed");
+        free(s);
+    }
+    CHECK(structs > 50);
+}
+
+/* The driver looks at the chains that it gets. */
+UNIT_TEST(what_no_replayed_command_takes_is_left_out)
+{
+    VkImportMemoryFdInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                      .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                                      .fd = 3};
+    unsigned structs = 0;
+    struct program p;
+
+    for (uint32_t number = 1; number < GEN_STRUCT_COUNT; number++) {
+        VkBaseOutStructure *s;
+        if ((gen_fates[number] != GEN_FATE_PASSED && gen_fates[number] != GEN_FATE_QUIET) ||
+            !gen_struct_infos[number].bytes)
+            continue;
+        structs++;
+        s = make_struct(number);
+        begin(&p);
+        if (gen_fates[number] == GEN_FATE_QUIET)
+            p.device_info.pNext = s;
+        put_start(&p);
+        if (gen_fates[number] == GEN_FATE_PASSED)
+            put_buffer_with(&p, s);
+        check_played(&p, 0, 0);
+        free(s);
+    }
+    CHECK(structs > 100);
+    begin(&p);
+    put_start(&p);
+    put_buffer_with(&p, &import);
+    check_played(&p, 0, 0);
+}
+
+UNIT_TEST(hidden_features_are_refused)
+{
+    unsigned features = 0;
+
+    for (uint32_t number = 1; number < GEN_STRUCT_COUNT; number++) {
+        const struct gen_struct_info *info = &gen_struct_infos[number];
+        for (uint32_t i = 0; i < info->member_count; i++) {
+            struct program p;
+            struct result result;
+            VkBaseOutStructure *s;
+            if (!(info->members[i].flags & GEN_MEMBER_HIDDEN))
+                continue;
+            features++;
+            s = make_struct(number);
+            *(VkBool32 *)(void *)((char *)s + info->members[i].offset) = VK_TRUE;
+            begin(&p);
+            p.device_info.pNext = s;
+            put_start(&p);
+            result = play(&p, features % 2);
+            CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "the trace switches on what is hidden");
+            CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, info->members[i].name);
+            free(s);
+        }
+    }
+    CHECK(features >= 6);
+}
+
 /* What lapilli check says. */
 static void examine(struct program *p, char refusal[REFUSAL_BYTES])
 {
@@ -123,6 +228,8 @@ static void examine(struct program *p, char refusal[REFUSAL_BYTES])
 
 UNIT_TEST(reports_say_what_is_refused)
 {
+    VkShaderModuleValidationCacheCreateInfoEXT modules = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_VALIDATION_CACHE_CREATE_INFO_EXT};
     char refusal[REFUSAL_BYTES];
     struct program p;
 
@@ -144,6 +251,11 @@ UNIT_TEST(reports_say_what_is_refused)
     put_start(&p);
     examine(&p, refusal);
     CHECK(strstr(refusal, "what is hidden from programs and never replayed: VK_NVX_binary_import"));
+    begin(&p);
+    put_start(&p);
+    put_buffer_with(&p, &modules);
+    examine(&p, refusal);
+    CHECK(strstr(refusal, "VkShaderModuleValidationCacheCreateInfoEXT is hidden from programs and never replayed"));
 }
 
 /* Loaders do what is in them whatever layers hide, so a good trace may name it. */
@@ -171,5 +283,29 @@ UNIT_TEST(hidden_extensions_of_instances_are_left_out)
     }
     CHECK(extensions > 0);
 }
+
+#ifdef VK_LUNARG_direct_driver_loading
+/* Nor is what stands for a library. */
+UNIT_TEST(no_driver_is_loaded_for_a_trace)
+{
+    VkDirectDriverLoadingInfoLUNARG driver = {.sType = VK_STRUCTURE_TYPE_DIRECT_DRIVER_LOADING_INFO_LUNARG,
+                                              .pfnGetInstanceProcAddr =
+                                                  (PFN_vkGetInstanceProcAddrLUNARG)(uintptr_t)ADDRESS};
+    VkDirectDriverLoadingListLUNARG list = {.sType = VK_STRUCTURE_TYPE_DIRECT_DRIVER_LOADING_LIST_LUNARG,
+                                            .mode = VK_DIRECT_DRIVER_LOADING_MODE_EXCLUSIVE_LUNARG,
+                                            .driverCount = 1,
+                                            .pDrivers = &driver};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pNext = &list};
+    struct program p;
+
+    begin(&p);
+    PUT(&p, vkCreateInstance, &info, NULL, &p.instance, VK_SUCCESS);
+    put_device(&p);
+    put_objects(&p);
+    put_fill(&p);
+    put_ends(&p);
+    check_played(&p, 0, 0);
+}
+#endif
 
 UNIT_MAIN();
