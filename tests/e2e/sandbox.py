@@ -12,9 +12,10 @@ import re
 import shutil
 import signal
 from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INTRUDER, OTHER_DRIVERS, Cases, Context, Done, Skip, check, check_verified, display
+from e2e.cases import INTRUDER, OTHER_DRIVERS, Cases, Context, Done, Skip, check, check_verified, display, prepare, programs
 from e2e.present import weston
 
 CASES = Cases()
@@ -54,10 +55,8 @@ def attempts(done: Done) -> dict[str, str]:
     return dict(re.findall(r"^intruder: ([\w-]+): (\w+)$", done.err, re.MULTILINE))
 
 
-@case
-def what_is_taken_over_is_shut_in(context: Context) -> None:
-    context.capture([context.app("headless")])
-    needs_sandbox(context)
+def shuts_in(context: Context) -> None:
+    """An intruder in the replay of out.lapilli does nothing that it should not."""
     free = intrude(context, "--sandbox=off", "--screenshot", "1", "--screenshot-dir", "shots")
     done = {name for name, came in attempts(free).items() if came == "done"}
     check(ANYBODY <= done, f"these are not done without a sandbox: {ANYBODY - done}\n{free.err}")
@@ -77,6 +76,13 @@ def what_is_taken_over_is_shut_in(context: Context) -> None:
         (context.folder / "shots/kept").unlink()
     # Nor can it write where pictures would go, when there are none.
     check(attempts(intrude(context))["may-write"] in ("EPERM", "EACCES"), "it writes where nothing should be written")
+
+
+@case
+def what_is_taken_over_is_shut_in(context: Context) -> None:
+    context.capture([context.app("headless")])
+    needs_sandbox(context)
+    shuts_in(context)
 
 
 @case
@@ -162,6 +168,36 @@ def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context],
 
 CASES["windows"] = plays(None, "triangle", "--present")
 CASES["windows-swiftshader"] = plays("swiftshader", "triangle", "--present")
+
+
+# By which the loader finds it, or who runs the tests names it.
+NVIDIA = [*(folder / "nvidia_icd*.json" for folder in map(Path, ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d"))),
+          *map(Path, filter(lambda path: "nvidia" in path, os.environ.get("VK_DRIVER_FILES", "").split(":")))]
+
+
+@case
+def nvidia(context: Context) -> None:
+    """Its library asks device files of its own for everything, and reads what the kernel tells of it."""
+    found = sorted(path for pattern in NVIDIA for path in pattern.parent.glob(pattern.name))
+    if not found or context.driver_dir:
+        raise Skip("there is no NVIDIA driver")
+    context = replace(context, driver=found[0])
+    played = [program for program in programs(context) if program.name in
+              ("triangle-offscreen", "compute", "headless", "threads", "descriptors", "bindless", "memory", "multi", "linear", "modern")]
+    prepare(context, played[0])
+    for program in played:
+        inner = context.in_folder(context.folder / program.name)
+        inner.folder.mkdir()
+        try:
+            prepare(inner, program)
+        except Skip:
+            continue
+        inner.capture(program.command)
+        needs_sandbox(inner)
+        done = inner.replay("out.lapilli", "--sandbox=on", "--threads", "3", "--measure=figures.json")
+        check_verified(done)
+        check(json.loads((inner.folder / "figures.json").read_text())["sandbox"] == {"state": "on", "lack": None}, "the figures")
+    shuts_in(context.in_folder(context.folder / played[0].name))
 
 
 @case
