@@ -2,7 +2,6 @@
 #include "base/png.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -12,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/new_file.h"
 
 /* Screenshots are written while a replay waits: level 3 takes about half the time of zlib's default 6. */
 #define COMPRESSION_LEVEL 3
@@ -177,27 +178,6 @@ static bool write_rows(struct png_job *job, png_structp png, png_infop info, FIL
     return true;
 }
 
-/* Who can make files in the folder must not decide what is written over: a picture that is there is removed, and not
- * written to, and no link is followed. */
-static int create_file(const char *path)
-{
-    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
-    int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-    struct stat info;
-
-    if (fd >= 0 || errno != EEXIST || lstat(path, &info) != 0)
-        return fd;
-    if (!S_ISREG(info.st_mode)) {
-        fd = open(path, flags | O_NONBLOCK | O_NOCTTY); /* nobody waits for a reader of a pipe, but for a slow one */
-        if (fd >= 0 && fcntl(fd, F_SETFL, 0) != 0) {
-            close(fd);
-            fd = -1;
-        }
-        return fd;
-    }
-    return unlink(path) == 0 ? open(path, flags | O_CREAT | O_EXCL, 0600) : -1;
-}
-
 enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
                               uint32_t height)
 {
@@ -215,7 +195,7 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
         height > PNG_UINT_31_MAX)
         return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
                         (int)layout);
-    fd = create_file(path);
+    fd = lap_new_file(path);
     is_regular = fd >= 0 && fstat(fd, &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
     file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!file) {

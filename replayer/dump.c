@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/folder.h"
+#include "base/new_file.h"
 
 struct replay_dump {
     FILE *index, *bytes;
@@ -19,14 +21,19 @@ static FILE *open_file(const char *folder, const char *name)
 {
     char path[4096];
     int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = NULL;
+    FILE *file;
+    int fd = -1;
 
     if (length < 0 || (size_t)length >= sizeof path)
         errno = ENAMETOOLONG;
     else
-        file = fopen(path, "wbe");
+        fd = lap_new_file(path);
+    file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!file)
-        (void)lap_fail(LAP_ERROR_IO, "%s/%s can't be written: %s", folder, name, strerror(errno));
+        (void)lap_fail(LAP_ERROR_IO, "%s/%s can't be written: %s", folder, name,
+                       errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    if (!file && fd >= 0)
+        close(fd);
     return file;
 }
 

@@ -140,10 +140,10 @@ static enum lap_status open_measure_file(struct replay_options *options)
 {
     if (!options->measure_file)
         return LAP_OK;
-    options->measure_fd = open(options->measure_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    return options->measure_fd >= 0
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", options->measure_file, strerror(errno));
+    options->measure_fd = open(options->measure_file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+    return options->measure_fd >= 0 ? LAP_OK
+                                    : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", options->measure_file,
+                                               errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 }
 
 /* --check: says what a replay would do, and does not do it. */

@@ -132,6 +132,28 @@ def files_that_are_named_are_written(context: Context) -> None:
 
 
 @case
+def files_that_are_named_are_no_links(context: Context) -> None:
+    """Who can make files where output goes does not decide what is written over, nor read it."""
+    context.capture([context.app("headless")])
+    (context.folder / "victim").write_text("precious")
+    (context.folder / "checks").mkdir()
+    for link, arguments in (("figures.json", ["--measure=figures.json"]), ("checks/checks.bin", ["--dump-checks", "checks"]),
+                            ("checks/checks.ndjson", ["--dump-checks", "checks"])):
+        for target in (context.folder / "victim", context.folder / "missing"):
+            (context.folder / link).symlink_to(target)
+            done = context.replay("out.lapilli", "--sandbox=off", *arguments, expect=None)
+            check(done.status not in (0, -signal.SIGSEGV) and "it is a symbolic link" in done.err, f"{link}: {done.text}")
+            (context.folder / link).unlink()
+    check((context.folder / "victim").read_text() == "precious" and not (context.folder / "missing").exists(), "a link was followed")
+    (context.folder / "checks/checks.bin").unlink(missing_ok=True)
+    (context.folder / "checks/checks.bin").hardlink_to(context.folder / "victim")
+    check_verified(context.replay("out.lapilli", "--measure=figures.json", "--dump-checks", "checks"))
+    check((context.folder / "victim").read_text() == "precious", "what has another name was written over")
+    for name in ("figures.json", "checks/checks.bin", "checks/checks.ndjson"):
+        check((context.folder / name).stat().st_mode & 0o777 == 0o600, f"{name} can be read by others")
+
+
+@case
 def nothing_is_read_before(context: Context) -> None:
     """Whoever reads a trace has given up its rights before it opens the file."""
     if not shutil.which("strace"):
