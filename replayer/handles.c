@@ -433,57 +433,81 @@ static int newest_first(const void *a, const void *b)
     return x->order < y->order ? 1 : x->order > y->order ? -1 : 0;
 }
 
-/* What is alive, belongs to owner and ends with nothing else. NULL with *out_count > 0 when there is no memory. */
-static struct left *collect(struct replay *r, const void *owner, size_t *out_count)
+#define WITHOUT_MEMORY 256u /* are found at a time */
+
+/* The newest ones that there is room for. */
+struct found {
+    struct left *items;
+    size_t count, capacity, oldest;
+};
+
+static void find(struct found *found, struct left left)
 {
-    struct left *found = NULL;
+    if (found->count < found->capacity)
+        found->items[found->count++] = left;
+    else if (found->items[found->oldest].order < left.order)
+        found->items[found->oldest] = left;
+    else
+        return;
+    if (found->count < found->capacity)
+        return;
+    for (size_t i = found->oldest = 0; i < found->count; i++)
+        if (found->items[i].order < found->items[found->oldest].order)
+            found->oldest = i;
+}
+
+/* What is alive, belongs to owner and ends with nothing else. Returns how many there are. The last ones of a type,
+ * which are the newest as a rule, come first: most of those that have no room are then seen to be older at once. */
+static size_t collect(struct replay *r, const void *owner, struct found *found)
+{
     size_t count = 0;
 
-    for (int pass = 0; pass < 2; pass++) {
-        count = 0;
-        for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
-            const struct replay_table *table = &r->tables[type];
-            for (uint64_t i = 1; i < table->live.count; i++) {
-                const struct replay_object *object = replay_table_get(table, i);
-                if (!table->live.pages[i / REPLAY_PAGE_OBJECTS])
-                    i |= REPLAY_PAGE_OBJECTS - 1; /* on to the next page */
-                if (!object || object->owner != owner || object->parent)
-                    continue;
-                if (found)
-                    found[count] = (struct left){object->order, i, (enum gen_handle_type)type};
-                count++;
-            }
+    for (uint32_t type = 1; type < GEN_HANDLE_COUNT; type++) {
+        const struct replay_table *table = &r->tables[type];
+        for (uint64_t i = table->live.count; i-- > 1;) {
+            const struct replay_object *object = replay_table_get(table, i);
+            if (!table->live.pages[i / REPLAY_PAGE_OBJECTS])
+                i &= ~(uint64_t)(REPLAY_PAGE_OBJECTS - 1); /* on to the next page */
+            if (!object || object->owner != owner || object->parent)
+                continue;
+            if (found)
+                find(found, (struct left){object->order, i, (enum gen_handle_type)type});
+            count++;
         }
-        if (!found && count)
-            found = malloc(count * sizeof *found);
-        if (!found)
-            break;
     }
-    *out_count = count;
-    return found;
+    return count;
+}
+
+static void destroy(struct replay *r, void *owner, const struct left *left)
+{
+    struct replay_object *object = replay_object_get(r, left->type, left->index);
+    enum lap_status status;
+
+    if (!object)
+        return;
+    r->tables[left->type].live.last = left->index;
+    status = gen_destroy_object(r, owner, left->type, object->live);
+    if (status == LAP_END)
+        replay_object_remove(r, left->type, left->index);
+    else if (status < 0)
+        lap_log(r->log, LAP_LOG_WARNING, "%s", lap_error_message());
 }
 
 void replay_destroy_left(struct replay *r, void *owner)
 {
-    size_t count;
-    struct left *found = collect(r, owner, &count);
+    struct left few[WITHOUT_MEMORY];
+    size_t count, before = SIZE_MAX;
 
-    if (!found)
-        return;
-    qsort(found, count, sizeof *found, newest_first);
-    for (size_t i = 0; i < count; i++) {
-        struct replay_object *object = replay_object_get(r, found[i].type, found[i].index);
-        enum lap_status status;
-        if (!object)
-            continue;
-        r->tables[found[i].type].live.last = found[i].index;
-        status = gen_destroy_object(r, owner, found[i].type, object->live);
-        if (status == LAP_END)
-            replay_object_remove(r, found[i].type, found[i].index);
-        else if (status < 0)
-            lap_log(r->log, LAP_LOG_WARNING, "%s", lap_error_message());
+    while ((count = collect(r, owner, NULL)) > 0 && count < before) {
+        struct left *all = malloc(count * sizeof *all);
+        struct found found = {all ? all : few, 0, all ? count : WITHOUT_MEMORY, 0};
+        collect(r, owner, &found);
+        qsort(found.items, found.count, sizeof *found.items, newest_first);
+        for (size_t i = 0; i < found.count; i++)
+            destroy(r, owner, &found.items[i]);
+        free(all);
+        before = count;
     }
-    free(found);
 }
 
 void replay_tables_finish(struct replay *r)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "base/sanitizers.h"
+#include "gen_replay.h"
 #include "replayer/player.h"
 #include "tests/unit/unit.h"
 
@@ -227,6 +229,65 @@ UNIT_TEST(what_is_gone_takes_no_memory)
     CHECK(replay_object_get(&r, TYPE, 5001) == NULL && replay_object_get(&r, TYPE, 4999) == NULL);
     replay_tables_finish(&r);
 }
+
+#if !LAP_ADDRESS_SANITIZER && !LAP_THREAD_SANITIZER && defined(__GLIBC__)
+
+static bool no_memory;
+static uint64_t destroyed, last_destroyed;
+static bool in_order;
+
+extern void *__libc_malloc(size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    return no_memory ? NULL : __libc_malloc(bytes);
+}
+
+static VKAPI_ATTR void VKAPI_CALL destroy_fence(VkDevice device, VkFence fence, const VkAllocationCallbacks *allocator)
+{
+    uint64_t live = gen_u64_VkFence(fence);
+    in_order = in_order && (!destroyed || live < last_destroyed);
+    last_destroyed = live;
+    destroyed++;
+}
+
+static VKAPI_ATTR void VKAPI_CALL destroy_event(VkDevice device, VkEvent event, const VkAllocationCallbacks *allocator)
+{
+    destroy_fence(device, gen_VkFence(gen_u64_VkEvent(event)), allocator);
+}
+
+/* Of two types in turn, so that the newest ones are of both. */
+static void objects_end(bool with_memory)
+{
+    enum { OBJECTS = 2000 };
+    struct replay r = {0};
+    struct replay_device dev = {.vk = {.DestroyFence = destroy_fence, .DestroyEvent = destroy_event}}, other = dev;
+
+    for (uint64_t i = 1; i <= OBJECTS; i++)
+        CHECK_EQ_INT(replay_object_add(&r, i % 2 ? TYPE : GEN_HANDLE_VkEvent, i * 3, 0x1000 + i, &dev, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_object_add(&r, TYPE, 2, 0xffff, &other, NULL), LAP_OK);
+    destroyed = 0;
+    in_order = true;
+    no_memory = !with_memory;
+    replay_destroy_left(&r, &dev);
+    no_memory = false;
+    CHECK_EQ_U64(destroyed, OBJECTS);
+    CHECK(in_order);
+    CHECK_EQ_U64(live_of(&r, 2), 0xffff);
+    replay_tables_finish(&r);
+}
+
+UNIT_TEST(what_is_left_ends_newest_first)
+{
+    objects_end(true);
+}
+
+UNIT_TEST(what_is_left_ends_without_memory_too)
+{
+    objects_end(false);
+}
+
+#endif
 
 UNIT_TEST(children_end_with_their_pool)
 {
