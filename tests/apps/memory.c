@@ -577,9 +577,11 @@ static void many(struct scene *scene)
 int main(int argc, char **argv)
 {
     static const char *const map_2[] = {"VK_KHR_map_memory2"};
+    static bool tell;
     static const struct app_option options[] = {
         {"--many", "tens of thousands of buffers, and nothing else", &only_many, NULL},
         {"--map2", "map with vkMapMemory2KHR, unmap with vkUnmapMemory2KHR", &use_map_2, NULL},
+        {"--tell", "print a line when a submit is done", &tell, NULL},
         {0},
     };
     static const struct app_program program = {
@@ -591,6 +593,7 @@ int main(int argc, char **argv)
     struct app app;
     struct scene scene = {.app = &app};
     app_init(&app, argc, argv, &program);
+    app.tell = tell;
     if (app.api_version < VK_API_VERSION_1_1)
         app_skip(&app, "Vulkan 1.1 is missing");
     const struct app_device_request request = {.extensions = map_2, .extension_count = use_map_2};

@@ -239,14 +239,21 @@ static void submit_and_check(struct shared *shared, uint32_t round)
 
 int main(int argc, char **argv)
 {
+    static bool tell;
+    static const struct app_option options[] = {
+        {.name = "--tell", .help = "print a line when a submit is done", .flag = &tell},
+        {.name = NULL},
+    };
     static const struct app_program program = {
         .name = "threads",
+        .options = options,
         .what = "Four threads create objects and record; the main thread submits and checks.",
         .frames = 60,
     };
     struct app app;
     struct shared shared = {.app = &app};
     app_init(&app, argc, argv, &program);
+    app.tell = tell;
     app_device_create(&app, NULL);
     app_buffer_create(&app, &shared.inputs, SLOTS * THREADS * WORDS * 4, VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT,
                       APP_UPLOAD);

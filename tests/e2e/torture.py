@@ -12,41 +12,50 @@ import collections
 import errno
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from ctypes.util import find_library
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterator
 
-from e2e.cases import TIMEOUT, Context, Failure, Skip, check, check_verified
+from e2e.cases import TIMEOUT, Context, Done, Failure, Skip, check, check_verified
 
 FRAMES = 100
-STARTING = 0.2  # of a program that tells its frames: this share of the points lies before the first one
+STARTING = 0.2  # this share of the points lies before the first frame
 LEAVES_WITH = 7  # tests/faults/faults.c
 LAYER_FILES = "libVkLayer_lapilli:libcjson"
+REPLAY_FILES = "main:libcjson:liblz4:libzstd"
 FILE_FAULTS = {"no-space": str(int(errno.ENOSPC)), "io-error": str(int(errno.EIO)), "interrupted": str(int(errno.EINTR)), "short": "short"}
 HARMLESS = ("interrupted", "short")  # the layer does the rest
 OUT_OF_MEMORY = " gives -1"  # VK_ERROR_OUT_OF_HOST_MEMORY, as tests/apps say it
-REPLAY_ENDS = (0, 1, 3, 4, 5)
+REPLAY_ENDS = (0, 1)  # the trace is good
 
 
 @dataclass(frozen=True)
 class Program:
     name: str
     command: tuple[str, ...]  # the first is a program of tests/apps
-    tells: bool = False  # prints "frame" behind each present
     presents: bool = False
 
 
+# Each prints "frame" behind each present, or each submit.
 PROGRAMS = (
-    Program("presents", ("triangle", "--present", "--tell", "--frames", str(FRAMES)), tells=True, presents=True),
-    Program("submits", ("triangle", "--offscreen", "--tell", "--frames", str(FRAMES)), tells=True),
-    Program("threads", ("threads",)),
-    Program("stores", ("memory",)),
+    Program("presents", ("triangle", "--present", "--tell", "--frames", str(FRAMES)), presents=True),
+    Program("submits", ("triangle", "--offscreen", "--tell", "--frames", str(FRAMES))),
+    Program("threads", ("threads", "--tell")),
+    Program("stores", ("memory", "--tell")),
+)
+# As few that every call of theirs can fail in each way.
+FILE_FRAMES = 12
+FILE_PROGRAMS = (
+    Program("presents", ("triangle", "--present", "--frames", str(FILE_FRAMES)), presents=True),
+    Program("submits", ("triangle", "--offscreen", "--frames", str(FILE_FRAMES))),
 )
 
 
@@ -59,12 +68,23 @@ class Point:
     moment: float = 0  # of a run, 0 to 1
 
 
+@dataclass
+class Plan:
+    points: list[Point]
+    counts: str = ""  # of how much these are how much
+    left_out: list[str] = field(default_factory=list)  # what this machine lacks
+
+
+Outcomes = collections.Counter[tuple[str, str]]  # of ways and what came of them, in a word or two
+
+
 @dataclass(frozen=True)
 class Torture:
     name: str
     what: str
-    points: Callable[[Context, int, int], list[Point]]  # how many at most, seed
-    run: Callable[[Context, Point], str]  # what came of it, in a word or two; or a Failure
+    plan: Callable[[Context, int, int], Plan]  # how many points at most, seed
+    run: Callable[[Context, Point], str | Outcomes]  # what came of it; or a Failure
+    claim: str = ""  # only what came to this counts as a point; there are more in the plan, to be tried until there are enough
 
 
 # ---- running what fails
@@ -75,13 +95,18 @@ def command(context: Context, program: Program) -> list[str]:
     return [context.app(name), *arguments]
 
 
-def able() -> list[Program]:
+def able(programs: tuple[Program, ...] = PROGRAMS) -> list[Program]:
     """The programs that can run here."""
-    return [program for program in PROGRAMS if not program.presents or os.environ.get("DISPLAY")]
+    return [program for program in programs if not program.presents or os.environ.get("DISPLAY")]
 
 
-def faults(context: Context, files: str, what: str, **more: str) -> dict[str, str]:
-    return {"LD_PRELOAD": str(context.build / "tests/faults/libfaults.so"), "FAULTS_FILES": files, "FAULTS_WHAT": what,
+def unable(programs: tuple[Program, ...] = PROGRAMS) -> list[str]:
+    return [f"{program.name}: there is no X display" for program in programs if program not in able(programs)]
+
+
+def faults(context: Context, files: str, what: str, behind: str = "", **more: str) -> dict[str, str]:
+    """behind: a library that is loaded next."""
+    return {"LD_PRELOAD": f"{context.build / 'tests/faults/libfaults.so'} {behind}".strip(), "FAULTS_FILES": files, "FAULTS_WHAT": what,
             **{f"FAULTS_{name.upper()}": value for name, value in more.items()}}
 
 
@@ -123,23 +148,23 @@ def check_alive(status: int, err: str) -> None:
     check(status >= 0, f"killed by {signal.Signals(-status).name if status < 0 else status}\n{err[-2000:]}")
 
 
-def frames_of_what_is_left(context: Context, complete: bool | None) -> int:
-    """Reads and plays what was recorded. Whether it is complete is checked unless None is given."""
+def frames_of_what_is_left(context: Context, complete: bool | None) -> tuple[int, int]:
+    """Reads and plays what was recorded: its frames, and the checks of them. Whether it is complete is checked unless None is given."""
     if not (context.folder / "out.lapilli").exists():
         check(complete is not True, "there is no trace")
-        return 0
+        return 0, 0
     done = context.run([context.program("lapilli"), "info", "--json", "out.lapilli"], expect=None)
     check(done.status in (0, 3), f"info ends with {done.status}:\n{done.text[-2000:]}")
     if done.status == 3:
         check(complete is not True, done.text)
-        return 0
+        return 0, 0
     info = context.info()
     check(complete is None or info["complete"] is complete, f"complete: {info['complete']}, stopped: {info['stopped']}")
     if not info["frames"]:
-        return 0
+        return 0, 0
     done = context.replay(expect=0 if info["complete"] else 4)
-    check("verify:" not in done.out or " 0 different" in done.out.splitlines()[-1], done.text[-2000:])
-    return int(info["frames"])
+    made = check_verified(done, fewest=1 if info["complete"] else 0)
+    return int(info["frames"]), made
 
 
 # ---- a process that is killed
@@ -188,28 +213,35 @@ def ends() -> list[str]:
         return [way for way in ENDS if way != "memory" or group]
 
 
-def kill_points(context: Context, most: int, seed: int) -> list[Point]:
+# How a program is recorded that is killed, in turn.
+RECORDINGS = ({"LAPILLI_COMPRESSION": "lz4"}, {"LAPILLI_COMPRESSION": "none"}, {"LAPILLI_COMPRESSION": "lz4hc"}, {"LAPILLI_QUEUE": "0"},
+              {"LAPILLI_WRITE_WATCH": "mprotect"}, {"LAPILLI_BACKING": "host"})
+
+
+def kill_plan(context: Context, most: int, seed: int) -> Plan:
+    """Twice as many as are wanted, for some come too early or too late to say anything of frames."""
     chance, programs, ways = random.Random(seed), able(), ends()
     points = []
-    for i in range(most):
+    for i in range(2 * most):
         program, way = programs[i % len(programs)], ways[i // len(programs) % len(ways)]
-        moment = (i + chance.random()) / most
-        points.append(Point(program, f"{way} {program.name} at {moment:.4f}", way=way, moment=moment))
+        moment, settings = (i + chance.random()) / (2 * most), RECORDINGS[chance.randrange(len(RECORDINGS))]
+        name = f"{way} {program.name} at {moment:.4f}, " + " ".join(f"{key}={value}" for key, value in settings.items())
+        points.append(Point(program, name, tuple(settings.items()), way, moment))
     chance.shuffle(points)
-    return points
+    return Plan(points, left_out=unable() + [f"{way}: no control group for memory can be made" for way in ENDS if way not in ways])
 
 
-LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, if there are any, and from there to the end
+LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, and from there to the end
 
 
-def start(context: Context, program: Program, way: str, packed: str = "lz4", group: Path | None = None) -> subprocess.Popen[bytes]:
+def start(context: Context, program: Program, way: str, settings: dict[str, str], group: Path | None = None) -> subprocess.Popen[bytes]:
     def prepare() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if group:
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    environment.update(recording(context), LAPILLI_COMPRESSION=packed,
+    environment.update(recording(context, **settings),
                        **faults(context, "nobody", "files", leave=way if way in ("exec", "memory") else "exit"))
     if context.driver:
         environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
@@ -230,10 +262,9 @@ def first_frame(process: subprocess.Popen[bytes]) -> bytes:
 def lengths(context: Context, program: Program) -> tuple[float, float]:
     if program.name not in LENGTHS:
         begin = time.monotonic()
-        with start(context, program, "kill") as process:
-            if program.tells:
-                first_frame(process)
-            middle = time.monotonic() if program.tells else begin
+        with start(context, program, "kill", {}) as process:
+            first_frame(process)
+            middle = time.monotonic()
             process.communicate(timeout=TIMEOUT)
         LENGTHS[program.name] = middle - begin, time.monotonic() - middle
         for file in context.folder.glob("*.lapilli*"):
@@ -241,19 +272,20 @@ def lengths(context: Context, program: Program) -> tuple[float, float]:
     return LENGTHS[program.name]
 
 
+FRAMES_KEPT = "frames kept"
+
+
 def kill(context: Context, point: Point) -> str:
     number, said = ENDS[point.way], b""
     before, after = lengths(context, point.program)
-    starting = STARTING if point.program.tells else 0
-    packed = ("lz4", "none", "lz4hc")[int(point.moment * 1e4) % 3]
     with ExitStack() as stack:
         group = stack.enter_context(memory_group()) if point.way == "memory" else None
-        process = stack.enter_context(start(context, point.program, point.way, packed, group))
-        if point.moment < starting:
-            time.sleep(point.moment / starting * before)
+        process = stack.enter_context(start(context, point.program, point.way, dict(point.settings), group))
+        if point.moment < STARTING:
+            time.sleep(point.moment / STARTING * before)
         else:
-            said = first_frame(process) if point.program.tells else b""
-            time.sleep((point.moment - starting) / (1 - starting) * after)
+            said = first_frame(process)
+            time.sleep((point.moment - STARTING) / (1 - STARTING) * after)
         process.send_signal(number or signal.SIGUSR1)
         out, err = process.communicate(timeout=TIMEOUT)
     out = said + out
@@ -264,9 +296,10 @@ def kill(context: Context, point: Point) -> str:
     check(ended_before or process.returncode in expected, f"exit status {process.returncode}\n{err.decode(errors='replace')[-2000:]}")
     told = out.count(b"frame\n")
     # /bin/true ends with 0, too, and may have come between the program's last word and its end.
-    left = frames_of_what_is_left(context, True if ended_before and point.way != "exec" else None)
+    left, checks = frames_of_what_is_left(context, True if ended_before and point.way != "exec" else None)
     check(left >= told, f"{told} frames were told, {left} are there")
-    return "had ended" if ended_before else "before the first frame" if not told else "frames kept"
+    check(not point.program.presents or checks >= told, f"{told} frames were told, {checks} were compared")
+    return "had ended" if ended_before else FRAMES_KEPT if told else "before the first frame"
 
 
 # ---- files that can't be written
@@ -281,83 +314,127 @@ def calls_of_recordings(context: Context, programs: list[Program], what: str) ->
     return found
 
 
-def file_points(context: Context, most: int, seed: int) -> list[Point]:
+def how_many(found: dict[Program, Calls], taken: list[tuple[Program, int]]) -> str:
+    ways = {way for counted in found.values() for way in counted.firsts}
+    return f"{len(taken)} of {sum(counted.total for counted in found.values())} calls, which are reached on {len(ways)} ways"
+
+
+def file_plan(context: Context, most: int, seed: int) -> Plan:
     points: list[Point] = []
-    found = calls_of_recordings(context, able()[:2], "files")
-    for program, number in chosen(found, max(1, most // (2 * len(FILE_FAULTS)))):
+    found = calls_of_recordings(context, able(FILE_PROGRAMS), "files")
+    taken = chosen(found, max(1, most // (2 * len(FILE_FAULTS) - 1)))
+    for program, number in taken:
         for way, value in FILE_FAULTS.items():
             for on in ("once", "ever"):
                 if way == "interrupted" and on == "ever":
                     continue  # no machine interrupts for ever
                 points.append(Point(program, f"{way} {on} at call {number} of {found[program].total}, {program.name}",
                                     (("how", value), ("on", on), ("at", str(number))), way))
-    return points
+    return Plan(points, how_many(found, taken), unable(FILE_PROGRAMS))
 
 
 def fail_files(context: Context, point: Point) -> str:
-    done = context.run(command(context, point.program), {**recording(context), **faults(context, LAYER_FILES, "files", **dict(point.settings))})
+    settings = dict(point.settings)
+    done = context.run(command(context, point.program), {**recording(context), **faults(context, LAYER_FILES, "files", **settings)})
     check(done.out.endswith(f"ok {point.program.command[0]}\n"), done.text)
     messages = [line for line in done.err.splitlines() if line.startswith("lapilli")]
-    left = frames_of_what_is_left(context, True if point.way in HARMLESS else None)
+    left, checks = frames_of_what_is_left(context, True if point.way in HARMLESS else None)
     if point.way in HARMLESS:
         check(not messages, done.err)
-        check(left >= FRAMES, f"{left} frames")
+        check(left >= FILE_FRAMES and checks >= FILE_FRAMES, f"{left} frames, {checks} checks")
         return "whole"
     complete = left and context.info()["complete"]
     check(len(messages) == (0 if complete else 1), f"{len(messages)} messages:\n{done.err}")
     if complete:
         return "whole"  # it was the tail's, or what is done without
+    why = os.strerror(int(settings["how"]))
+    check(why in messages[0], messages[0])
     if left:
-        check(bool(context.info()["stopped"]), "info does not say why it ends")
+        stopped = str(context.info()["stopped"])
+        # Where nothing more can be written, the reason can't either.
+        check(why in stopped or (settings["on"] == "ever" and "offset" in stopped), f"info gives as the reason: {stopped}")
     return "stopped" if left else "nothing recorded"
 
 
-def slow_points(context: Context, most: int, seed: int) -> list[Point]:
-    return [Point(program, f"slow, {program.name}", (("how", "slow"), ("on", "ever"), ("at", "1"))) for program in able()]
+def slow_plan(context: Context, most: int, seed: int) -> Plan:
+    return Plan([Point(program, f"slow, {program.name}", (("how", "slow"), ("on", "ever"), ("at", "1"))) for program in able()],
+                left_out=unable())
 
 
 def slow_files(context: Context, point: Point) -> str:
     done = context.run(command(context, point.program), {**recording(context, LAPILLI_QUEUE="16"),
                                                          **faults(context, LAYER_FILES, "files", **dict(point.settings))})
     check(done.out.endswith(f"ok {point.program.command[0]}\n"), done.text)
-    frames_of_what_is_left(context, True)
+    left, _ = frames_of_what_is_left(context, True)
+    check(left >= done.out.count("frame\n"), f"{left} frames")
     return "whole"
 
 
 # ---- memory that can't be had
 
 
-def starved(found: dict[Program, Calls], most: int, what: str) -> list[Point]:
-    return [Point(program, f"no memory {on} from call {number} of {found[program].total}, {what}{program.name}", (("on", on), ("at", str(number))))
-            for program, number in chosen(found, max(1, most // 2)) for on in ("once", "ever")]
+LEAK_FINDER = find_library("lsan")  # gcc's, for programs that are not built for it
+LEAK_OPTIONS = {"LSAN_OPTIONS": "intercept_tls_get_addr=0:malloc_context_size=8:symbolize=0:exitcode=0"}
+FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ +\((.*)\+(0x[0-9a-f]+)\)$", re.MULTILINE)
+STANDS_IN = ("liblsan", "libfaults", "libc.so")
 
 
-def memory_points(context: Context, most: int, seed: int) -> list[Point]:
-    return starved(calls_of_recordings(context, able(), "memory"), most, "")
+def leak_finder(context: Context) -> str:
+    """Of this system's C library, so not for programs that run on another one."""
+    return "" if context.driver_dir else LEAK_FINDER or ""
+
+
+def finding_leaks(context: Context, files: str, **more: str) -> dict[str, str]:
+    return {**faults(context, files, "memory", behind=leak_finder(context), **more), **LEAK_OPTIONS}
+
+
+def check_no_leak(done: Done, files: str) -> Done:
+    """What these files have allocated is not lost when the process ends. Returns what was said without that."""
+    said, *report = re.split(r"\n=+\n==\d+==ERROR: LeakSanitizer", done.err, maxsplit=1)
+    check("LeakSanitizer" not in said, f"leaks can't be looked for:\n{done.err[-2000:]}")
+    for leak in re.split(r"\n\n", report[0] if report else ""):
+        frames = [(file, place) for file, place in FRAME.findall(leak) if not any(name in file for name in STANDS_IN)]
+        wanted = [name if name != "main" else "bin/lapilli" for name in files.split(":")]
+        check(not frames or not any(name in frames[0][0] for name in wanted), f"a leak:\n{leak}\n{said[-2000:]}")
+    return replace(done, err=said)
+
+
+def starved(context: Context, found: dict[Program, Calls], most: int, what: str) -> Plan:
+    taken = chosen(found, max(1, most // 2))
+    points = [Point(program, f"no memory {on} from call {number} of {found[program].total}, {what}{program.name}", (("on", on), ("at", str(number))), on)
+              for program, number in taken for on in ("once", "ever")]
+    return Plan(points, how_many(found, taken), [] if leak_finder(context) else ["leaks: there is no liblsan"])
+
+
+def memory_plan(context: Context, most: int, seed: int) -> Plan:
+    plan = starved(context, calls_of_recordings(context, able(), "memory"), most, "")
+    return replace(plan, left_out=plan.left_out + unable())
 
 
 def starve_layer(context: Context, point: Point) -> str:
-    done = context.run(command(context, point.program), {**recording(context), **faults(context, LAYER_FILES, "memory", **dict(point.settings))},
+    done = context.run(command(context, point.program), {**recording(context), **finding_leaks(context, LAYER_FILES, **dict(point.settings))},
                        expect=None)
     check_alive(done.status, done.err)
+    done = check_no_leak(done, LAYER_FILES)
     passed = done.status == 0 and done.out.endswith(f"ok {point.program.command[0]}\n")
     check(passed or OUT_OF_MEMORY in done.err, f"exit status {done.status}:\n{done.text[-2000:]}")
-    left = frames_of_what_is_left(context, None)
+    left, _ = frames_of_what_is_left(context, None)
     return ("passed" if passed else "the program was told") + (", recorded" if left else ", nothing recorded")
 
 
 STARVED_REPLAY = ("--validate-descriptors", "used")  # with what takes memory beside
+IN_SANDBOX = 4  # one of so many
 
 
-def replay_points(context: Context, most: int, seed: int) -> list[Point]:
+def replay_plan(context: Context, most: int, seed: int) -> Plan:
     found = {}
     for program in (p for p in PROGRAMS if not p.presents):
         record_for_replay(context, program)
         def run(env: dict[str, str]) -> None:
             context.replay("out.lapilli", "--sandbox=off", *STARVED_REPLAY, env=env)  # or the number could not be written
-        found[program] = calls(context, run, "main", "memory")
+        found[program] = calls(context, run, REPLAY_FILES, "memory")
         (context.folder / "out.lapilli").unlink()
-    return starved(found, most, "replay of ")
+    return starved(context, found, most, "replay of ")
 
 
 def record_for_replay(context: Context, program: Program) -> None:
@@ -365,15 +442,22 @@ def record_for_replay(context: Context, program: Program) -> None:
 
 
 def starve_replay(context: Context, point: Point) -> str:
+    """In the sandbox nobody can look for leaks."""
     record_for_replay(context, point.program)
-    done = context.replay("out.lapilli", *STARVED_REPLAY, expect=None, env=faults(context, "main", "memory", **dict(point.settings)))
-    check_alive(done.status, done.err)
+    settings = dict(point.settings)
+    if int(settings["at"]) % IN_SANDBOX == 0:
+        done = context.replay("out.lapilli", *STARVED_REPLAY, expect=None, env=faults(context, REPLAY_FILES, "memory", **settings))
+        check_alive(done.status, done.err)
+    else:
+        done = context.replay("out.lapilli", "--sandbox=off", *STARVED_REPLAY, expect=None, env=finding_leaks(context, REPLAY_FILES, **settings))
+        check_alive(done.status, done.err)
+        done = check_no_leak(done, REPLAY_FILES)
     check(done.status in REPLAY_ENDS, f"exit status {done.status}:\n{done.text[-2000:]}")
     if done.status == 0:
         check_verified(done)
         return "played"
     check(bool(done.err.strip()), f"exit status {done.status} without a word:\n{done.text[-2000:]}")
-    return f"said so ({done.status})"
+    return "said so"
 
 
 # ---- files that are damaged
@@ -382,34 +466,40 @@ DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "20"))
 TRACES: dict[str, bytes] = {}  # what is damaged, recorded once
 
 
-def damage_points(context: Context, most: int, seed: int) -> list[Point]:
+def damage_plan(context: Context, most: int, seed: int) -> Plan:
     """Shares of all the ways; each process plays some hundred damaged traces."""
     if not (context.build / "tests/fuzz/damage").exists():
         raise Skip("there is no tests/fuzz/damage")
     record_for_replay(context, DAMAGED)
     TRACES[DAMAGED.name] = (context.folder / "out.lapilli").read_bytes()
     (context.folder / "out.lapilli").unlink()
-    return [Point(DAMAGED, f"share {i} of {most} of all damage to a trace of {len(TRACES[DAMAGED.name])} bytes",
-                  (("share", str(i)), ("shares", str(most)))) for i in range(most)]
+    points = [Point(DAMAGED, f"share {i} of {most} of all damage", (("share", str(i)), ("shares", str(most)))) for i in range(most)]
+    return Plan(points, f"shares of all damage to a trace of {len(TRACES[DAMAGED.name])} bytes")
 
 
-def damage(context: Context, point: Point) -> str:
+DAMAGE_LINE = re.compile(r"^(.+?) +\d+: (\d+) made up for, (\d+) end earlier and say so, (\d+) refused$", re.MULTILINE)
+
+
+def damage(context: Context, point: Point) -> Outcomes:
     settings = dict(point.settings)
     (context.folder / "whole.lapilli").write_bytes(TRACES[point.program.name])
     done = context.run([context.build / "tests/fuzz/damage", "whole.lapilli", settings["share"], settings["shares"]], expect=None)
     check(done.status == 0, f"exit status {done.status}:\n{done.text[-4000:]}")
-    return "told"
+    outcomes: Outcomes = collections.Counter()
+    for way, *counts in DAMAGE_LINE.findall(done.out):
+        outcomes.update({(way, name): int(count) for name, count in zip(("made up for", "shorter, told", "refused"), counts) if int(count)})
+    return outcomes
 
 
 TORTURES = (
     Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
-            kill_points, kill),
-    Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_points, fail_files),
-    Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_points, slow_files),
+            kill_plan, kill, FRAMES_KEPT),
+    Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_plan, fail_files),
+    Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_plan, slow_files),
     Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, doubled, left out and swapped",
-            damage_points, damage),
-    Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_points, starve_layer),
-    Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_points, starve_replay),
+            damage_plan, damage),
+    Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_plan, starve_layer),
+    Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_plan, starve_replay),
 )
 
 
@@ -435,7 +525,7 @@ def sample(torture: Torture, most: int) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         if not (context.build / "tests/faults/libfaults.so").exists():
             raise Skip("there is no tests/faults/libfaults.so")
-        for number, point in enumerate(draw(torture.points(context, ALL, 1), most, 1)):
+        for number, point in enumerate(draw(torture.plan(context, ALL, 1).points, most, 1)):
             folder = context.folder / str(number)
             folder.mkdir()
             try:
@@ -445,5 +535,23 @@ def sample(torture: Torture, most: int) -> Callable[[Context], None]:
     return run
 
 
+def leaks_are_found(context: Context) -> None:
+    """What shows that a search that finds nothing would have: one block of each is lost."""
+    if not (context.build / "tests/faults/libfaults.so").exists():
+        raise Skip("there is no tests/faults/libfaults.so")
+    if not leak_finder(context):
+        raise Skip("there is no liblsan")
+    lost = (("on", "lost"), ("at", "101"))
+    for run, program in ((starve_layer, PROGRAMS[1]), (starve_replay, PROGRAMS[1])):
+        folder = context.folder / run.__name__
+        folder.mkdir()
+        try:
+            run(context.in_folder(folder), Point(program, "one block is lost", lost))
+        except Failure as failure:
+            check(str(failure).startswith("a leak:") and " 1 object(s)" in str(failure), str(failure))
+        else:
+            raise Failure(f"{run.__name__}: nobody noticed")
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {torture.name: sample(torture, 12) for torture in TORTURES}
+    return {**{torture.name: sample(torture, 12) for torture in TORTURES}, "leaks-are-found": leaks_are_found}

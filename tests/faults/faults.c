@@ -7,7 +7,7 @@
  *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
  *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate
  *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
- *   FAULTS_ON        `once`, or `ever`: this call and every later one
+ *   FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice, and one is lost
  *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
  *   FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on which one was
  *                    reached (return addresses, as far as they lie in those files), its hash and the first call's number
@@ -43,7 +43,7 @@ static _Atomic enum what what; /* nothing again when the program ends */
 /* Written before main and never after it. */
 static const char *files;
 static unsigned long at;
-static bool ever, is_short, is_slow;
+static bool ever, loses, is_short, is_slow;
 static int error;
 
 static atomic_ulong calls;
@@ -54,12 +54,6 @@ static atomic_ulong calls;
 static bool counting;
 static _Atomic uint64_t ways[MOST_WAYS];
 static unsigned long first_calls[MOST_WAYS];
-
-/* glibc's own names of what is replaced here. */
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *old, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
 
 static bool has_part(const char *name)
 {
@@ -129,6 +123,28 @@ static bool fails(enum what kind, const void *caller)
 
 #define OUT_OF_MEMORY fails(MEMORY, __builtin_return_address(0))
 
+/* Who comes behind this file: the C library, or a sanitizer that looks for leaks. */
+static struct {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t count, size_t bytes);
+    void *(*realloc)(void *old, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+} next;
+
+#define NEXT(name) (next.name = (__typeof__(next.name))dlsym(RTLD_NEXT, #name)) // NOLINT
+
+/* The first call comes before there are threads. What dlsym itself wants meanwhile it does without. */
+static bool has_next(void)
+{
+    static bool looks;
+    if (!next.memalign && !looks) {
+        looks = true;
+        if (!NEXT(malloc) || !NEXT(calloc) || !NEXT(realloc) || !NEXT(memalign))
+            abort();
+    }
+    return next.memalign != NULL;
+}
+
 static void *no_memory(void)
 {
     errno = ENOMEM;
@@ -137,32 +153,56 @@ static void *no_memory(void)
 
 EXPORT void *malloc(size_t bytes)
 {
-    return OUT_OF_MEMORY ? no_memory() : __libc_malloc(bytes);
+    bool fault = OUT_OF_MEMORY;
+    if (!has_next() || (fault && !loses))
+        return no_memory();
+    if (fault)
+        (void)next.malloc(bytes);
+    return next.malloc(bytes);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes)
 {
-    return OUT_OF_MEMORY ? no_memory() : __libc_calloc(count, bytes);
+    bool fault = OUT_OF_MEMORY;
+    if (!has_next() || (fault && !loses))
+        return no_memory();
+    if (fault)
+        (void)next.calloc(count, bytes);
+    return next.calloc(count, bytes);
 }
 
 EXPORT void *realloc(void *old, size_t bytes)
 {
-    return OUT_OF_MEMORY ? no_memory() : __libc_realloc(old, bytes);
+    bool fault = OUT_OF_MEMORY;
+    if (!has_next() || (fault && !loses))
+        return no_memory();
+    if (fault)
+        (void)next.malloc(bytes);
+    return next.realloc(old, bytes);
+}
+
+static void *aligned(size_t alignment, size_t bytes, bool fault)
+{
+    if (!has_next() || (fault && !loses))
+        return no_memory();
+    if (fault)
+        (void)next.memalign(alignment, bytes);
+    return next.memalign(alignment, bytes);
 }
 
 EXPORT void *memalign(size_t alignment, size_t bytes)
 {
-    return OUT_OF_MEMORY ? no_memory() : __libc_memalign(alignment, bytes);
+    return aligned(alignment, bytes, OUT_OF_MEMORY);
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return OUT_OF_MEMORY ? no_memory() : __libc_memalign(alignment, bytes);
+    return aligned(alignment, bytes, OUT_OF_MEMORY);
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    void *memory = OUT_OF_MEMORY ? NULL : __libc_memalign(alignment, bytes);
+    void *memory = aligned(alignment, bytes, OUT_OF_MEMORY);
     if (memory)
         *out = memory;
     return memory ? 0 : ENOMEM;
@@ -171,13 +211,16 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
 EXPORT char *strdup(const char *text)
 {
     size_t bytes = strlen(text) + 1;
-    char *copy = OUT_OF_MEMORY ? no_memory() : __libc_malloc(bytes);
+    bool fault = OUT_OF_MEMORY;
+    char *copy = fault && !loses ? no_memory() : malloc(bytes);
+    if (fault && loses)
+        (void)malloc(bytes);
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    if (flags & MAP_ANONYMOUS && OUT_OF_MEMORY) {
+    if (flags & MAP_ANONYMOUS && OUT_OF_MEMORY && !loses) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -194,7 +237,7 @@ static _Atomic bool becomes_another;
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
 {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    if (OUT_OF_MEMORY)
+    if (OUT_OF_MEMORY && !loses)
         return EAGAIN;
     if (!real)
         real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
@@ -327,6 +370,7 @@ __attribute__((constructor)) static void begin(void)
     files = getenv("FAULTS_FILES");
     at = number ? strtoul(number, NULL, 10) : 0;
     ever = on && strcmp(on, "ever") == 0;
+    loses = on && strcmp(on, "lost") == 0;
     is_short = how && strcmp(how, "short") == 0;
     is_slow = how && strcmp(how, "slow") == 0;
     error = how ? atoi(how) : EIO;

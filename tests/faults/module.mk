@@ -6,7 +6,7 @@ TORTURE ?=
 $(FAULTS): tests/faults/faults.c
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(CFLAGS) $(if $(WERROR),-Werror) -fPIC -fno-builtin -MMD -MP -shared -Wl,-z,defs -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(CFLAGS) $(if $(WERROR),-Werror) -O2 -fno-omit-frame-pointer -fPIC -fno-builtin -MMD -MP -shared -Wl,-z,defs -o $@ $<
 
 # Programs of 32 bits have other names for what it stands in for; torture is for those of the machine.
 test-programs: $(if $(M32_DIR),,$(FAULTS))

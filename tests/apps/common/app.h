@@ -44,6 +44,7 @@ struct app {
     const char *path; /* argv[0] */
     bool present, no_check;
     bool srgb; /* targets have an sRGB format */
+    bool tell; /* app_submit_wait prints "frame" */
     enum app_window_kind window_kind;
     uint32_t frames, gpu, width, height;
     uint32_t api_version; /* the lower of the instance's and the device's */

@@ -26,6 +26,10 @@ void app_submit_wait(const struct app *app, uint32_t count, const VkCommandBuffe
     CHECK_VK(vkQueueSubmit(app->queue, 1, &submit, fence));
     CHECK_VK(vkWaitForFences(app->device, 1, &fence, VK_TRUE, UINT64_MAX));
     vkDestroyFence(app->device, fence, NULL);
+    if (app->tell) {
+        printf("frame\n");
+        fflush(stdout);
+    }
 }
 
 void app_run(const struct app *app, VkCommandBuffer commands)
