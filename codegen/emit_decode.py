@@ -279,7 +279,7 @@ _CREATION = {"VkInstanceCreateInfo", "VkDeviceCreateInfo", "VkPhysicalDeviceFeat
 
 
 def _emit_fates(model: Model, c: Text) -> None:
-    replayed = model.replayed
+    replayed = model.replayed()
     c("const uint8_t gen_fates[GEN_STRUCT_COUNT] = {")
     for s in model.extending:
         if model.overrides.is_hidden(s.struct.providers):

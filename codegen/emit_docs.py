@@ -61,6 +61,13 @@ def _command_rows(model: Model) -> list[list[str]]:
             for (capture, replay, reason), names in sorted(groups.items(), key=lambda item: min(item[1]))]
 
 
+def _handed_on_rows(model: Model) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for (owner, member), reason in sorted(model.overrides.handed_on.items()):
+        groups.setdefault(reason, []).append(f"`{owner}.{member}`")
+    return [[", ".join(members), reason] for reason, members in groups.items()]
+
+
 def render(model: Model) -> str:
     """The text of docs/extensions.md."""
     shown, hidden = _extension_rows(model)
@@ -76,6 +83,9 @@ def render(model: Model) -> str:
     lines += ["", "## Commands that are treated in a way of their own", "",
               "All others are recorded by a generated entry point and replayed by a generated function.", ""]
     lines += _table(["commands", "recorded", "replayed", "why"], _command_rows(model))
+    lines += ["", "## What drivers get of a file", "",
+              "Bytes, names, addresses and numbers of other APIs that replayed commands lead to. What is not here they do not have.", ""]
+    lines += _table(["members", "why it does no harm"], _handed_on_rows(model))
     lines += ["", "## Packets of our own", ""] + _table(["packet", "parameters", "what it stands for"], packets)
     lines += ["", f"## Supported extensions ({len(shown)})", ""] + _table(["extension", "kind", "commands", "promoted to"], shown)
     return "\n".join(lines) + "\n"

@@ -149,10 +149,11 @@ class Model:
         """What can stand in a pNext chain."""
         return [s for s in self.structs if s.struct.stype and s.struct.extends]
 
-    @property
-    def replayed(self) -> set[str]:
-        """The structs that commands of a replay take, and those that may stand in their chains."""
-        commands = [p for p in self.commands if p.disposition.replay not in ("info", "never")]
+    def replayed(self, surfaces: bool = True) -> set[str]:
+        """The structs that commands of a replay take (without surfaces: but for those that make one), and those that may stand in
+        their chains."""
+        left_out = ("info", "never") if surfaces else ("info", "never", "surface")
+        commands = [p for p in self.commands if p.disposition.replay not in left_out]
         work, found = [f.type for p in commands for f in p.fields], set()
         while work:
             for name in (name for name in work if name in self.struct_of):

@@ -27,6 +27,7 @@ KEYS = {
     "union": {"name", "as"},
     "harmless": {"handles"},
     "other_format": {"of"},
+    "handed_on": {"members"},
     "hidden": {"extensions"},
     "hidden_feature": {"struct", "members"},
 }
@@ -71,6 +72,7 @@ class Overrides:
     hidden_features: list[tuple[str, str, str]]  # struct, member, reason
     harmless_handles: set[str] = field(default_factory=set)  # types of objects that lead to no memory
     other_formats: set[str] = field(default_factory=set)  # structs whose VkFormat is left as it was recorded
+    handed_on: dict[tuple[str, str], str] = field(default_factory=dict)  # owner, member: why a driver may get it from a file
 
     def is_hidden(self, providers: list[str]) -> bool:
         """Whether nothing but hidden extensions provides it."""
@@ -222,6 +224,13 @@ def load(path: str | Path, registry: Registry) -> Overrides:
                 check.absent(entry, name, f"there is no struct {name} with a VkFormat")
                 continue
             result.other_formats.add(name)
+    for entry in data.get("handed_on", []):
+        for text in entry["members"]:
+            reason = check.reason(entry, text)
+            if (owner_and_member := _find_member(text, registry, result)) is None:
+                check.absent(entry, text, f"{text} is not in the registry")
+                continue
+            result.handed_on[owner_and_member] = reason
     for entry in data.get("hidden", []):
         for pattern in entry["extensions"]:
             reason = check.reason(entry, pattern)
@@ -250,9 +259,18 @@ def _check_keys(data: dict, check: _Checker) -> None:
     for kind, allowed in KEYS.items():
         for entry in data.get(kind, []):
             for key in entry.keys() - allowed - ALWAYS:
-                named = next(v for k, v in entry.items() if k in ("name", "match", "names", "of", "handles", "extensions", "struct"))
+                named = next(v for k, v in entry.items() if k in ("name", "match", "names", "of", "handles", "extensions", "struct", "members"))
                 needle = named if isinstance(named, str) else named[0]
                 check.fail(needle, f"{kind} {needle}: {key!r} says nothing")
+
+
+def _find_member(text: str, registry: Registry, result: Overrides) -> tuple[str, str] | None:
+    """`Owner.member`, of a struct, a command or one of our packets."""
+    owner, _, name = text.partition(".")
+    owner = registry.resolve(owner)
+    members = {c.name: c.params for c, _ in result.packets} | {c.name: c.params for c in registry.commands.values()}
+    members |= {s.name: s.members for s in registry.structs.values()}
+    return (owner, name) if any(m.name == name for m in members.get(owner, [])) else None
 
 
 def _with_feature(entry: dict, owner: str, check: _Checker, registry: Registry, result: Overrides) -> dict:

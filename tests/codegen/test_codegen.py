@@ -23,6 +23,7 @@ sys.path[:0] = [str(CODEGEN), str(MANIFESTS)]
 sys.dont_write_bytecode = True
 
 import counted  # noqa: E402
+import foreign  # noqa: E402
 import generate  # noqa: E402
 import make_manifest  # noqa: E402
 import model as model_module  # noqa: E402
@@ -493,6 +494,33 @@ class MachineRegistry(unittest.TestCase):
                 self.assertEqual(p.disposition.replay == "never", f"[GEN_{p.name}] = \"{p.command.providers[0]} is hidden" in text)
         shown = {p.name for p in self.machine.commands if p.disposition.refusal} - {p.name for p in only}
         self.assertEqual(shown, {p.name for p in self.machine.commands if p.disposition.replay == "never"} - {p.name for p in only})
+
+    def test_what_drivers_get_of_a_file_has_a_reason(self) -> None:
+        """Bytes, names, addresses and descriptors that a replayed command leads to: each of them, and nothing else."""
+        found = {(f.owner, f.member): f.kind for f in foreign.find(self.machine)}
+        self.assertEqual({key: kind for key, kind in found.items() if key not in self.machine.overrides.handed_on}, {})
+        self.assertEqual(set(self.machine.overrides.handed_on) - set(found), set())
+        self.assertEqual(found["VkShaderModuleCreateInfo", "pCode"], "bytes")
+        self.assertEqual(found["vkCmdSetCheckpointNV", "pCheckpointMarker"], "an address")
+
+    def test_dangerous_things_are_found(self) -> None:
+        """Where they are replayed: with nothing hidden the list is long."""
+        registry = self.machine.registry
+        text = (CODEGEN / "overrides.toml").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "overrides.toml"
+            path.write_text(re.sub(r"\n\[\[hidden\]\]\n.*?(?=\n\n|$)", "", text, flags=re.DOTALL)
+                            .replace('match = "vkImport*"\nreplay = "info"', 'match = "vkImport*"'), encoding="utf-8")
+            bare = model_module.build(registry, overrides_module.load(path, registry))
+        found = {(f.owner, f.member): f.kind for f in foreign.find(bare)}
+        for owner, member, kind in (("VkCuModuleCreateInfoNVX", "pData", "bytes"),
+                                    ("VkValidationCacheCreateInfoEXT", "pInitialData", "bytes"),
+                                    ("VkImportSemaphoreFdInfoKHR", "fd", "a number of type int"),
+                                    ("VkDeviceOrHostAddressKHR", "hostAddress", "an address in a union"),
+                                    ("VkDeviceOrHostAddressConstKHR", "hostAddress", "an address in a union")):
+            with self.subTest(owner):
+                self.assertEqual(found.get((owner, member)), kind)
+                self.assertNotIn((owner, member), self.machine.overrides.handed_on)
 
     def test_features_are_hidden_wherever_they_stand(self) -> None:
         """A program may ask in the structure of a version, or in the one that the version took over."""

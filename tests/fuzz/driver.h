@@ -4,8 +4,8 @@
  * that must be valid is followed, every handle must be one that was handed out, of the right type and alive, and of the
  * device that is called. What is wrong ends the process. Stands for the loader as well. One thread.
  *
- * What the layer hides from programs must not come either: their commands and structures, and extensions and features
- * that are switched on.
+ * What the layer hides from programs must not come either: their commands and structures, extensions and features
+ * that are switched on. Nor must addresses of the host, memory to import, and data for a cache.
  *
  * It does not check numbers against limits, features or usages: what a replay hands on as recorded.
  */

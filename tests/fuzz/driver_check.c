@@ -212,6 +212,8 @@ static void check_element(const struct gen_member *member, const void *at, uint6
         check_struct(member->type, at, selector, false, depth);
     else if (member->element == GEN_ELEMENT_HANDLE)
         check_handle(member, load(at, 8), needed);
+    else if (member->element == GEN_ELEMENT_OPAQUE && !is_question && load(at, member->element_bytes))
+        driver_problem("%s is an address", member->name);
     else
         note(load(at, member->element_bytes));
 }
@@ -314,12 +316,17 @@ static void check_member(const struct gen_member *members, const struct gen_memb
     }
 }
 
-/* What the registry says in words. */
+/* What the registry says in words, and what is never handed on. */
 static void check_words(uint32_t number, const void *data)
 {
     const VkWriteDescriptorSet *write = data;
     const VkFramebufferCreateInfo *framebuffer = data;
+    const VkPipelineCacheCreateInfo *cache = data;
 
+    if (number == GEN_STRUCT_VkPipelineCacheCreateInfo && (cache->initialDataSize || cache->pInitialData))
+        driver_problem("a cache begins with data");
+    if (number == GEN_STRUCT_VkImportMemoryFdInfoKHR || number == GEN_STRUCT_VkImportMemoryHostPointerInfoEXT)
+        driver_problem("%s imports memory", gen_struct_names[number]);
     if (number == GEN_STRUCT_VkFramebufferCreateInfo)
         for (uint32_t i = 0;
              !(framebuffer->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) && i < framebuffer->attachmentCount; i++)
