@@ -542,6 +542,19 @@ void lap_output_start(struct lap_output *output)
 
 /* ---- the end ---- */
 
+/* File systems that write when a file is closed (NFS) say then what they could not write. Here the file's end can still
+ * tell of it. */
+static enum lap_status check_written(struct lap_output *output)
+{
+    int copy = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
+    int error = copy >= 0 && close(copy) != 0 ? errno : 0;
+    if (!error || error == EINTR)
+        return LAP_OK;
+    enum lap_status status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
+    fail(output, status);
+    return status;
+}
+
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason)
 {
     if (!lock_file(output))
@@ -554,6 +567,8 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
         status = drain(output);
     if (status == LAP_OK)
         status = check_file(output, true);
+    if (status == LAP_OK)
+        status = check_written(output);
     if (status == LAP_OK)
         status = finish(output, totals, reason, true);
     pthread_mutex_unlock(&output->mutex);

@@ -5,7 +5,8 @@
  *
  *   FAULTS_FILES     whose calls count: parts of file names, with colons between them; `main` is the program itself
  *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
- *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate
+ *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate, close (of a file that is
+ *                    closed all the same)
  *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
  *   FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice, and one is lost
  *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
@@ -333,6 +334,16 @@ EXPORT int open(const char *path, int flags, ...)
 }
 
 EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+EXPORT int close(int fd)
+{
+    bool good = !FAULT || goes_on();
+    int why = errno, result = (int)syscall(SYS_close, fd);
+    if (good)
+        return result;
+    errno = why;
+    return -1;
+}
 
 /* ---- the beginning and the end ---- */
 

@@ -34,6 +34,19 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
     return pwrite64(fd, parts[0].iov_base, bytes, offset);
 }
 
+/* It is closed all the same, as on Linux. */
+static int closing_fails;
+
+int close(int fd)
+{
+    bool fails = closing_fails && is_trace(fd);
+    int result = (int)syscall(SYS_close, fd);
+    if (!fails)
+        return result;
+    errno = closing_fails;
+    return -1;
+}
+
 static char said[4096];
 static int log_ends[2];
 
@@ -99,6 +112,38 @@ UNIT_TEST(short_and_interrupted_writes)
     for (uint64_t ticket = 1; ticket <= 2000; ticket++)
         CHECK(lap_reader_next(reader, &packet) == LAP_OK && packet_is_good(&packet, ticket));
     lap_reader_close(&reader);
+}
+
+/* File systems on a network may write no sooner. */
+UNIT_TEST(what_closing_a_file_says_is_heard)
+{
+    static const int errors[] = {EIO, EDQUOT, EINTR};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct lap_log log = open_log();
+        struct lap_writer_options options = TRACE_OPTIONS;
+        struct lap_writer *writer = NULL;
+        bool harmless = errors[i] == EINTR;
+        options.log = &log;
+        fresh_trace_path();
+        CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);
+        struct lap_stream *stream = lap_writer_stream(writer, 1);
+        for (uint64_t ticket = 1; ticket <= 50; ticket++) {
+            CHECK_EQ_U64(write_packet(stream, ticket), ticket);
+            if (ticket % 20 == 0)
+                lap_writer_frame(writer);
+        }
+        closing_fails = errors[i];
+        lap_writer_destroy(&writer);
+        closing_fails = 0;
+        CHECK_EQ_INT(close_log(), harmless ? 0 : 1);
+        CHECK(harmless || strstr(said, strerror(errors[i])));
+        struct lap_reader *reader = open_trace(NULL);
+        const struct lap_reader_summary *summary = lap_reader_summary(reader);
+        CHECK(summary->complete == harmless && summary->frames == 2);
+        CHECK(harmless || (summary->stopped && strstr(summary->stopped, strerror(errors[i]))));
+        lap_reader_close(&reader);
+    }
 }
 
 /* Records until the room is used up, wherever that is, and checks what the file gives. */
