@@ -462,19 +462,23 @@ def starve_replay(context: Context, point: Point) -> str:
 
 # ---- files that are damaged
 
-DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "20"))
-TRACES: dict[str, bytes] = {}  # what is damaged, recorded once
+DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "30"))
+TRACES: dict[str, bytes] = {}  # what is damaged, recorded once: as it is recorded, and as `lapilli compress` makes it
 
 
 def damage_plan(context: Context, most: int, seed: int) -> Plan:
-    """Shares of all the ways; each process plays some hundred damaged traces."""
+    """Shares of all the ways, of each trace as many; each process plays some hundred damaged traces."""
     if not (context.build / "tests/fuzz/damage").exists():
         raise Skip("there is no tests/fuzz/damage")
     record_for_replay(context, DAMAGED)
-    TRACES[DAMAGED.name] = (context.folder / "out.lapilli").read_bytes()
-    (context.folder / "out.lapilli").unlink()
-    points = [Point(DAMAGED, f"share {i} of {most} of all damage", (("share", str(i)), ("shares", str(most)))) for i in range(most)]
-    return Plan(points, f"shares of all damage to a trace of {len(TRACES[DAMAGED.name])} bytes")
+    context.run([context.program("lapilli"), "compress", "-o", "smaller.lapilli", "out.lapilli"])
+    for name, file in (("recorded", "out.lapilli"), ("compressed", "smaller.lapilli")):
+        TRACES[name] = (context.folder / file).read_bytes()
+        (context.folder / file).unlink()
+    shares = max(1, most // len(TRACES))
+    points = [Point(DAMAGED, f"share {i} of {shares} of all damage to the {name} trace", (("trace", name), ("share", str(i)), ("shares", str(shares))))
+              for i in range(shares) for name in TRACES]
+    return Plan(points, "shares of all damage to " + " and ".join(f"a {name} trace of {len(trace)} bytes" for name, trace in TRACES.items()))
 
 
 DAMAGE_LINE = re.compile(r"^(.+?) +\d+: (\d+) made up for, (\d+) end earlier and say so, (\d+) refused$", re.MULTILINE)
@@ -482,7 +486,7 @@ DAMAGE_LINE = re.compile(r"^(.+?) +\d+: (\d+) made up for, (\d+) end earlier and
 
 def damage(context: Context, point: Point) -> Outcomes:
     settings = dict(point.settings)
-    (context.folder / "whole.lapilli").write_bytes(TRACES[point.program.name])
+    (context.folder / "whole.lapilli").write_bytes(TRACES[settings["trace"]])
     done = context.run([context.build / "tests/fuzz/damage", "whole.lapilli", settings["share"], settings["shares"]], expect=None)
     check(done.status == 0, f"exit status {done.status}:\n{done.text[-4000:]}")
     outcomes: Outcomes = collections.Counter()
@@ -494,7 +498,7 @@ def damage(context: Context, point: Point) -> Outcomes:
 TORTURES = (
     Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
             kill_plan, kill, FRAMES_KEPT),
-    Torture("files", "every write, reservation and opening of a recording fails, is interrupted or short", file_plan, fail_files),
+    Torture("files", "every write, reservation, opening and closing of a recording's files fails, is interrupted or short", file_plan, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_plan, slow_files),
     Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, doubled, left out and swapped",
             damage_plan, damage),
