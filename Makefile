@@ -287,7 +287,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
-	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
+	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
 	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents

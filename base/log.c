@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 /* Whole lines of up to this size go out in one write(2), so that lines of several threads never mix. */
 #define LINE_BYTES 2048
 
@@ -37,6 +39,7 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
             line[used] = '?';
     line[used++] = '\n';
     const char *at = line;
+    int cancel = lap_cancel_off();
     while (used) {
         ssize_t written = write(log->fd, at, used);
         if (written < 0 && errno == EINTR)
@@ -46,6 +49,7 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
         at += written;
         used -= (size_t)written;
     }
+    lap_cancel_restore(cancel);
     errno = saved_errno;
 }
 

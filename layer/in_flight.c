@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "layer/layer.h"
 #include "trace/in_flight.h"
 
@@ -104,7 +105,9 @@ static bool lock(void)
             return true;
         if (owner == self)
             return false;
+        int cancel = lap_cancel_off(); /* the driver has made what the program is about to get */
         nanosleep(&pause, NULL);
+        lap_cancel_restore(cancel);
     }
     return false;
 }

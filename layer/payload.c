@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/payload.h"
+#include "base/cancel.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -107,7 +108,9 @@ static bool is_payload(const struct layer_payload *payload, int fd, bool named, 
 
 static void drop_kept(struct layer_payload *payload, uint32_t first)
 {
+    int cancel = lap_cancel_off();
     close(payload->kept[first]);
+    lap_cancel_restore(cancel);
     payload->kept_count--;
     memmove(payload->kept + first, payload->kept + first + 1, (payload->kept_count - first) * sizeof *payload->kept);
 }

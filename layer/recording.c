@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at
- * the first vkCreateInstance that finds the layer armed and closed when the process ends (the library is never
- * unloaded).
+ * the first vkCreateInstance that finds the layer armed and closed when the process ends, behind what other libraries
+ * do then (this one is never unloaded).
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/version.h"
 #include "layer/layer.h"
 
@@ -31,12 +32,28 @@ static struct layer_thread *thread_of(struct lap_writer *writer)
     return thread->refused ? NULL : thread;
 }
 
+static atomic_uintptr_t ended_by; /* the thread that has ended the recording, since the process ends; 0: none */
+
+/* What other threads still do while the process ends would be cut off anywhere. */
+static __attribute__((noinline)) void note_late_call(struct lap_writer *writer)
+{
+    uintptr_t self = layer_thread_self();
+    if (atomic_compare_exchange_strong(&ended_by, &self, 0))
+        lap_writer_went_on(writer);
+}
+
 struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     struct layer_thread *thread;
 
-    if (!writer || tables->inherited || lap_writer_stopped(writer) || !(thread = thread_of(writer)))
+    if (!writer || tables->inherited)
+        return NULL;
+    if (lap_writer_stopped(writer)) {
+        note_late_call(writer);
+        return NULL;
+    }
+    if (!(thread = thread_of(writer)))
         return NULL;
     if (gen_command_providers[command])
         lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
@@ -215,6 +232,7 @@ void layer_resolve(bool named)
 
 void layer_recording_start(void)
 {
+    int cancel = lap_cancel_off();
     pthread_mutex_lock(&layer.recording_mutex);
     if (!layer.started) {
         layer.started = true;
@@ -232,11 +250,13 @@ void layer_recording_start(void)
             open_file();
     }
     pthread_mutex_unlock(&layer.recording_mutex);
+    lap_cancel_restore(cancel);
 }
 
 /* The C++ runtime that comes with the layer utilities has static objects. Their destructors would run at exit, in
  * whatever thread calls it, and allocate: in a signal handler that interrupted malloc() that never returns. They have
  * nothing to clean up in a library that is never unloaded, so none is registered (the linker's --wrap). */
+int __real___cxa_atexit(void (*function)(void *), void *argument, void *library);
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library);
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
 {
@@ -244,10 +264,30 @@ int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
 }
 
 /* At process exit other threads may still be calling Vulkan: the file is finished, its memory stays. */
-__attribute__((destructor)) static void layer_unloaded(void)
+static void end_recording(void *unused)
 {
     struct lap_writer *writer = atomic_load(&layer.writer);
     /* What a crash has left is in the tail file, which goes with an orderly end. */
-    if (writer && !layer_in_flight_crashed())
-        lap_writer_finish(writer);
+    if (!writer || layer_in_flight_crashed())
+        return;
+    lap_writer_finish(writer);
+    atomic_store(&ended_by, layer_thread_self());
+}
+
+/* Destructors of libraries that were loaded later may come behind this one, and call Vulkan. glibc calls what is
+ * registered while it runs destructors when it is through with all of them. Nothing is allocated for that: the place
+ * of the handler that runs them is free by then. */
+static bool end_behind_destructors(void)
+{
+#ifdef __GLIBC__
+    return __real___cxa_atexit(end_recording, NULL, NULL) == 0;
+#else
+    return false;
+#endif
+}
+
+__attribute__((destructor)) static void layer_unloaded(void)
+{
+    if (atomic_load(&layer.writer) && !end_behind_destructors())
+        end_recording(NULL);
 }

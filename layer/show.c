@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/show.h"
 
+#include "base/cancel.h"
 #include "layer/backing.h"
 #include "layer/records.h"
 
@@ -49,8 +50,10 @@ void layer_show_owed(struct layer_device *dev, VkDeviceMemory memory)
      * mapped under another name. */
     if (!record || !record->mem || record->payload || dev->is_group || !layer_is_recording())
         return;
+    int cancel = lap_cancel_off(); /* what the driver does in a map is not known */
     pthread_mutex_lock(&dev->map_mutex);
     if (layer_is_recording() && lap_mem_owes(record->mem, &begin, &bytes))
         show(dev, memory, record, begin, bytes);
     pthread_mutex_unlock(&dev->map_mutex);
+    lap_cancel_restore(cancel);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "base/folder.h"
 #include "base/png.h"
 #include "codegen/support/pixels.h"
@@ -101,6 +102,7 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
     if ((!layer.options.verify && !screenshot) ||
         !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))
         return;
+    int cancel = lap_cancel_off(); /* the driver may wait, and a picture is written */
     pthread_mutex_lock(&dev->verify_mutex);
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
         const struct layer_swapchain *swapchain = LAYER_GET(dev, VkSwapchainKHR, info->pSwapchains[i]);
@@ -114,6 +116,7 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
             write_screenshot(&picture, frame, i);
     }
     pthread_mutex_unlock(&dev->verify_mutex);
+    lap_cancel_restore(cancel);
 }
 
 void layer_verify_finish(struct layer_device *dev)

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
 /* Before each write of a thread of the program, so by the call that is about itself alone, where the kernel still has

@@ -6,32 +6,11 @@
 #ifndef LAP_TRACE_FILE_H
 #define LAP_TRACE_FILE_H
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
 #define LAP_FILE_MAX_PARTS 4u
-
-/* A thread of the program that is cancelled while it holds a lock of ours would stop all others. Around what POSIX
- * calls a cancellation point. */
-static inline int lap_cancel_off(void)
-{
-    int before = 0;
-#ifdef PTHREAD_CANCEL_DISABLE
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-#endif
-    return before;
-}
-
-static inline void lap_cancel_restore(int before)
-{
-#ifdef PTHREAD_CANCEL_DISABLE
-    (void)pthread_setcancelstate(before, &before);
-#else
-    (void)before;
-#endif
-}
 
 /* Writes the parts (at most LAP_FILE_MAX_PARTS), one behind the other, at `offset`. 0 or an errno: EFBIG past
  * RLIMIT_FSIZE, where the kernel would send SIGXFSZ. After an error any part may have been written. */

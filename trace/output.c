@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 #define LAST_WAIT   INT64_C(1000000000) /* for all locks together, when the process ends */
 #define NANOSECONDS INT64_C(1000000000)
 #define PAGE        ((size_t)4096)
@@ -24,8 +26,11 @@
 static void close_file(struct lap_output *output)
 {
     int fd = atomic_exchange(&output->fd, -1);
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    int cancel = lap_cancel_off();
+    close(fd);
+    lap_cancel_restore(cancel);
 }
 
 /* Never makes a file longer that somebody else has cut. */
@@ -84,6 +89,7 @@ static void prepare(struct lap_output *output, int fd, const struct lap_output_o
 {
     memset(output, 0, sizeof(*output));
     output->fd = fd;
+    output->ended_fd = -1;
     output->queue.file.fd = -1;
     output->options = *options;
     pthread_mutex_init(&output->mutex, NULL);
@@ -248,6 +254,16 @@ static enum lap_status append(struct lap_output *output, const struct lap_chunk_
     return status;
 }
 
+/* Returns the end chunk, packed into `payload`. */
+static struct lap_chunk_header pack_end(struct lap_output *output, const struct lap_end *end,
+                                        uint8_t payload[LAP_END_BYTES])
+{
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_END, .frame = output->frames};
+    lap_end_store(end, payload);
+    (void)lap_chunk_pack(&header, NULL, payload, LAP_END_BYTES, NULL);
+    return header;
+}
+
 static enum lap_status write_end(struct lap_output *output, struct lap_end *end, bool with_index)
 {
     uint64_t bytes = output->bytes;
@@ -256,9 +272,8 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
     end->index_chunks = with_index ? output->index_chunks : 0;
     if (status == LAP_OK) {
         uint8_t payload[LAP_END_BYTES];
-        struct lap_chunk_header header = {.kind = LAP_CHUNK_END, .frame = output->frames};
-        lap_end_store(end, payload);
-        status = write_chunk(output, &header, lap_chunk_pack(&header, NULL, payload, sizeof(payload), NULL));
+        struct lap_chunk_header header = pack_end(output, end, payload);
+        status = write_chunk(output, &header, payload);
     }
     if (status != LAP_OK) {
         cut(output->fd, bytes);
@@ -278,6 +293,10 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     if (status != LAP_OK)
         status = write_end(output, &end, false);
     lap_tail_remove(&output->queue.file);
+    if (status == LAP_OK && !reason[0]) {
+        output->end = end;
+        output->ended_fd = atomic_exchange(&output->fd, -1);
+    }
     close_file(output);
     return status;
 }
@@ -546,8 +565,10 @@ void lap_output_start(struct lap_output *output)
  * tell of it. */
 static enum lap_status check_written(struct lap_output *output)
 {
+    int cancel = lap_cancel_off();
     int copy = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
     int error = copy >= 0 && close(copy) != 0 ? errno : 0;
+    lap_cancel_restore(cancel);
     if (!error || error == EINTR)
         return LAP_OK;
     enum lap_status status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
@@ -596,6 +617,28 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
     return status;
 }
 
+enum lap_status lap_output_amend(struct lap_output *output, const char *reason)
+{
+    uint8_t payload[LAP_END_BYTES], head[LAP_CHUNK_HEADER_BYTES];
+    if (!lock_file(output))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = LAP_ERROR_STOPPED;
+    if (output->ended_fd >= 0 && lseek(output->ended_fd, 0, SEEK_END) == (off_t)output->bytes) {
+        memcpy(output->end.reason, reason, strnlen(reason, sizeof(output->end.reason) - 1));
+        struct lap_chunk_header header = pack_end(output, &output->end, payload);
+        lap_chunk_header_store(&header, head);
+        struct iovec parts[2] = {{head, sizeof(head)}, {payload, sizeof(payload)}};
+        int error = lap_file_write(output->ended_fd, output->bytes - sizeof(head) - sizeof(payload), parts, 2);
+        status =
+            error ? lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error)) : LAP_OK;
+    }
+    if (output->ended_fd >= 0)
+        close(output->ended_fd);
+    output->ended_fd = -1;
+    pthread_mutex_unlock(&output->mutex);
+    return status;
+}
+
 void lap_output_abandon(struct lap_output *output)
 {
     int fd = atomic_exchange(&output->fd, -1);
@@ -612,6 +655,9 @@ void lap_output_release(struct lap_output *output)
         output->has_thread = false;
     }
     close_file(output);
+    if (output->ended_fd >= 0)
+        close(output->ended_fd);
+    output->ended_fd = -1;
     lap_queue_finish(&output->queue);
     if (output->memory)
         munmap(output->memory, output->memory_bytes);

@@ -72,6 +72,9 @@ struct lap_output {
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
 
+    int ended_fd;       /* of a file that has come to an orderly end; -1: there is none */
+    struct lap_end end; /* of that */
+
     uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written */
     bool torn;                        /* they were not there any more when more had been written behind them */
 
@@ -115,6 +118,10 @@ enum lap_status lap_output_drain(struct lap_output *output) LAP_MUST_CHECK;
  * end. LAP_ERROR_STOPPED (without a new sentence) when it was closed before, or its lock can't be had; LAP_ERROR_IO
  * when there was no room even for the end chunk. */
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
+
+/* Puts a reason into the end chunk of a file that has come to an orderly end. LAP_ERROR_STOPPED (without a new
+ * sentence) when it has not, has a reason already, or somebody else has changed it. */
+enum lap_status lap_output_amend(struct lap_output *output, const char *reason) LAP_MUST_CHECK;
 
 /* Only the end chunk, for when a thread may have been interrupted anywhere; with a tail file what is in that before it,
  * or, where the lock for that can't be had, not even the end chunk. */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "trace/hash.h"
 
 #define HEAD_BYTES   ((size_t)LAP_TAIL_ENTRY_BYTES)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/cancel.h"
 #include "trace/bytes.h"
 
 #define HASH_AT        48u /* of an entry: behind what it covers of the entry's own head */
@@ -85,7 +86,7 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
     off_t begin = (off_t)(LAP_TAIL_RING_BEGIN + from), end = (off_t)(LAP_TAIL_RING_BEGIN + to);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
-    int result, retries = 0;
+    int result, retries = 0, cancel = lap_cancel_off();
     do /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
         result = fallocate(tail->fd, 0, begin, end - begin);
     while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
@@ -94,13 +95,16 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
         result = (uint64_t)end > tail->bytes ? ftruncate(tail->fd, end) : 0;
     if (result == 0 && (uint64_t)end > tail->bytes)
         tail->bytes = (uint64_t)end;
+    lap_cancel_restore(cancel);
     return result == 0;
 }
 
 void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to)
 {
+    int cancel = lap_cancel_off();
     (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_RING_BEGIN + from),
                     (off_t)(to - from));
+    lap_cancel_restore(cancel);
 }
 
 int lap_tail_write(struct lap_tail *tail, size_t at, const struct iovec *parts, unsigned count)

@@ -141,6 +141,13 @@ void lap_writer_finish(struct lap_writer *writer)
     pthread_mutex_unlock(&writer->list_mutex);
 }
 
+void lap_writer_went_on(struct lap_writer *writer)
+{
+    if (lap_output_amend(&writer->output, "the program went on after the end of the recording") == LAP_OK)
+        lap_log(writer->log, LAP_LOG_WARNING, "what the program does at the very end of its process is not in %s",
+                writer->output.path);
+}
+
 void lap_writer_destroy(struct lap_writer **writer_at)
 {
     struct lap_writer *writer = *writer_at;

@@ -58,6 +58,10 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
  * last complete frame. */
 void lap_writer_finish(struct lap_writer *writer);
 
+/* The program has gone on behind lap_writer_finish, and what it did is nowhere: says so in the trace, which is then not
+ * complete, and to the log. For a trace that has come to an orderly end; once. */
+void lap_writer_went_on(struct lap_writer *writer);
+
 /* lap_writer_finish, and frees everything. No thread may record any more. */
 void lap_writer_destroy(struct lap_writer **writer);
 

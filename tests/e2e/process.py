@@ -4,16 +4,67 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Skip, check, check_verified
+from e2e.cases import OTHER_DRIVERS, Cases, Context, Skip, check, check_verified
 
 CASES = Cases()
 case = CASES.add
 
 
+# Ways in which tests/apps/lives.c ends, and with which settings it is recorded.
+LIVES: dict[str, dict[str, str]] = {
+    "--reopen": {},
+    "--leave": {},
+    "--at-exit": {},
+    "--destructor": {},
+    "--plugin": {},
+    "--exits": {},
+    "--cancels": {},
+    "--cancels --exits": {"LAPILLI_QUEUE": "0"},
+    "--reopen --cancels": {"LAPILLI_WRITE_WATCH": "mprotect"},
+}
+
+
+def on_other_driver(context: Context, driver: Path | None) -> Context:
+    if driver and (context.driver_dir or not driver.exists()):
+        raise Skip(f"{driver} is not there")
+    return replace(context, driver=driver) if driver else context
+
+
+def life(way: str, settings: dict[str, str], driver: Path | None) -> Callable[[Context], None]:
+    """The process ends as without the layer, and its trace has all that it did."""
+    def run(context: Context) -> None:
+        context = on_other_driver(context, driver)
+        command = [context.app("lives"), *way.split()]
+        alone = context.run(command, expect=None)
+        done = context.run(command, context.layer_env(LAPILLI_VERIFY="1", **settings), expect=None)
+        check(done.status == alone.status and done.out == alone.out, f"alone: {alone.status}\n{alone.text}\nrecorded: {done.status}\n{done.text}")
+        if alone.status != 0:  # the driver has ended before the program
+            info = context.info()
+            check(not info["complete"] and info["frames"] >= 3, f"{info}")
+            raise Skip(f"without Lapilli too: exit status {alone.status}, and {info['stopped']}")
+        submits = sum(int(count) for count in re.findall(r"^(\d+) submits$", done.out, re.MULTILINE))
+        check("ok lives" in done.out and submits > 0, done.text)
+        info = context.info()
+        check(info["complete"] is True and info["frames"] == submits, f"{submits} submits, and: {info}")
+        check(check_verified(context.replay()) == submits, f"not {submits} checks")
+        names = [line["name"] for line in context.print_lines()]
+        check(names.count("vkQueueSubmit") == submits, f"print shows {names.count('vkQueueSubmit')} of {submits} submits")
+        check(names.count("vkCreateInstance") == done.out.count("ok lives"), "print does not show all instances")
+    return run
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    return CASES
+    result = dict(CASES)
+    for way, settings in LIVES.items():
+        for name, driver in {"": None, **OTHER_DRIVERS}.items():
+            label = "-".join(word.strip("-") for word in (name, "lives", *way.split()) if word)
+            result[label] = life(way, settings, driver)
+    return result
 
 
 def children(context: Context) -> list[str]:
@@ -65,6 +116,16 @@ def exit_in_a_signal_handler(context: Context) -> None:
         whole += context.info(trace)["complete"] is True
         check_verified(context.replay(trace, expect=None))
     check(whole > 0, "no trace has an end")
+
+
+@case
+def work_behind_everything(context: Context) -> None:
+    """A handler of exit() that comes when the trace has ended: the trace does not claim to have what it does."""
+    done = context.capture([context.app("lives"), "--behind"])
+    check(done.out == "4 submits\nok lives\n" and "at the very end of its process" in done.err, done.text)
+    info = context.info()
+    check(not info["complete"] and "went on after the end" in info["stopped"] and info["frames"] == 3, f"{info}")
+    check_verified(context.replay(expect=4))
 
 
 @case

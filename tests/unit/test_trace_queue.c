@@ -362,6 +362,47 @@ UNIT_TEST(signals_are_for_the_programs_threads)
     lap_writer_destroy(&writer);
 }
 
+static bool got_through;
+
+/* It has been cancelled, and nothing that the writer calls may be where that comes true: it holds locks. */
+static void *record_while_cancelled(void *unused)
+{
+    struct lap_stream *stream = lap_writer_stream(writer, 1);
+    uint8_t *data = malloc(LAP_CHUNK_MAX_RAW);
+    CHECK(pthread_cancel(pthread_self()) == 0);
+    for (uint64_t round = 1; round <= 6; round++) { /* more than the ring has before it grows */
+        memset(data, (int)round, LAP_CHUNK_MAX_RAW);
+        CHECK_EQ_U64(lap_writer_blob(writer, LAP_BLOB_DATA, data, LAP_CHUNK_MAX_RAW, NULL), round);
+        CHECK(write_packet(stream, round) == round);
+        lap_writer_frame(writer);
+    }
+    lap_writer_info(writer, "{\"more\":1}");
+    lap_stream_release(stream);
+    free(data);
+    got_through = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+UNIT_TEST(a_thread_that_is_cancelled_gets_through)
+{
+    pthread_t thread;
+    void *result;
+    writer = create_trace(LAP_CODEC_LZ4, NULL);
+    pthread_mutex_lock(&gate); /* so that everything waits in the ring */
+    CHECK(pthread_create(&thread, NULL, record_while_cancelled, NULL) == 0);
+    while (writer->output.marks < 6 && pthread_tryjoin_np(thread, &result) != 0)
+        usleep(1000);
+    pthread_mutex_unlock(&gate);
+    if (writer->output.marks == 6) /* information waits until it is written */
+        CHECK(pthread_join(thread, &result) == 0);
+    CHECK(got_through && result == PTHREAD_CANCELED);
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK(lap_reader_summary(reader)->complete && lap_reader_summary(reader)->frames == 6);
+    lap_reader_close(&reader);
+}
+
 UNIT_TEST(without_a_thread_everything_is_written_at_once)
 {
 #ifdef CAN_REPLACE

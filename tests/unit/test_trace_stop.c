@@ -304,6 +304,63 @@ UNIT_TEST(a_reason_is_kept)
     lap_reader_close(&reader);
 }
 
+/* A trace of 20 packets and two frames. */
+static struct lap_writer *write_and_finish(struct lap_log *log)
+{
+    struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, log);
+    struct lap_stream *stream = lap_writer_stream(writer, 1);
+    for (uint64_t ticket = 1; ticket <= 20; ticket++) {
+        (void)write_packet(stream, ticket);
+        if (ticket % 10 == 0)
+            lap_writer_frame(writer);
+    }
+    lap_writer_finish(writer);
+    return writer;
+}
+
+UNIT_TEST(what_comes_behind_the_end_is_told)
+{
+    struct lap_log log = open_log();
+    struct lap_writer *writer = write_and_finish(&log);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK(lap_reader_summary(reader)->complete);
+    lap_reader_close(&reader);
+    lap_writer_went_on(writer);
+    lap_writer_went_on(writer);
+    lap_writer_destroy(&writer);
+    const char *line = strstr((close_log(), said), "at the very end of its process");
+    CHECK(line && !strstr(line + 1, "at the very end"));
+
+    struct lap_packet packet;
+    reader = open_trace(NULL);
+    const struct lap_reader_summary *summary = lap_reader_summary(reader);
+    CHECK(!summary->complete && summary->indexed && strstr(summary->stopped, "went on"));
+    CHECK_EQ_U64(summary->packets, 20);
+    CHECK_EQ_U64(summary->frames, 2);
+    for (uint64_t ticket = 1; ticket <= 20; ticket++)
+        CHECK(lap_reader_next(reader, &packet) == LAP_OK && packet_is_good(&packet, ticket));
+    CHECK(lap_reader_next(reader, &packet) == LAP_END);
+    lap_reader_close(&reader);
+}
+
+UNIT_TEST(an_end_that_is_another_one_stays)
+{
+    struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
+    lap_writer_stop(writer, "the first reason");
+    lap_writer_went_on(writer);
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    CHECK_STR(lap_reader_summary(reader)->stopped, "the first reason");
+    lap_reader_close(&reader);
+
+    writer = write_and_finish(NULL);
+    CHECK(truncate(trace_path, 1000) == 0); /* by somebody else, behind the end */
+    lap_writer_went_on(writer);
+    lap_writer_destroy(&writer);
+    struct stat now;
+    CHECK(stat(trace_path, &now) == 0 && now.st_size == 1000);
+}
+
 UNIT_TEST(a_packet_that_can_not_be_encoded_ends_the_recording)
 {
     struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
