@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, display
 
 CASES = Cases()
 case = CASES.add
@@ -101,6 +101,14 @@ def crash_in_commands_that_draw(context: Context) -> None:
     crash_in_each(context, [context.app("triangle"), "--offscreen", "--frames", "2"],
                   ["vkCreateShaderModule", "vkCreateGraphicsPipelines", "vkUpdateDescriptorSets", "vkCmdBindDescriptorSets",
                    "vkCmdBeginRenderPass", "vkCmdBindPipeline", "vkCmdDrawIndexed", "vkBindImageMemory"])
+
+
+@case
+def crash_in_commands_that_present(context: Context) -> None:
+    display()
+    crash_in_each(context, [context.app("triangle"), "--frames", "2"],
+                  ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR",
+                   "vkDestroySwapchainKHR"])
 
 
 @case
