@@ -45,9 +45,11 @@ static const char **add_names(const char *const *asked, uint32_t *count, const c
     const char **all = calloc((size_t)*count + wanted_count + 1u, sizeof *all);
     uint32_t asked_count = *count;
 
-    for (uint32_t i = 0; all && i < asked_count; i++)
+    if (!all)
+        return NULL;
+    for (uint32_t i = 0; i < asked_count; i++)
         all[i] = asked[i];
-    for (uint32_t i = 0; all && i < wanted_count; i++) {
+    for (uint32_t i = 0; i < wanted_count; i++) {
         bool named = false;
         for (uint32_t k = 0; k < asked_count && !named; k++)
             named = strcmp(asked[k], wanted[i]) == 0;
