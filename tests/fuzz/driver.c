@@ -2,6 +2,7 @@
 /* What the driver answers: plausible numbers, memory that is there, everything supported. */
 #include "tests/fuzz/driver.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -467,7 +468,7 @@ static void empty_pool(uint64_t pool)
             driver_object_end(o->type, handle);
 }
 
-uint64_t driver_call(uint32_t command, void *args)
+static uint64_t answer(uint32_t command, void *args)
 {
     uint64_t result, owner;
 
@@ -508,6 +509,17 @@ uint64_t driver_call(uint32_t command, void *args)
     default:
         return change(command, args, command == GEN_vkCreateInstance ? 0 : owner);
     }
+}
+
+uint64_t driver_call(uint32_t command, void *args)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t result;
+
+    pthread_mutex_lock(&one_at_a_time);
+    result = answer(command, args);
+    pthread_mutex_unlock(&one_at_a_time);
+    return result;
 }
 
 static int by_name(const void *a, const void *b)

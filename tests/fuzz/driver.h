@@ -2,7 +2,8 @@
 /*
  * driver: a Vulkan driver that does nothing but look at what it is given, as a real one would rely on it: every pointer
  * that must be valid is followed, every handle must be one that was handed out, of the right type and alive, and of the
- * device that is called. What is wrong ends the process. Stands for the loader as well. One thread.
+ * device that is called. What is wrong ends the process. Stands for the loader as well. Any thread: calls wait
+ * for each other.
  *
  * What the layer hides from programs must not come either: their commands and structures, extensions and features
  * that are switched on. Nor must addresses of the host, memory to import, and data for a cache.
@@ -35,8 +36,8 @@ PFN_vkVoidFunction VKAPI_CALL driver_get_instance_proc_addr(VkInstance instance,
 /* All objects are gone, and their memory with them. */
 void driver_reset(void);
 
-/* Of all calls since then but questions, and of the numbers and handles that they were given: the same calls have the
- * same. */
+/* Of all calls since then but questions, and of the numbers and handles that they were given: the same calls in the
+ * same order have the same. */
 uint64_t driver_digest(void);
 
 /* ---- driver_check.c ---- */
