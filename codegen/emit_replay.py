@@ -197,7 +197,7 @@ def emit(model: Model) -> dict[str, str]:
     adapted, lenient = [_Families(model), _Stencils(model)], _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/pending.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
                                           "replayer/stencil.h"])
     _emit_keeps(model, c)
     for kind in adapted:
@@ -226,6 +226,7 @@ def emit(model: Model) -> dict[str, str]:
         if p.disposition.refusal:
             c(f'[GEN_{p.name}] = "{p.disposition.refusal}",')
     c("};")
+    _emit_destroy_live(model, c, plans)
     _emit_destroy(model, c, plans)
     _emit_allowances(model, c)
     return {"gen_replay.h": finish_header(h), "gen_replay.c": c.render()}
@@ -254,6 +255,8 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
         h(f"#define GEN_ALLOWS_{feature} (1u << {number})")
     h("uint32_t gen_allowances_of(const VkDeviceCreateInfo *info);")
     h()
+    h("/* Has the driver destroy what belongs to a device, which ended in the trace: pending.h. */")
+    h("void gen_destroy_live(struct replay_device *dev, enum gen_handle_type type, uint64_t live);")
     h("/* Destroys a live object that has a destroy command of its own; LAP_END for types that have none. */")
     h("enum lap_status gen_destroy_object(struct replay *r, void *owner, enum gen_handle_type type, uint64_t live) LAP_MUST_CHECK;")
     h()
@@ -307,7 +310,10 @@ def _emit_end(c: Text, p: CommandPlan) -> None:
     if p.disposition.replay == "end":
         c(f"return replay_end_{ended.type}(r, dev, index, object);")
     else:
-        c(f"dev->vk.{p.command.short}(dev->live, gen_{ended.type}(object->live), NULL);")
+        c("if (__builtin_expect(dev->pending.busy, 0))")
+        c(f"    replay_pending_end(dev, GEN_HANDLE_{ended.type}, object->live, 0);")
+        c("else")
+        c(f"    dev->vk.{p.command.short}(dev->live, gen_{ended.type}(object->live), NULL);")
         c(f"replay_object_end(r, GEN_HANDLE_{ended.type}, index, object);")
         c("return LAP_OK;")
     c("}")
@@ -495,6 +501,28 @@ def _emit_destroy(model: Model, c: Text, plans: list[CommandPlan]) -> None:
         c("}")
     c.guard(None)
     c("default: return LAP_END;")
+    c("}")
+    c("}")
+
+
+def _emit_destroy_live(model: Model, c: Text, plans: list[CommandPlan]) -> None:
+    """What belongs to a device and has a command that ends it alone."""
+    c("void gen_destroy_live(struct replay_device *dev, enum gen_handle_type type, uint64_t live)")
+    c("{")
+    c("switch (type) {")
+    for p in plans:
+        fields = p.fields
+        if not p.disposition.destroys or p.packet or len(fields) != 3 or fields[0].type != "VkDevice":
+            continue
+        if fields[1].element != "handle" or fields[1].shape != "value":
+            continue
+        c.guard(p.command.guard)
+        c(f"case GEN_HANDLE_{fields[1].type}:")
+        c(f"    if (dev->vk.{p.command.short})")
+        c(f"        dev->vk.{p.command.short}(dev->live, gen_{fields[1].type}(live), NULL);")
+        c("    break;")
+    c.guard(None)
+    c("default: break;")
     c("}")
     c("}")
 

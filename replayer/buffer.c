@@ -5,6 +5,7 @@
 #include "replayer/address.h"
 #include "replayer/address_memory.h"
 #include "replayer/alias.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/resource.h"
@@ -69,6 +70,8 @@ static bool create_at_address(struct replay *r, struct replay_device *dev, uint6
 
     replay_chain_drop(&info.pNext, dropped, DROPPED_COUNT - 1); /* but for the last */
     result = create(dev, &info, out_buffer);
+    if (result < 0 && dev->pending.count && replay_pending_settle(dev))
+        result = create(dev, &info, out_buffer);
     if (result >= 0)
         return true;
     lap_log(r->log, dev->kept.counts.refused_buffers ? LAP_LOG_DEBUG : LAP_LOG_INFO,
@@ -111,7 +114,7 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
 
     if (record && record->staged.batch)
         replay_staging_settle(r, dev, &record->staged, buffer);
-    dev->vk.DestroyBuffer(dev->live, buffer, NULL);
+    replay_pending_destroy(dev, GEN_HANDLE_VkBuffer, object->live);
     if (record && record->addresses)
         replay_address_forget(dev, record);
     if (record && replay_place_is_some(&record->place))

@@ -6,6 +6,7 @@
 #include "gen_replay.h"
 #include "replayer/converter.h"
 #include "replayer/events.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 
 struct command_pool {
@@ -74,7 +75,7 @@ enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device
     uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
     struct command_pool *pool = pool_of(r, index);
 
-    dev->vk.DestroyCommandPool(dev->live, args->commandPool, NULL);
+    replay_pending_destroy(dev, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
     for (uint64_t i = 0; pool && (dev->converter || dev->events) && i < pool->buffers.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, pool->buffers.indices[i]);
         replay_converter_forget(dev, gen_VkCommandBuffer(object ? object->live : 0));
@@ -124,6 +125,7 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
     uint64_t pool_index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
     struct command_pool *pool = pool_of(r, pool_index);
     enum lap_status status = pool ? LAP_OK : replay_absent(r, "commandPool");
+    bool busy;
 
     for (uint32_t i = 0; i < args->commandBufferCount && status == LAP_OK; i++)
         status = replay_children_check(
@@ -131,8 +133,13 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
             replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i])));
     if (status != LAP_OK)
         return status;
-    dev->vk.FreeCommandBuffers(dev->live, args->commandPool, args->commandBufferCount, args->pCommandBuffers);
+    busy = dev->pending.busy;
+    if (!busy)
+        dev->vk.FreeCommandBuffers(dev->live, args->commandPool, args->commandBufferCount, args->pCommandBuffers);
     for (uint32_t i = 0; i < args->commandBufferCount; i++) {
+        if (busy)
+            replay_pending_end(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i]),
+                               gen_u64_VkCommandPool(args->commandPool));
         replay_converter_forget(dev, args->pCommandBuffers[i]);
         replay_events_forget(r, dev, args->commandPool, args->pCommandBuffers[i]);
         replay_children_remove(

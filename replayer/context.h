@@ -115,10 +115,39 @@ struct replay_instance {
     struct replay_instance *next;
 };
 
+/* A fence of the program's that tells that the queue's work so far is over, when it is signalled. */
+struct replay_known_fence {
+    VkFence fence;
+    uint64_t given;
+};
+
+#define REPLAY_KNOWN_FENCES 4u
+
+/* What ends when all that was given before is over. */
+struct replay_ended {
+    enum gen_handle_type type;
+    uint64_t given, live, parent;
+};
+
+/* pending.h */
+struct replay_pending {
+    struct replay *r;
+    uint64_t given; /* work of the trace's, so often */
+    bool busy;      /* some of it may be under way, or something is put aside */
+    bool said_lost; /* once: something is not destroyed */
+    struct replay_ended *ended;
+    size_t first, count, capacity;
+};
+
 struct replay_queue {
     VkQueue live;
     uint32_t family, number;
     VkQueueFlags flags;
+    uint64_t given, finished; /* pending.h: the last work, and up to which all is over, by replay_pending.given */
+    struct replay_known_fence known[REPLAY_KNOWN_FENCES];
+    uint32_t next_known;
+    VkFence mark; /* behind the work up to `marked`; 0: not under way */
+    uint64_t marked;
     VkFence idle_fence; /* wait.c: tells whether anything is under way; made when it is asked for */
     bool idle_pending;
 };
@@ -142,6 +171,7 @@ struct replay_device {
     struct replay_events *events;        /* events.c; NULL until there is one that the host can set */
     struct replay_queue *queues;
     uint32_t queue_count;
+    struct replay_pending pending;
     struct replay_queue_plan queue_plan;
     bool families_differ;                   /* some recorded family has another number here */
     uint32_t families[REPLAY_MAX_FAMILIES]; /* those of the queues, each once */

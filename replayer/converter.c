@@ -5,6 +5,7 @@
 
 #include "convert_comp.h"
 #include "replayer/memory.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 
 #define HEADER_BYTES 64u    /* the shader's parameters, and room to align what follows */
@@ -107,9 +108,9 @@ static enum lap_status need_converter(struct replay *r, struct replay_device *de
 static void free_temporary(struct replay_device *dev, struct temporary *item)
 {
     if (item->pool)
-        dev->vk.DestroyDescriptorPool(dev->live, item->pool, NULL);
+        replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(item->pool));
     if (item->buffer)
-        dev->vk.DestroyBuffer(dev->live, item->buffer, NULL);
+        replay_pending_destroy(dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(item->buffer));
     replay_place_free(dev, &item->place);
     *item = (struct temporary){0};
 }

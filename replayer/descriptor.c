@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gen_replay.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 
 /* The list of a pool's sets, made when it is first needed; NULL (and a sentence) without the pool or memory. */
@@ -43,6 +44,8 @@ enum lap_status replay_AllocateDescriptorSets(struct replay *r, struct replay_de
     if (!info->pSetLayouts)
         return replay_absent(r, "pSetLayouts");
     result = dev->vk.AllocateDescriptorSets(dev->live, info, live);
+    if (result < 0 && dev->pending.count && replay_pending_settle(dev)) /* what was freed is in the pool still */
+        result = dev->vk.AllocateDescriptorSets(dev->live, info, live);
     if (result < 0)
         return replay_result(r, result);
     status = gen_keep_VkDescriptorSet(r, dev, args->pDescriptorSets, live, info->descriptorSetCount);
@@ -52,12 +55,23 @@ enum lap_status replay_AllocateDescriptorSets(struct replay *r, struct replay_de
     return status;
 }
 
+static enum lap_status free_sets(struct replay *r, struct replay_device *dev,
+                                 const struct gen_args_vkFreeDescriptorSets *args)
+{
+    if (!dev->pending.busy)
+        return replay_result(r, dev->vk.FreeDescriptorSets(dev->live, args->descriptorPool, args->descriptorSetCount,
+                                                           args->pDescriptorSets));
+    for (uint32_t i = 0; i < args->descriptorSetCount; i++)
+        replay_pending_end(dev, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i]),
+                           gen_u64_VkDescriptorPool(args->descriptorPool));
+    return LAP_OK;
+}
+
 enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device *dev,
                                           struct gen_args_vkFreeDescriptorSets *args)
 {
     struct replay_children *sets = sets_of(r, pool_index(r, args->descriptorPool));
     enum lap_status status = sets ? LAP_OK : LAP_ERROR_REPLAY;
-    VkResult result;
 
     for (uint32_t i = 0; i < args->descriptorSetCount && status == LAP_OK; i++)
         status = replay_children_check(
@@ -65,10 +79,9 @@ enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device
             replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])));
     if (status != LAP_OK)
         return status;
-    result =
-        dev->vk.FreeDescriptorSets(dev->live, args->descriptorPool, args->descriptorSetCount, args->pDescriptorSets);
-    if (result < 0)
-        return replay_result(r, result);
+    status = free_sets(r, dev, args);
+    if (status != LAP_OK)
+        return status;
     for (uint32_t i = 0; i < args->descriptorSetCount; i++)
         replay_children_remove(
             r, sets, GEN_HANDLE_VkDescriptorSet,
@@ -87,6 +100,7 @@ enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_devic
     result = dev->vk.ResetDescriptorPool(dev->live, args->descriptorPool, args->flags);
     if (result < 0)
         return replay_result(r, result);
+    replay_pending_reset_pool(dev, args->descriptorPool);
     replay_children_clear(r, sets, GEN_HANDLE_VkDescriptorSet);
     return LAP_OK;
 }
@@ -97,7 +111,7 @@ enum lap_status replay_DestroyDescriptorPool(struct replay *r, struct replay_dev
     uint64_t index = pool_index(r, args->descriptorPool);
     struct replay_children *sets = index ? sets_of(r, index) : NULL;
 
-    dev->vk.DestroyDescriptorPool(dev->live, args->descriptorPool, NULL);
+    replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(args->descriptorPool));
     if (sets) {
         replay_children_clear(r, sets, GEN_HANDLE_VkDescriptorSet);
         replay_children_finish(sets);

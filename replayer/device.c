@@ -13,6 +13,7 @@
 #include "replayer/match.h"
 #include "replayer/measure.h"
 #include "replayer/memory.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/report.h"
@@ -176,6 +177,8 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
 
     if (dev->live && dev->vk.DeviceWaitIdle) /* nothing is under way, or replay_wait_device has waited for it */
         (void)dev->vk.DeviceWaitIdle(dev->live);
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        replay_pending_over(dev, &dev->queues[i]);
     replay_submits_end(dev);
     replay_destroy_left(r, dev);
     replay_measure_device(r, dev);
@@ -183,6 +186,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_converter_destroy(dev);
     replay_events_finish(dev);
     replay_planner_destroy(r, dev);
+    replay_pending_finish(dev);
     for (uint32_t i = 0; i < dev->queue_count; i++)
         if (dev->queues[i].idle_fence)
             dev->vk.DestroyFence(dev->live, dev->queues[i].idle_fence, NULL);

@@ -9,6 +9,7 @@
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
 #include "replayer/converter.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
 
@@ -112,7 +113,10 @@ void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommand
 
     for (uint32_t i = 0; list && i < list->made_parts; i++) {
         replay_converter_forget(dev, list->parts[i].live);
-        if (pool)
+        if (pool && dev->pending.busy)
+            replay_pending_end(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(list->parts[i].live),
+                               gen_u64_VkCommandPool(pool));
+        else if (pool)
             dev->vk.FreeCommandBuffers(dev->live, pool, 1, &list->parts[i].live);
     }
     if (list) {
@@ -562,7 +566,7 @@ enum lap_status replay_DestroyEvent(struct replay *r, struct replay_device *dev,
         return replay_fail(r, "VkEvent:%" PRIu64 " is destroyed before the work that names it", index);
     if (known)
         replay_submits_forget_event(dev, known);
-    dev->vk.DestroyEvent(dev->live, args->event, NULL);
+    replay_pending_destroy(dev, GEN_HANDLE_VkEvent, gen_u64_VkEvent(args->event));
     free(known);
     replay_object_remove(r, GEN_HANDLE_VkEvent, index);
     return LAP_OK;

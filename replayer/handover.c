@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codegen/support/barrier.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/wait.h"
 
@@ -148,9 +149,9 @@ void replay_handover_destroy(struct replay_device *dev, struct replay_handover *
         return;
     for (int side = 0; side < 2; side++) {
         if ((*handover)->released[side])
-            dev->vk.DestroySemaphore(dev->live, (*handover)->released[side], NULL);
+            replay_pending_destroy(dev, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore((*handover)->released[side]));
         if ((*handover)->pools[side])
-            dev->vk.DestroyCommandPool(dev->live, (*handover)->pools[side], NULL);
+            replay_pending_destroy(dev, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool((*handover)->pools[side]));
     }
     free(*handover);
     *handover = NULL;

@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/alias.h"
 #include "replayer/format.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/resource.h"
@@ -86,7 +87,7 @@ enum lap_status replay_end_VkImage(struct replay *r, struct replay_device *dev, 
     struct replay_image *record = object->record;
 
     if (!record || !record->of_swapchain)
-        dev->vk.DestroyImage(dev->live, gen_VkImage(object->live), NULL);
+        replay_pending_destroy(dev, GEN_HANDLE_VkImage, object->live);
     if (record) {
         free_places(r, dev, record);
         replay_sparse_destroy(r, &record->sparse);

@@ -9,6 +9,7 @@
 #include "replayer/facts.h"
 #include "replayer/group.h"
 #include "replayer/lifetime.h"
+#include "replayer/pending.h"
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/sparse.h"
@@ -139,6 +140,8 @@ static enum lap_status allocate(struct replay_device *dev, uint32_t type, VkDevi
     if (asked)
         info.pNext = &flags;
     result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
+    if (result < 0 && dev->pending.count && replay_pending_settle(dev))
+        result = dev->vk.AllocateMemory(dev->live, &info, NULL, out_memory);
     *out_host = NULL;
     if (result < 0)
         return lap_fail(result == VK_ERROR_DEVICE_LOST ? LAP_ERROR_REPLAY : LAP_ERROR_MEMORY,
@@ -182,7 +185,10 @@ void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory
 {
     struct replay_memory_stats *stats = &dev->planner->stats;
 
-    dev->vk.FreeMemory(dev->live, memory, NULL); /* unmaps it */
+    if (dev->pending.busy)
+        replay_pending_end(dev, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory), 0);
+    else
+        dev->vk.FreeMemory(dev->live, memory, NULL); /* unmaps it */
     stats->allocations--;
     stats->allocated_bytes -= bytes;
     stats->types[type].allocations--;

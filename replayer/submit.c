@@ -10,6 +10,7 @@
 #include "replayer/acquired.h"
 #include "replayer/measure.h"
 #include "replayer/named.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/schedule.h"
@@ -107,9 +108,10 @@ static enum lap_status look_at_commands(struct replay *r, const struct job *job,
 static enum lap_status call(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
                             uint32_t count)
 {
-    bool last = first + count == job->operation.batch_count;
+    bool last = first + count == job->operation.batch_count, tells;
     enum lap_status status;
     VkResult result;
+    VkFence fence;
 
     status = look_at_commands(r, job, first, count);
     if (status != LAP_OK)
@@ -121,19 +123,26 @@ static enum lap_status call(struct replay *r, struct replay_device *dev, const s
         leave_out_commands(job);
     if (job->command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
+        fence = last ? args->fence : VK_NULL_HANDLE;
+        tells = replay_pending_tells(dev, fence);
         replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE);
+        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, fence);
+        replay_pending_given(r, dev, args->queue, fence, tells && result >= 0);
         replay_measure_after_submit(r, dev, args->queue);
         return replay_result(r, result);
     }
     if (job->command == GEN_vkQueueSubmit2) {
         const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
+        fence = last ? args->fence : VK_NULL_HANDLE;
+        tells = replay_pending_tells(dev, fence);
         replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, last ? args->fence : VK_NULL_HANDLE);
+        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, fence);
+        replay_pending_given(r, dev, args->queue, fence, tells && result >= 0);
         replay_measure_after_submit(r, dev, args->queue);
         return replay_result(r, result);
     }
     const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
+    (void)replay_pending_tells(dev, last ? args->fence : VK_NULL_HANDLE);
     return replay_result(
         r, dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, last ? args->fence : VK_NULL_HANDLE));
 }
@@ -647,7 +656,7 @@ enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *d
         return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
                            index);
     replay_acquired_forget(dev, gen_VkSemaphore(object->live));
-    dev->vk.DestroySemaphore(dev->live, gen_VkSemaphore(object->live), NULL);
+    replay_pending_destroy(dev, GEN_HANDLE_VkSemaphore, object->live);
     if (known)
         free(known);
     replay_object_end(r, GEN_HANDLE_VkSemaphore, index, object);

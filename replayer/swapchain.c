@@ -9,6 +9,7 @@
 #include "replayer/acquired.h"
 #include "replayer/format.h"
 #include "replayer/handover.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/submit.h"
@@ -148,7 +149,7 @@ static void destroy_swapchain(struct replay_swapchain *swapchain)
     for (uint32_t i = 0; i < REPLAY_MAX_SWAPCHAIN_IMAGES; i++) {
         replay_handover_destroy(dev, &swapchain->images[i].handover);
         if (swapchain->images[i].live)
-            dev->vk.DestroyImage(dev->live, swapchain->images[i].live, NULL);
+            replay_pending_destroy(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(swapchain->images[i].live));
         replay_place_free(dev, &swapchain->images[i].place);
     }
     free(swapchain->image_objects);
@@ -339,6 +340,7 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         queue = dev->main_queue;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
+    (void)replay_pending_tells(dev, fence);
     if (fence)
         status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fence));
     if (status == LAP_OK && semaphore)

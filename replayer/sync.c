@@ -8,6 +8,7 @@
 
 #include "gen_replay.h"
 #include "replayer/events.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
 #include "replayer/wait.h"
@@ -78,7 +79,17 @@ static enum lap_status wait_fences(struct replay *r, struct replay_device *dev, 
         VkResult result = dev->vk.WaitForFences(dev->live, count, fences, all, REPLAY_WAIT_SLICE_NS);
         status = result == VK_TIMEOUT ? wait_more(r, dev, &waiting) : replay_result(r, result);
     }
+    if (status == LAP_OK && (all || count == 1))
+        replay_pending_seen(dev, count, fences);
     return status;
+}
+
+enum lap_status replay_ResetFences(struct replay *r, struct replay_device *dev, struct gen_args_vkResetFences *args)
+{
+    enum lap_status status = replay_pending_reset(r, dev, args->fenceCount, args->pFences);
+
+    return status == LAP_OK ? replay_result(r, dev->vk.ResetFences(dev->live, args->fenceCount, args->pFences))
+                            : status;
 }
 
 enum lap_status replay_WaitForFences(struct replay *r, struct replay_device *dev, struct gen_args_vkWaitForFences *args)

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/submit.h"
@@ -104,7 +105,10 @@ enum lap_status replay_wait_queue(struct replay *r, struct replay_device *dev, V
     if (status != LAP_OK)
         return status;
     queue->idle_pending = true;
-    return take_idle_fence(r, dev, queue, what);
+    status = take_idle_fence(r, dev, queue, what);
+    if (status == LAP_OK)
+        replay_pending_over(dev, queue);
+    return status;
 }
 
 enum lap_status replay_wait_device(struct replay *r, struct replay_device *dev, const char *what)
