@@ -180,9 +180,12 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     c("}")
 
 
+FIRST = "vkCreateInstance"  # notes itself, behind the opening of the file
+
+
 def _is_noted(model: Model, p: CommandPlan) -> bool:
     """Whether a call is noted while it is under way: all but commands that the block has before the driver, and what loaders
-    ask before there is anything."""
+    ask before there is anything (of that FIRST is noted by hand)."""
     return (not p.in_block or p.disposition.capture != "gen") and dispatch_handle(model, p) is not None and p.command.returns != "PFN_vkVoidFunction"
 
 
@@ -207,16 +210,29 @@ def _emit_noted(c: Text, p: CommandPlan) -> None:
     c("}")
 
 
+def _emit_in_flight_body(c: Text, p: CommandPlan) -> None:
+    values = ["NULL" if f.output else f"a->{f.name}" for f in p.body_fields]
+    if p.stores_result:
+        values.append("VK_ERROR_UNKNOWN" if p.command.returns == "VkResult" else "0")
+    c(f"gen_encode_{p.name}({', '.join(['enc'] + values)});")
+    c("return true;")
+    c("}")
+
+
 def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
     """Bodies of calls that have not returned: what they would have put out is not there, and their result is no success."""
     c("bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const void *args, uint64_t *out_command_buffer)")
     c("{")
     c("switch (command) {")
-    for p in c.guarded(p for p in plans if _is_noted(model, p)):
+    for p in c.guarded(p for p in plans if _is_noted(model, p) or p.name == FIRST):
         kind, owner = _owner(model, p)
         handle = dispatch_handle(model, p)
         c(f"case GEN_{p.name}: {{")
         c(f"const struct gen_args_{p.name} *a = args;")
+        if not handle:
+            c("enc->objects = &layer.tables;")
+            _emit_in_flight_body(c, p)
+            continue
         find = "cmdbuf_of" if p.in_block else f"{'instance' if owner == 'instance_record' else 'device'}_of_{handle}"
         c(f"const {kind}{owner} = layer_{find}(a->{p.fields[0].name});")
         c(f"if (!{owner})")
@@ -224,12 +240,7 @@ def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
         c(f"enc->objects = &{owner}->{'device->' if p.in_block else ''}tables;")
         if p.in_block:
             c("*out_command_buffer = cb->object.index;")
-        values = ["NULL" if f.output else f"a->{f.name}" for f in p.body_fields]
-        if p.stores_result:
-            values.append("VK_ERROR_UNKNOWN" if p.command.returns == "VkResult" else "0")
-        c(f"gen_encode_{p.name}({', '.join(['enc'] + values)});")
-        c("return true;")
-        c("}")
+        _emit_in_flight_body(c, p)
     c("default:")
     c("    return false;")
     c("}")

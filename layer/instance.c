@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "gen_decode.h"
 #include "gen_layer.h"
 #include "layer/records.h"
 
@@ -56,7 +57,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     PFN_vkGetInstanceProcAddr next;
     PFN_GetPhysicalDeviceProcAddr next_physical_device;
     PFN_vkCreateInstance create;
+    const struct gen_args_vkCreateInstance args = {
+        .pCreateInfo = pCreateInfo, .pAllocator = pAllocator, .pInstance = pInstance};
     struct layer_instance *instance;
+    struct layer_call call;
     bool imports;
     VkResult result;
 
@@ -75,13 +79,16 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     instance = (struct layer_instance *)layer_object_prepare(GEN_HANDLE_VkInstance);
     if (!instance)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    layer_recording_start(); /* before the driver, which may crash */
+    layer_call_begin(&call, GEN_vkCreateInstance, &args);
     result = create_instance(pCreateInfo, pAllocator, link, create, pInstance, &imports);
+    layer_call_end(&call);
     if (result != VK_SUCCESS) {
         free(instance);
         return result;
     }
 
-    layer_recording_start();
+    layer_recording_is_used();
     void *table = *(void **)*pInstance;
     bool adopted = layer_object_adopt(&instance->object, GEN_HANDLE_VkInstance, gen_u64_VkInstance(*pInstance));
     if (!adopted || lap_map_put(&layer.instances_by_table, (uint64_t)(uintptr_t)table, instance, NULL) != LAP_OK) {

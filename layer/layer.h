@@ -433,8 +433,10 @@ bool layer_is_recording(void);
 void layer_stop(const char *reason);
 /* Before vkCreateInstance calls down: resolves the options once. named: the program itself enabled the layer. */
 void layer_resolve(bool named);
-/* When an instance was created: opens the file unless it is or was open. At process exit the file is closed. */
+/* Before an instance is created: opens the file unless it is or was open. At process exit the file is closed. */
 void layer_recording_start(void);
+/* When an instance was created. Before that the file is one that goes when the process ends. */
+void layer_recording_is_used(void);
 
 /* In the child of a fork: gives the parent's file up. The next vkCreateInstance opens one of the child's own. */
 void layer_recording_forked(void);

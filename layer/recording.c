@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at
- * the first vkCreateInstance that finds the layer armed and closed when the process ends, behind what other libraries
- * do then (this one is never unloaded).
+ * the first vkCreateInstance that finds the layer armed, before the driver gets it, and closed when the process ends,
+ * behind what other libraries do then (this one is never unloaded).
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -18,6 +18,15 @@
 #include "layer/layer.h"
 
 struct layer_state layer = {.log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
+
+/* The file's name while there has been no instance that it could be about; NULL: there has, or there is no file. When a
+ * program ends that never got one, the file goes. */
+static _Atomic(char *) unused_path;
+
+void layer_recording_is_used(void)
+{
+    free(atomic_exchange(&unused_path, NULL));
+}
 
 static struct layer_thread *thread_of(struct lap_writer *writer)
 {
@@ -111,7 +120,8 @@ void layer_recording_forked(void)
 {
     struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
     if (writer)
-        lap_writer_abandon(writer); /* and its memory stays: this thread may be in the middle of a packet */
+        lap_writer_abandon(writer);   /* and its memory stays: this thread may be in the middle of a packet */
+    atomic_store(&unused_path, NULL); /* the parent's */
     layer_in_flight_forked();
     layer.forked = layer.resolved;
     atomic_store(&layer.frames, 0);
@@ -193,6 +203,8 @@ static void open_file(void)
         if (writer) {
             lap_log(&layer.log, LAP_LOG_INFO, "recording to %s", path);
             report(path);
+            free(atomic_exchange(&unused_path, path));
+            break;
         }
         free(path);
     }
@@ -267,10 +279,14 @@ int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
 static void end_recording(void *unused)
 {
     struct lap_writer *writer = atomic_load(&layer.writer);
+    const char *path;
     /* What a crash has left is in the tail file, which goes with an orderly end. */
     if (!writer || layer_in_flight_crashed())
         return;
     lap_writer_finish(writer);
+    path = atomic_exchange(&unused_path, NULL);
+    if (path)
+        unlink(path);
     atomic_store(&ended_by, layer_thread_self());
 }
 

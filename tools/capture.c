@@ -330,7 +330,7 @@ static bool name_traces(const char *report, bool quiet)
     while (file && (length = getline(&line, &capacity, file)) > 0) {
         if (line[length - 1] == '\n')
             line[length - 1] = 0;
-        if (!*line)
+        if (!*line || (access(line, F_OK) != 0 && errno == ENOENT)) /* no instance was made: the layer took it away */
             continue;
         any = true;
         if (!quiet)

@@ -78,8 +78,6 @@ def crash_in_each(context: Context, command: list[str], names: list[str] | None)
     whole = first_calls(context, command)
     exact = 0
     for name in names or whole:
-        if name == "vkCreateInstance":
-            continue  # the file is opened behind it
         remove(context)
         done = fall(context, f"{name}:1:segv", command=command)
         check(done.status == -signal.SIGSEGV, f"{name}: exit status {done.status}\n{done.text}")
@@ -109,6 +107,26 @@ def crash_in_commands_that_present(context: Context) -> None:
     crash_in_each(context, [context.app("triangle"), "--frames", "2"],
                   ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR",
                    "vkDestroySwapchainKHR"])
+
+
+CREATES = """
+import ctypes, sys
+info, instance = (ctypes.c_uint64 * 8)(1), ctypes.c_void_p()  # VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO
+sys.exit(ctypes.CDLL("libvulkan.so.1").vkCreateInstance(info, None, ctypes.byref(instance)) != -3)
+"""
+
+
+@case
+def no_instance_no_trace(context: Context) -> None:
+    """The file is there before the driver is asked for the first instance, and goes with a program that never gets one."""
+    program = [*context.installed("python3"), "-c", CREATES]
+    context.run(program, context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkCreateInstance:1:refuse"))
+    check(not list(context.folder.glob("out.lapilli*")), "a trace is left of nothing")
+    done = context.run([context.program("lapilli"), "capture", "-o", "out.lapilli", "--", *program],
+                       context.layer_env(CRASH, LAPILLI_CRASH="vkCreateInstance:1:refuse"))
+    check("so there is no trace" in done.err and not list(context.folder.glob("out.lapilli*")), done.text)
+    context.run(program, context.layer_env(LAYER), expect=1)
+    check(context.info()["complete"], "and what gets one has a trace")
 
 
 @case

@@ -210,7 +210,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instan
 {
     PFN_vkVoidFunction own = find_own(name), next;
     if (!instance)
-        return own;
+        return handed_out(name, own, false);
     next = chain_instance_of(instance)->get(instance, name);
     return handed_out(name, own && next ? own : next, false);
 }

@@ -80,7 +80,8 @@ struct chain_layer {
     void (*device_created)(struct chain_device *device);
     /* The layer's functions: the table number i, NULL behind the last. Not for creation and destruction of devices. */
     const struct chain_function *(*functions)(size_t i);
-    /* What is handed out for a function of any name, the layer's own or the next one's; NULL: that one. */
+    /* What is handed out for a function of any name, the layer's own or the next one's, which may be NULL; without
+     * this: that one. */
     PFN_vkVoidFunction (*wrap)(const char *name, PFN_vkVoidFunction function, bool of_device);
 };
 extern const struct chain_layer chain_layer;

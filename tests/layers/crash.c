@@ -7,6 +7,7 @@
  *                  overflow: the stack ends
  *                  hang: it never returns
  *                  slow: it returns after a second
+ *                  refuse: each call returns VK_ERROR_INITIALIZATION_FAILED, whatever NUMBER is
  *
  * Any command's arguments are passed on as they are, by a jump; on processors for which that is not written below the
  * layer does nothing.
@@ -114,12 +115,19 @@ __attribute__((used)) static PFN_vkVoidFunction next[2];
 ENTRY(0);
 ENTRY(1);
 
+static VKAPI_ATTR VkResult VKAPI_CALL refuse(void)
+{
+    return VK_ERROR_INITIALIZATION_FAILED;
+}
+
 static PFN_vkVoidFunction wrap(const char *name, PFN_vkVoidFunction function, bool of_device)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, parse);
     if (!function || strcmp(name, command) != 0)
         return function;
+    if (is_how("refuse"))
+        return (PFN_vkVoidFunction)refuse;
     next[of_device] = function;
     return of_device ? crash_entry_1 : crash_entry_0;
 }
