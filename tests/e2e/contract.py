@@ -518,12 +518,19 @@ def dump_checks_writes_what_is_compared(context: Context) -> None:
         check(entry["same"] == (data == before), f"{entry}: the bytes are {'the same' if data == before else 'others'}")
     done = context.replay("out.lapilli", "--dump-checks", "/dev/full", expect=2)
     check("verify:" not in done.out, "it was played all the same")
-    blocks = (context.folder / "deep/good/checks.bin").stat().st_size // 512
-    limited = ["sh", "-c", f'trap "" XFSZ; ulimit -f {blocks}; exec "$@"', "sh", context.program("lapilli-replay"), "--verify", "--present", "headless"]
-    done = context.run([*limited, "--dump-checks", "full", "out.lapilli"], expect=1)
-    check(f"what was checked can't be written: {os.strerror(errno.EFBIG)}" in done.err, done.text)
     done = context.run([context.program("lapilli-replay"), "--dump-checks", "x", "out.lapilli"], expect=2)
     check("--dump-checks is for --verify" in done.err, done.err)
+
+
+@case
+def dump_checks_finds_no_room(context: Context) -> None:
+    """On a file system of its own, of 8 KiB. (A limit of files' sizes would hold for the driver's memory, too.)"""
+    context.run([context.app("texels")], context.layer_env(LAPILLI_VERIFY="1"))
+    mounted = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mkdir -p full && mount -t tmpfs -o size=8k none full && exec "$@"', "sh"]
+    if context.run([*mounted, "true"], expect=None).status != 0:
+        raise Skip("nothing can be mounted here")
+    done = context.run([*mounted, context.program("lapilli-replay"), "--verify", "--present", "headless", "--dump-checks", "full", "out.lapilli"], expect=1)
+    check(f"what was checked can't be written: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
 
 
 @case
