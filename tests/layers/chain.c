@@ -208,10 +208,11 @@ static PFN_vkVoidFunction handed_out(const char *name, PFN_vkVoidFunction functi
 /* A function that the next layer has not (an extension's that is not enabled) is not here either. */
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name)
 {
+    const struct chain_instance *known = instance ? chain_instance_of(instance) : NULL;
     PFN_vkVoidFunction own = find_own(name), next;
-    if (!instance)
+    if (!known) /* or not yet: where no layer is above, the loader asks for vkCreateInstance with its own */
         return handed_out(name, own, false);
-    next = chain_instance_of(instance)->get(instance, name);
+    next = known->get(instance, name);
     return handed_out(name, own && next ? own : next, false);
 }
 
