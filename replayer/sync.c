@@ -30,21 +30,13 @@ static struct waiting begin_waiting(const char *what)
     return (struct waiting){.wait = wait, .what = what, .asked_ms = wait.now_ms};
 }
 
-/* The device has nothing under way: only what is held back can still end a wait. */
-static enum lap_status let_go(struct replay *r, struct replay_device *dev, struct waiting *waiting)
-{
-    bool any;
-    enum lap_status status = replay_submits_flush(r, dev, &any);
-
-    waiting->idle = !any;
-    return status == LAP_OK ? LAP_AGAIN : status;
-}
-
 /* After a look that found nothing. LAP_AGAIN: look again. LAP_OK: give it up, for the device has nothing under way; a
  * driver that does nothing may have told the program otherwise. An error when it takes too long. */
 static enum lap_status wait_more(struct replay *r, struct replay_device *dev, struct waiting *waiting)
 {
     uint64_t now = replay_now_ms();
+    enum lap_status status;
+    bool any;
 
     if (replay_wait_is_over(r, dev, &waiting->wait))
         return replay_wait_fail(r, dev, waiting->what);
@@ -53,8 +45,15 @@ static enum lap_status wait_more(struct replay *r, struct replay_device *dev, st
             waiting->asked_ms = now;
             waiting->idle = replay_device_finishes(dev, REPLAY_WAIT_SLICE_NS);
         }
-        return waiting->idle ? let_go(r, dev, waiting) : LAP_AGAIN;
+        return LAP_AGAIN; /* also if it is idle now: its last work may have done it since the look */
     }
+    /* Only what is held back can still end the wait. */
+    status = replay_submits_flush(r, dev, &any);
+    if (status != LAP_OK)
+        return status;
+    waiting->idle = !any;
+    if (any)
+        return LAP_AGAIN;
     if (!r->gave_up_waiting)
         lap_log(r->log, LAP_LOG_WARNING,
                 "packet %" PRIu64 ": the recorded driver says what nothing here can bring about; played on",
