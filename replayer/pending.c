@@ -163,19 +163,25 @@ bool replay_pending_tells(struct replay_device *dev, VkFence fence)
     return fence && !under_way && dev->vk.GetFenceStatus && dev->vk.GetFenceStatus(dev->live, fence) == VK_NOT_READY;
 }
 
+/* What the queue's mark tells. False: that is still under way, or can't be used any more. */
+static bool look_at_mark(struct replay_device *dev, struct replay_queue *queue)
+{
+    if (!queue->marked)
+        return true;
+    if (dev->vk.GetFenceStatus(dev->live, queue->mark) != VK_SUCCESS)
+        return false;
+    finished(queue, queue->marked);
+    queue->marked = 0;
+    return dev->vk.ResetFences(dev->live, 1, &queue->mark) == VK_SUCCESS;
+}
+
 /* Without memory for a fence, what was put aside stays so until the program waits. */
 static void mark(struct replay_device *dev, struct replay_queue *queue)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
 
-    if (queue->marked) {
-        if (dev->vk.GetFenceStatus(dev->live, queue->mark) != VK_SUCCESS)
-            return;
-        finished(queue, queue->marked);
-        queue->marked = 0;
-        if (dev->vk.ResetFences(dev->live, 1, &queue->mark) != VK_SUCCESS || is_over(queue))
-            return;
-    }
+    if (!look_at_mark(dev, queue) || is_over(queue))
+        return;
     if (!queue->mark && dev->vk.CreateFence(dev->live, &info, NULL, &queue->mark) != VK_SUCCESS) {
         queue->mark = VK_NULL_HANDLE;
         return;
@@ -197,6 +203,8 @@ void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue l
     if (tells) {
         queue->known[queue->next_known] = (struct replay_known_fence){fence, queue->given};
         queue->next_known = (queue->next_known + 1) % REPLAY_KNOWN_FENCES;
+    } else if (fence) {
+        mark(dev, queue); /* for whoever waits for it */
     }
     if (!pending->count)
         return;
@@ -209,12 +217,17 @@ void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue l
 void replay_pending_seen(struct replay_device *dev, uint32_t count, const VkFence *fences)
 {
     struct replay_queue *queue;
+    bool all_known = true;
 
     for (uint32_t i = 0; i < count && dev->pending.busy; i++) {
         const struct replay_known_fence *known = find(dev, fences[i], &queue);
         if (known)
             finished(queue, known->given);
+        else
+            all_known = false;
     }
+    for (uint32_t i = 0; i < dev->queue_count && !all_known; i++)
+        (void)look_at_mark(dev, &dev->queues[i]);
     if (dev->pending.busy)
         look(dev);
 }

@@ -7,7 +7,7 @@
  * in which they were recorded, some frames later.
  *
  * What is over is known from waits for fences of the program's and of the replay's (wait.h), and, where something has
- * been put aside, from a fence of its own on each queue that is busy.
+ * been put aside, or the program's fence does not tell, from a fence of its own on each queue that is busy.
  *
  * One thread.
  */
