@@ -8,6 +8,8 @@ BUILD ?= build
 # Another Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml.
 VULKAN_SDK ?=
 prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
 DESTDIR ?=
 CC ?= cc
 PYTHON ?= python3
@@ -107,7 +109,12 @@ UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
 
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
-MANIFESTS := $(BUILD)/share/vulkan/explicit_layer.d/VkLayer_lapilli.json $(BUILD)/share/vulkan/implicit_layer.d/VkLayer_lapilli.json
+# In folders that programs of 32 and of 64 bits share.
+BITS := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)),32,64)
+MANIFEST := VkLayer_lapilli$(if $(filter 32,$(BITS)),_32).json
+MANIFEST_KINDS := explicit implicit
+MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
+MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)/gen_ids.h
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
@@ -173,10 +180,10 @@ $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
 
 
-$(BUILD)/share/vulkan/%_layer.d/VkLayer_lapilli.json: manifests/make_manifest.py manifests/settings.json base/version.h
+$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifests/settings.json base/version.h $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)$(PYTHON) manifests/make_manifest.py --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
+	$(Q)$(MAKE_MANIFEST) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
 
 # ---- tests
 include $(wildcard tests/*/module.mk)
@@ -185,7 +192,7 @@ include $(wildcard tests/*/module.mk)
 XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset"
 TEST_ARGUMENTS ?=
 
-.PHONY: deps check check-built check-hardening test-programs check-asan demo lint format docs install uninstall
+.PHONY: deps check check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
 deps: ## install what is missing (Debian packages)
 	scripts/install-deps.sh build check
 
@@ -309,19 +316,24 @@ analyze: $(GEN_STAMP) $(REPLAYER_SHADER) $(GEN)/xdg_shell.h ## static analysis: 
 format: ## format all C sources
 	clang-format -i $(C_SOURCES)
 
-INSTALL_MANIFESTS := explicit implicit
-install: all ## install into $(DESTDIR)$(prefix)
-	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib
-	install $(PROGRAMS) $(DESTDIR)$(prefix)/bin
-	install -m 644 $(LIBRARY) $(DESTDIR)$(prefix)/lib
-	for kind in $(INSTALL_MANIFESTS); do \
+# The layer alone: of 32 bits beside that of 64, with a libdir of its own.
+install-layer: all ## install the layer without the programs
+	install -d $(DESTDIR)$(libdir)
+	install -m 644 $(LIBRARY) $(DESTDIR)$(libdir)
+	for kind in $(MANIFEST_KINDS); do \
 		install -d $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d && \
-		$(PYTHON) manifests/make_manifest.py --kind $$kind --library-path $(prefix)/lib/$(notdir $(LIBRARY)) \
-			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/VkLayer_lapilli.json || exit 1; done
+		$(MAKE_MANIFEST) --kind $$kind --library-path $(libdir)/$(notdir $(LIBRARY)) \
+			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
 
-uninstall: ## remove what install put there
-	rm -f $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(prefix)/bin/%,$(PROGRAMS)) $(DESTDIR)$(prefix)/lib/$(notdir $(LIBRARY)) \
-		$(INSTALL_MANIFESTS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/VkLayer_lapilli.json)
+install: install-layer ## install into $(DESTDIR)$(prefix)
+	install -d $(DESTDIR)$(bindir)
+	install $(PROGRAMS) $(DESTDIR)$(bindir)
+
+uninstall-layer: ## remove what install-layer put there
+	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/$(MANIFEST))
+
+uninstall: uninstall-layer ## remove what install put there
+	rm -f $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS))
 
 .PHONY: help
 help: ## this list

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Writes a layer manifest: make_manifest.py --kind explicit|implicit --library-path PATH --out FILE
+"""Writes a layer manifest: make_manifest.py --kind explicit|implicit --library-path PATH --bits 32|64 --ids gen_ids.h --out FILE
 
 Both kinds name the same layer. The implicit one is off unless LAPILLI_CAPTURE=1, so installing it changes no program.
-The settings are those of layer/options.c.
+The settings are those of layer/options.c. The API version is that of the registry which the layer was generated from: it
+shows programs nothing that came later. Programs of 32 and of 64 bits find both manifests in one folder, and a loader leaves
+out the one that is not for its own bits.
 """
 
 from __future__ import annotations
@@ -14,8 +16,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# The highest API version of which the layer has every core command; an application may ask for a later one.
-API_VERSION = "1.4.304"
 
 
 def read_version_header(path: Path) -> dict[str, str]:
@@ -24,13 +24,19 @@ def read_version_header(path: Path) -> dict[str, str]:
     return dict(found)
 
 
-def manifest(kind: str, library_path: str, api_version: str, version: dict[str, str]) -> dict:
+def read_registry_version(path: Path) -> str:
+    """Of gen_ids.h."""
+    return re.search(r'^#define GEN_REGISTRY_VERSION "([\d.]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE).group(1)
+
+
+def manifest(kind: str, library_path: str, bits: str, api_version: str, version: dict[str, str]) -> dict:
     """The manifest as the loader and vkconfig read it."""
     settings = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
     layer = {
         "name": version["LAPILLI_LAYER_NAME"],
         "type": "GLOBAL",
         "library_path": library_path,
+        "library_arch": bits,
         "api_version": api_version,
         "implementation_version": version["LAPILLI_IMPLEMENTATION_VERSION"],
         "description": version["LAPILLI_LAYER_DESCRIPTION"],
@@ -48,17 +54,19 @@ def manifest(kind: str, library_path: str, api_version: str, version: dict[str, 
     if kind == "implicit":
         layer["enable_environment"] = {"LAPILLI_CAPTURE": "1"}
         layer["disable_environment"] = {"DISABLE_LAPILLI_CAPTURE": "1"}
-    return {"file_format_version": "1.2.0", "layer": layer}
+    return {"file_format_version": "1.2.1", "layer": layer}
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Writes a layer manifest.")
     parser.add_argument("--kind", required=True, choices=("explicit", "implicit"))
     parser.add_argument("--library-path", required=True, help="absolute, relative to the manifest (with a /), or a bare name")
-    parser.add_argument("--api-version", default=API_VERSION)
+    parser.add_argument("--bits", required=True, choices=("32", "64"))
+    parser.add_argument("--ids", required=True, type=Path, help="the gen_ids.h that the layer was built with")
     parser.add_argument("--out", required=True)
     options = parser.parse_args(arguments)
-    text = manifest(options.kind, options.library_path, options.api_version, read_version_header(HERE.parent / "base" / "version.h"))
+    text = manifest(options.kind, options.library_path, options.bits, read_registry_version(options.ids),
+                    read_version_header(HERE.parent / "base" / "version.h"))
     Path(options.out).write_text(json.dumps(text, indent=4) + "\n", encoding="utf-8")
     return 0
 

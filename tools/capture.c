@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,12 @@
 #include "tools/tool.h"
 #include "trace/reader.h"
 
-#define PROGRAM  "lapilli-capture"
+#define PROGRAM "lapilli-capture"
+#if UINTPTR_MAX == UINT32_MAX /* the manifests of both words lie in one folder */
+#define MANIFEST "VkLayer_lapilli_32.json"
+#else
 #define MANIFEST "VkLayer_lapilli.json"
+#endif
 
 static const char help[] =
     "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"

@@ -543,7 +543,7 @@ class Manifest(unittest.TestCase):
     VERSION = {"LAPILLI_LAYER_NAME": "VK_LAYER_LAPILLI_capture", "LAPILLI_IMPLEMENTATION_VERSION": "3", "LAPILLI_LAYER_DESCRIPTION": "records"}
 
     def manifest(self, kind: str) -> dict:
-        return make_manifest.manifest(kind, "../lib/libVkLayer_lapilli.so", "1.4.304", self.VERSION)
+        return make_manifest.manifest(kind, "../lib/libVkLayer_lapilli.so", "64", "1.4.304", self.VERSION)
 
     def test_required_keys(self) -> None:
         layer = self.manifest("explicit")["layer"]

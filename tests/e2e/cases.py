@@ -297,8 +297,8 @@ def validate(program: Program) -> Callable[[Context], None]:
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, matrix, memory, needs, order, planner, present,
-                     process, queues, sandbox, stuck, torture, words)
+    from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
+                     present, process, queues, sandbox, stuck, torture, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
@@ -314,6 +314,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    result += [Case(f"loader/{name}", run) for name, run in loader.cases().items()]
     result += [Case(f"words/{name}", run) for name, run in words.cases(context).items()]
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
     result += [Case(f"in-flight/{name}", run) for name, run in in_flight.cases().items()]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import json
 import os
 import platform
@@ -18,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INCOHERENT, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Skip, check, check_verified, chunks_of, display, validation_layer
+from e2e.cases import OTHER_DRIVERS, SHAPE, Cases, Context, Skip, check, check_verified, chunks_of, display
 
 CASES = Cases()
 case = CASES.add
@@ -195,51 +194,6 @@ def killed_program_loses_no_frame(context: Context) -> None:
 
 
 @case
-def explicit_layer_by_environment(context: Context) -> None:
-    context.run([context.app("headless")], context.layer_env(LAPILLI_VERIFY="1"))
-    check_verified(context.replay())
-
-
-@case
-def implicit_layer_needs_its_switch(context: Context) -> None:
-    manifests = str(context.build / "share/vulkan/implicit_layer.d")
-    places = {"VK_IMPLICIT_LAYER_PATH": manifests, "VK_ADD_IMPLICIT_LAYER_PATH": manifests, "LAPILLI_FILE": "out.lapilli"}
-    home = context.folder / "data"
-    (home / "vulkan").mkdir(parents=True)
-    shutil.copytree(manifests, home / "vulkan/implicit_layer.d")
-    # Debian 12's loader does not know VK_IMPLICIT_LAYER_PATH: a data folder of one's own works with every loader.
-    for manifest in (home / "vulkan/implicit_layer.d").glob("*.json"):
-        text = json.loads(manifest.read_text())
-        text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
-        manifest.write_text(json.dumps(text))
-    places["XDG_DATA_HOME"] = str(home)
-    context.run([context.app("headless")], places)
-    check(not list(context.folder.glob("*.lapilli")), "a trace was written without LAPILLI_CAPTURE=1")
-    context.run([context.app("headless")], {**places, "LAPILLI_CAPTURE": "1", "DISABLE_LAPILLI_CAPTURE": "1"})
-    check(not list(context.folder.glob("*.lapilli")), "a trace was written although the layer was disabled")
-    context.run([context.app("headless")], {**places, "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1"})
-    check_verified(context.replay())
-
-
-@case
-def unarmed_layer_does_nothing(context: Context) -> None:
-    """Loaded but not switched on (a settings file of the loader can force that): no file, no thread, no file descriptor."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
-    trace = ["strace", "-f", "-e", "trace=openat,clone,clone3,memfd_create,userfaultfd,rt_sigaction",
-             context.app("headless")]
-    context.run(trace)  # the driver makes its caches
-    bare = context.run(trace)
-    for watch in ("auto", "mprotect"):
-        done = context.run(trace, context.layer_env(LAPILLI_CAPTURE="0", LAPILLI_WRITE_WATCH=watch))
-        check("ok headless" in done.out, done.text[-2000:])
-        for call in ("clone", "memfd_create", "O_CREAT", "userfaultfd", "/proc/self/pagemap", "rt_sigaction(SIGSEGV"):
-            counts = [sum(call in line for line in run.err.splitlines()) for run in (done, bare)]
-            check(counts[0] == counts[1], f"{call}: {counts[0]} times, without the layer {counts[1]}")
-    check(not list(context.folder.glob("*.lapilli")), "a trace was written")
-
-
-@case
 def settings_file(context: Context) -> None:
     (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\nlapilli_capture.verify = true\n")
     environment = context.layer_env()
@@ -343,40 +297,12 @@ def launcher_of_two_programs(context: Context) -> None:
 
 
 @case
-def only_one_symbol_set_is_exported(context: Context) -> None:
-    done = context.run(["nm", "-D", "--defined-only", str(context.build / "lib/libVkLayer_lapilli.so")])
-    names = sorted(line.split()[-1].split("@")[0] for line in done.out.splitlines())
-    check(all(name.startswith("vk") for name in names) and "vkNegotiateLoaderLayerInterfaceVersion" in names, f"{names}")
-    check(len(names) == 7, f"{names}")
-
-
-@case
 def functions_are_those_that_the_driver_gives(context: Context) -> None:
     """Under the layer a program finds no function more and none less; what it is given it can call."""
     answers = [[line for line in context.run([context.app("asks")], environment).out.splitlines() if ": instance " in line]
                for environment in ({}, context.layer_env())]
     check(len(answers[0]) > 10, f"asks says too little: {answers[0]}")
     check(answers[0] == answers[1], "\n".join(sorted(set(answers[0]) ^ set(answers[1]))))
-
-
-@case
-def loader_has_no_complaint(context: Context) -> None:
-    done = context.run([context.app("headless")], context.layer_env(VK_LOADER_DEBUG="error,warn"))
-    # That VK_INSTANCE_LAYERS names layers is itself a warning of the loader.
-    complaints = [line for line in done.err.splitlines() if "lapilli" in line.lower() and ("ERROR" in line or "WARN" in line)
-                  and "env var" not in line]
-    check(not complaints, "\n".join(complaints))
-
-
-@case
-def layers_are_in_the_order_asked_for(context: Context) -> None:
-    """What the other cases mean by "on top" and "below" is what the loader makes of it."""
-    validation_layer(context)
-    for order in itertools.permutations((LAYER, VALIDATION, INCOHERENT)):
-        done = context.run([context.app("headless")], context.layer_env(*order, VK_LOADER_DEBUG="layer"))
-        stack = done.err[done.err.rindex("vkCreateDevice layer callstack"):]
-        found = sorted(order, key=lambda name: stack.find(name) if name in stack else len(stack))
-        check(all(name in stack for name in order) and found == list(order), f"{order}:\n{stack}")
 
 
 @case
@@ -633,93 +559,3 @@ def check_tells_what_a_replay_does(context: Context) -> None:
     played = context.run([context.program("lapilli"), "replay", "--gpu", "no such gpu", "compute.lapilli"], expect=5)
     sentence = lacking.out.splitlines()[-1].split("no: ", 1)[1]
     check(sentence in played.err, f"{sentence!r}, but the replay: {played.err}")
-
-
-@case
-def manifests_follow_the_rules(context: Context) -> None:
-    for kind in ("explicit", "implicit"):
-        files = list((context.build / f"share/vulkan/{kind}_layer.d").glob("*.json"))
-        check(len(files) == 1, f"{files}")
-        manifest = json.loads(files[0].read_text())
-        layer = manifest["layer"]
-        check(re.fullmatch(r"1\.2\.\d", manifest["file_format_version"]) is not None, manifest["file_format_version"])
-        check(re.fullmatch(r"VK_LAYER_[A-Z0-9]+_[a-z0-9_]+", layer["name"]) is not None, layer["name"])
-        for key in ("type", "library_path", "api_version", "implementation_version", "description"):
-            check(isinstance(layer.get(key), str) and bool(layer[key]), f"{kind}: {key} is {layer.get(key)!r}")
-        check((files[0].parent / layer["library_path"]).exists(), f"{kind}: {layer['library_path']} does not exist")
-        check(layer["type"] in ("GLOBAL", "INSTANCE"), layer["type"])
-        check(("disable_environment" in layer) == (kind == "implicit"), f"{kind}: disable_environment")
-        if kind == "implicit":
-            check(layer["enable_environment"] == {"LAPILLI_CAPTURE": "1"}, f"{layer['enable_environment']}")
-
-
-@case
-def install_and_uninstall(context: Context) -> None:
-    prefix = context.folder / "prefix"
-    make = ["make", "-s", "-C", str(context.root), f"BUILD={context.build}", f"prefix={prefix}"]
-    context.run([*make, "install"])
-    tool = str(prefix / "bin/lapilli")
-    # XDG_DATA_HOME stands for a prefix that the loader searches.
-    places = {"XDG_DATA_HOME": str(prefix / "share")}
-    program = context.app("headless")
-    context.run([program], {**places, "LAPILLI_FILE": "nothing.lapilli"})
-    for name, more in {"implicit": {"LAPILLI_CAPTURE": "1"}, "explicit": {"VK_INSTANCE_LAYERS": LAYER},
-                       "both": {"LAPILLI_CAPTURE": "1", "VK_INSTANCE_LAYERS": LAYER}}.items():
-        context.run([program], {**places, **more, "LAPILLI_FILE": f"{name}.lapilli", "LAPILLI_VERIFY": "1"})
-        lines = context.print_lines(f"{name}.lapilli")
-        check(sum(line["name"] == "vkCreateInstance" for line in lines) == 1, f"{name}: the layer is not there exactly once")
-        check_verified(context.run([tool, "replay", "--verify", f"{name}.lapilli"]))
-    context.run([tool, "capture", "--verify", "-o", "tool.lapilli", "--", program])
-    check_verified(context.run([tool, "replay", "--verify", "tool.lapilli"]))
-    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
-    check(names == ["both.lapilli", "explicit.lapilli", "implicit.lapilli", "tool.lapilli"], f"{names}")
-    context.run([*make, "uninstall"])
-    left = [p for p in prefix.rglob("*") if not p.is_dir()]
-    check(not left, f"left behind: {left}")
-
-
-@case
-def setuid_programs_are_left_alone(context: Context) -> None:
-    """A program with other rights than its caller: no variable of the caller is honoured."""
-    if os.getuid() != 0 or not shutil.which("setpriv"):
-        raise Skip("only root can make a setuid program and run it as somebody else")
-    if context.folder.resolve().is_relative_to("/root"):
-        raise Skip("others can't reach the folder")
-    program = context.folder / "headless"
-    shutil.copy(context.app("headless"), program)
-    program.chmod(0o4755)
-    context.folder.chmod(0o777)
-    home = context.folder / "usr"
-    (home / "vulkan").mkdir(parents=True)
-    # The loader ignores the caller's paths too, so the manifest must lie where every program finds it.
-    place = Path("/etc/vulkan/implicit_layer.d")
-    manifest = place / f"lapilli-test-{os.getpid()}.json"
-    made = not place.exists()
-    place.mkdir(parents=True, exist_ok=True)
-    text = json.loads(next((context.build / "share/vulkan/implicit_layer.d").glob("*.json")).read_text())
-    text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
-    # Of its own name and switch: several suites may run on one machine.
-    text["layer"]["name"] = f"VK_LAYER_LAPILLI_setuid{os.getpid()}"
-    text["layer"]["enable_environment"] = {f"LAPILLI_SETUID_TEST_{os.getpid()}": "1"}
-    environment = {f"LAPILLI_SETUID_TEST_{os.getpid()}": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": str(context.folder / "setuid.lapilli"),
-                   "LAPILLI_SCREENSHOT": "1", "LAPILLI_REPORT": str(context.folder / "report")}
-    (context.folder / "report").write_text("")
-    (context.folder / "report").chmod(0o666)
-    # Nor is what a settings file in the current folder says.
-    (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\n")
-    try:
-        manifest.write_text(json.dumps(text))
-        context.run([str(program)], {**environment, "LAPILLI_FILE": str(context.folder / "same.lapilli")})
-        check((context.folder / "same.lapilli").exists(), "the same layer does not record for its own user")
-        context.run([str(program)], {name: value for name, value in environment.items() if name != "LAPILLI_FILE"})
-        check((context.folder / "settings.lapilli").exists(), "the settings file is not read for its own user")
-        reported = (context.folder / "report").read_text()
-        (context.folder / "settings.lapilli").unlink()
-        context.run(["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534", str(program)], environment)
-    finally:
-        manifest.unlink()
-        if made and not list(place.iterdir()):
-            place.rmdir()
-    names = sorted(p.name for p in context.folder.glob("*.lapilli"))
-    check(names == ["same.lapilli"], f"a setuid program wrote files for its caller: {names}")
-    check((context.folder / "report").read_text() == reported, "a setuid program wrote into a file for its caller")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Callable
 
 from e2e.cases import LAYER, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, display
+from e2e.loader import implicit_folder
 
 OVERLAY = "VK_LAYER_MESA_overlay"
 RECORDER = "VK_LAYER_LUNARG_gfxreconstruct"
@@ -122,17 +123,6 @@ def all_at_once(context: Context) -> None:
         for name in others:
             check_stack(done.text, (name, LAYER) if where == "above" else (LAYER, name))
         replay(context, f"{where}.lapilli")
-
-
-def implicit_folder(context: Context, name: str) -> Path:
-    """A data folder with our implicit manifest, for every loader: Debian 12's does not know VK_IMPLICIT_LAYER_PATH."""
-    home = context.folder / name
-    shutil.copytree(context.build / "share/vulkan/implicit_layer.d", home / "vulkan/implicit_layer.d")
-    for manifest in (home / "vulkan/implicit_layer.d").glob("*.json"):
-        text = json.loads(manifest.read_text())
-        text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
-        manifest.write_text(json.dumps(text))
-    return home
 
 
 @case
