@@ -167,15 +167,23 @@ static const char *lookup(const struct option *option)
     return value && *value ? value : NULL;
 }
 
-/* Naming the layer is the request to record: in VK_INSTANCE_LAYERS or in the program's own list. Loaded as implicit
- * layer, the loader has checked LAPILLI_CAPTURE=1 already, but a settings file of the loader can force implicit layers
- * on, so the variable is looked at again. */
+static bool names_us(const char *variable)
+{
+    const char *layers = secure_getenv(variable);
+    return layers && strstr(layers, LAPILLI_LAYER_NAME);
+}
+
+/* Naming the layer is the request to record: in a variable of the loader or in the program's own list. Loaded as
+ * implicit layer, the loader has looked at the manifest's switches already, but an override layer and a settings file
+ * of the loader can force implicit layers on, so they are looked at again. */
 static bool asked_for(bool named)
 {
-    const char *armed = secure_getenv("LAPILLI_CAPTURE"), *layers = secure_getenv("VK_INSTANCE_LAYERS");
+    const char *armed = secure_getenv("LAPILLI_CAPTURE");
+    if (secure_getenv("DISABLE_LAPILLI_CAPTURE"))
+        return false;
     if (armed)
         return strcmp(armed, "1") == 0;
-    return named || (layers && strstr(layers, LAPILLI_LAYER_NAME));
+    return named || names_us("VK_INSTANCE_LAYERS") || names_us("VK_LOADER_LAYERS_ENABLE");
 }
 
 void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log)

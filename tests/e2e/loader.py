@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What loaders ask of a layer: manifests, ways to switch it on and off, what it answers about itself, where it stands."""
+"""What loaders ask of a layer: manifests, ways to switch it on and off, what it answers about itself, where it stands.
+
+What a loader is too old for is skipped: Debian 12's has no VK_LOADER_LAYERS_ALLOW and no settings file.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,24 @@ def traces(context: Context) -> list[str]:
     return [file.name for file in files]
 
 
+def records(context: Context, environment: dict[str, str]) -> bool:
+    done = context.run([context.app("headless")], {"LAPILLI_FILE": "out.lapilli", **environment})
+    check("ok headless" in done.out, done.text)
+    found = traces(context)
+    check(found in ([], ["out.lapilli"]), f"{found}")
+    return bool(found)
+
+
 def python(context: Context, script: str, *arguments: str, **environment: str) -> Done:
     return context.run([*context.installed("python3"), "-c", script, *arguments], environment)
+
+
+def needs_loader_with(context: Context, word: str) -> None:
+    """Loaders name in their code what they look for."""
+    script = "import ctypes; ctypes.CDLL('libvulkan.so.1'); print(next(line.split()[-1] for line in open('/proc/self/maps') if 'libvulkan' in line))"
+    path = Path(python(context, script).out.strip())
+    if word.encode() not in path.read_bytes():
+        raise Skip(f"the loader ({path.resolve().name}) does not know {word}")
 
 
 @case
@@ -338,3 +357,67 @@ def loader_has_no_complaint(context: Context) -> None:
             new = [line for line in complaints(done, "") if line not in alone]
             check(not new and len(complaints(done, "lapilli")) == 0, f"{command}:\n" + "\n".join(new))
             check(done.status == 77 or bool(traces(context)), f"{command}: the layer does not record")
+
+
+@case
+def filters_of_the_loader(context: Context) -> None:
+    """VK_LOADER_LAYERS_ENABLE that names the layer asks for a recording; a pattern does not."""
+    needs_loader_with(context, "VK_LOADER_LAYERS_ENABLE")
+    explicit = {"VK_LAYER_PATH": str(context.layer_folder(LAYER))}
+    implicit = {"XDG_DATA_HOME": str(implicit_folder(context, "data"))}
+    for places in (explicit, implicit):
+        for names, recorded in ((LAYER, True), (f"VK_LAYER_no_such,{LAYER}", True), ("*LAPILLI*", False), ("VK_LAYER_LAPILLI_*", False), ("VK_LAYER_no_such", False)):
+            done = records(context, {**places, "VK_LOADER_LAYERS_ENABLE": names})
+            check(done == recorded, f"{places}, enabled by {names}: {done}")
+        check(not records(context, {**places, "VK_LOADER_LAYERS_ENABLE": LAYER, "LAPILLI_CAPTURE": "0"}), "LAPILLI_CAPTURE=0 is not heard")
+    armed = {**implicit, "LAPILLI_CAPTURE": "1"}
+    for names, recorded in ((LAYER, False), ("*lapilli*", False), ("~implicit~", False), ("~all~", False), ("~explicit~", True), ("VK_LAYER_no_such", True)):
+        check(records(context, {**armed, "VK_LOADER_LAYERS_DISABLE": names}) == recorded, f"disabled by {names}")
+
+
+@case
+def filters_allow(context: Context) -> None:
+    needs_loader_with(context, "VK_LOADER_LAYERS_ALLOW")
+    places = {"XDG_DATA_HOME": str(implicit_folder(context, "data")), "VK_LOADER_LAYERS_DISABLE": "~implicit~"}
+    for names, switch, recorded in ((LAYER, "1", True), ("*lapilli*", "1", True), (LAYER, "0", False), ("VK_LAYER_no_such", "1", False)):
+        done = records(context, {**places, "VK_LOADER_LAYERS_ALLOW": names, "LAPILLI_CAPTURE": switch})
+        check(done == recorded, f"allowed {names}, LAPILLI_CAPTURE={switch}: {done}")
+
+
+def check_forced(context: Context, places: dict[str, str]) -> None:
+    """The loader does not ask for the layer's switches then, so that the layer does."""
+    for switches, recorded in (({}, False), ({"LAPILLI_CAPTURE": "0"}, False), ({"LAPILLI_CAPTURE": "1"}, True),
+                               ({"LAPILLI_CAPTURE": "1", "DISABLE_LAPILLI_CAPTURE": "1"}, False)):
+        done = context.run([context.app("headless")], {**places, **switches, "LAPILLI_FILE": "out.lapilli", "VK_LOADER_DEBUG": "layer"})
+        stack = done.err[done.err.rfind("vkCreateInstance layer callstack"):]
+        check(LAYER in stack, f"{switches}: the layer is not loaded\n{stack[-2000:]}")
+        check(bool(traces(context)) == recorded, f"{switches}: {'nothing is' if recorded else 'it is'} recorded")
+
+
+@case
+def forced_by_an_override_layer(context: Context) -> None:
+    """As configurators write one: what it names is loaded into every program."""
+    home = implicit_folder(context, "data")
+    override = {"file_format_version": "1.1.2", "layer": {
+        "name": "VK_LAYER_LUNARG_override", "type": "GLOBAL", "api_version": "1.3.0", "implementation_version": "1", "description": "override",
+        "component_layers": [LAYER], "disable_environment": {"DISABLE_VK_LAYER_LUNARG_override": "1"}}}
+    (home / "vulkan/implicit_layer.d/VkLayer_override.json").write_text(json.dumps(override))
+    check_forced(context, {"XDG_DATA_HOME": str(home)})
+
+
+@case
+def forced_by_a_settings_file(context: Context) -> None:
+    needs_loader_with(context, "vk_loader_settings.json")
+    settings = context.folder / "home/.local/share/vulkan/loader_settings.d"
+    settings.mkdir(parents=True)
+    for kind in ("explicit", "implicit"):
+        layers = [{"name": LAYER, "path": str(manifest_of(context, kind)["file"]), "control": "on"}, {"control": "unordered_layer_location"}]
+        (settings / "vk_loader_settings.json").write_text(json.dumps({"file_format_version": "1.0.0", "settings": {"layers": layers}}))
+        check_forced(context, {"HOME": str(context.folder / "home"), "XDG_DATA_HOME": ""})
+
+
+@case
+def disabled_however_it_is_loaded(context: Context) -> None:
+    environment = context.layer_env()
+    check(records(context, environment), "nothing is recorded")
+    check(not records(context, {**environment, "DISABLE_LAPILLI_CAPTURE": "1"}), "it is recorded all the same")
