@@ -47,7 +47,7 @@ enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t byt
     object = cJSON_ParseWithLength(json, bytes);
     if (!object && errno == ENOMEM)
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    else if (!cJSON_IsObject(object))
+    else if (!object || !cJSON_IsObject(object))
         status = lap_fail(LAP_ERROR_FORMAT, "no JSON object");
     while (status == LAP_OK && object->child)
         status = put(info, cJSON_DetachItemViaPointer(object, object->child), out_news);

@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INCOHERENT, LAYER, VALIDATION, Cases, Context, Done, Skip, check, check_verified, validation_layer
+from e2e.cases import INCOHERENT, LAYER, TEST_LAYER, VALIDATION, Cases, Context, Done, Skip, check, check_verified, validation_layer
 
 CASES = Cases()
 case = CASES.add
@@ -24,15 +24,18 @@ def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
 
 
-def implicit_folder(context: Context, name: str) -> Path:
-    """A data folder with our implicit manifest, for every loader: Debian 12's does not know VK_IMPLICIT_LAYER_PATH."""
-    home = context.folder / name
-    shutil.copytree(context.build / "share/vulkan/implicit_layer.d", home / "vulkan/implicit_layer.d")
-    for manifest in (home / "vulkan/implicit_layer.d").glob("*.json"):
-        text = json.loads(manifest.read_text())
-        text["layer"]["library_path"] = str(context.build / "lib/libVkLayer_lapilli.so")
-        manifest.write_text(json.dumps(text))
-    return home
+def implicit_folder(context: Context, name: str, layer: str = LAYER) -> Path:
+    """A data folder with the implicit manifest of ours or of one of tests/layers, for every loader: Debian 12's does not know
+    VK_IMPLICIT_LAYER_PATH."""
+    own = layer.removeprefix(TEST_LAYER)
+    library = "lib/libVkLayer_lapilli.so" if layer == LAYER else f"tests/layers/libVkLayer_{own}.so"
+    folder = context.folder / name / "vulkan/implicit_layer.d"
+    folder.mkdir(parents=True)
+    for path in context.build.glob("share/vulkan/implicit_layer.d/*.json" if layer == LAYER else f"tests/layers/VkLayer_{own}.json"):
+        manifest = json.loads(path.read_text())
+        manifest["layer"]["library_path"] = str(context.build / library)
+        (folder / path.name).write_text(json.dumps(manifest))
+    return context.folder / name
 
 
 def manifest_of(context: Context, kind: str) -> dict:

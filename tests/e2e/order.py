@@ -168,8 +168,8 @@ def switches_of_the_implicit_layer(context: Context) -> None:
             ({"LAPILLI_CAPTURE": "1", "VK_LOADER_LAYERS_DISABLE": "*LAPILLI*"}, False),
             ({"LAPILLI_CAPTURE": "1", "VK_LOADER_LAYERS_DISABLE": "~explicit~"}, True),
             ({"LAPILLI_CAPTURE": "1", "VK_LOADER_LAYERS_ENABLE": LAYER}, True),
-            # Loaded by force, but not asked to record.
-            ({"VK_LOADER_LAYERS_ENABLE": LAYER}, False),
+            # Who names it asks for a recording.
+            ({"VK_LOADER_LAYERS_ENABLE": LAYER}, True),
             ({"LAPILLI_CAPTURE": "0", "VK_LOADER_LAYERS_ENABLE": LAYER}, False),
         ]
     for number, (env, recorded) in enumerate(table):

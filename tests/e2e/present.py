@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, TEST_LAYER, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
     validation_layer
+from e2e.loader import implicit_folder
 
 CASES = Cases()
 case = CASES.add
@@ -306,6 +307,20 @@ def a_device_without_swapchains(context: Context) -> None:
             done = context.run([context.program("lapilli-replay"), "--verify", f"{program}.lapilli"],
                                context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_swapchain"))
             check_no_validation_message(done, "of the replay")
+
+
+@case
+def windows_where_the_driver_has_none(context: Context) -> None:
+    """Recorded above a layer that has windows, without a display: what the driver has is not asked for."""
+    places = {"XDG_DATA_HOME": str(implicit_folder(context, "ours")),
+              "XDG_DATA_DIRS": f"{implicit_folder(context, 'theirs', f'{TEST_LAYER}windows')}:/usr/share",
+              "LAPILLI_TEST_WINDOWS": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    for program in (["triangle", "--srgb"], ["churn", "--present"], ["wsi"], ["maintenance"]):
+        trace = f"{program[0]}.lapilli"
+        done = context.run([context.app(program[0]), *program[1:], "--window", "headless"], {**places, "LAPILLI_FILE": trace})
+        check(f"ok {program[0]}" in done.out, done.text)
+        check("VK_EXT_headless_surface" in extensions(context, trace), f"{program[0]} has no such window")
+        check_verified(context.replay(trace), context.info(trace)["frames"])
 
 
 @case

@@ -205,7 +205,13 @@ static PFN_vkVoidFunction handed_out(const char *name, PFN_vkVoidFunction functi
     return chain_layer.wrap ? chain_layer.wrap(name, function, of_device) : function;
 }
 
-/* A function that the next layer has not (an extension's that is not enabled) is not here either. */
+/* A function that the next layer has not (an extension's that is not enabled) is not here either, but in layers that
+ * add some. */
+static PFN_vkVoidFunction choose(PFN_vkVoidFunction own, PFN_vkVoidFunction next)
+{
+    return own && (next || chain_layer.adds) ? own : next;
+}
+
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name)
 {
     const struct chain_instance *known = instance ? chain_instance_of(instance) : NULL;
@@ -213,11 +219,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instan
     if (!known) /* or not yet: where no layer is above, the loader asks for vkCreateInstance with its own */
         return handed_out(name, own, false);
     next = known->get(instance, name);
-    return handed_out(name, own && next ? own : next, false);
+    return handed_out(name, choose(own, next), false);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *name)
 {
     PFN_vkVoidFunction own = find_own(name), next = chain_device_of(device)->get(device, name);
-    return handed_out(name, own && next ? own : next, true);
+    return handed_out(name, choose(own, next), true);
 }

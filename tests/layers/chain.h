@@ -80,6 +80,7 @@ struct chain_layer {
     void (*device_created)(struct chain_device *device);
     /* The layer's functions: the table number i, NULL behind the last. Not for creation and destruction of devices. */
     const struct chain_function *(*functions)(size_t i);
+    bool adds; /* of the layer's functions, those too that the next layer has not */
     /* What is handed out for a function of any name, the layer's own or the next one's, which may be NULL; without
      * this: that one. */
     PFN_vkVoidFunction (*wrap)(const char *name, PFN_vkVoidFunction function, bool of_device);

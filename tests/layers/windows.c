@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * windows: a Vulkan layer, for tests only, that gives a driver windows that nobody sees (VK_EXT_headless_surface) and
+ * all that belongs to them: VK_KHR_swapchain, VK_EXT_swapchain_maintenance1 and what these ask of an instance. So
+ * programs that present can be recorded on drivers that have no windows where there is no display. It stands next to
+ * the driver, as an implicit layer: only of these a loader tells programs what extensions they have.
+ *
+ * Images of swapchains are common images. One that was presented is free again when the work that the present waits
+ * for is done. Surfaces of other kinds, groups of devices that are more than one, and images that programs bind to
+ * swapchains are not for it.
+ */
+#include "tests/layers/chain.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_IMAGES  2u
+#define MOST_IMAGES 8u
+
+enum state { FREE, ACQUIRED, PRESENTED };
+
+struct image {
+    VkImage handle;
+    VkDeviceMemory memory;
+    VkFence done; /* signalled when the present of the image is done */
+    enum state state;
+};
+
+struct swapchain {
+    uint32_t count, next; /* in which order images are given out */
+    struct image images[MOST_IMAGES];
+};
+
+struct device {
+    struct chain_device chain; /* first */
+    VkQueue queue;             /* that acquired images are signalled on */
+    pthread_mutex_t mutex;     /* swapchains and queues, which programs call from several threads */
+};
+
+static const VkSurfaceFormatKHR formats[] = {
+    {VK_FORMAT_B8G8R8A8_UNORM, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
+    {VK_FORMAT_B8G8R8A8_SRGB, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
+};
+static const VkPresentModeKHR modes[] = {VK_PRESENT_MODE_FIFO_KHR, VK_PRESENT_MODE_MAILBOX_KHR,
+                                         VK_PRESENT_MODE_IMMEDIATE_KHR};
+#define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
+
+static struct device *device_of(const void *dispatchable)
+{
+    return (struct device *)chain_device_of(dispatchable);
+}
+
+static struct swapchain *swapchain_of(VkSwapchainKHR handle)
+{
+    return (struct swapchain *)(uintptr_t)handle;
+}
+
+/* How many of `have` elements fit where there is room for *count, which becomes their number. */
+static VkResult give(uint32_t have, uint32_t *count)
+{
+    VkResult result = *count < have ? VK_INCOMPLETE : VK_SUCCESS;
+    if (*count > have)
+        *count = have;
+    return result;
+}
+
+/* ---- surfaces ---- */
+
+static VKAPI_ATTR VkResult VKAPI_CALL CreateHeadlessSurfaceEXT(VkInstance instance,
+                                                               const VkHeadlessSurfaceCreateInfoEXT *info,
+                                                               const VkAllocationCallbacks *allocator,
+                                                               VkSurfaceKHR *out)
+{
+    void *surface = malloc(1); /* nothing but a number of its own */
+    if (!surface)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    *out = (VkSurfaceKHR)(uintptr_t)surface;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL DestroySurfaceKHR(VkInstance instance, VkSurfaceKHR surface,
+                                                    const VkAllocationCallbacks *allocator)
+{
+    free((void *)(uintptr_t)surface);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceSupportKHR(VkPhysicalDevice gpu, uint32_t family,
+                                                                         VkSurfaceKHR surface, VkBool32 *out)
+{
+    *out = VK_TRUE;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceCapabilitiesKHR(VkPhysicalDevice gpu,
+                                                                              VkSurfaceKHR surface,
+                                                                              VkSurfaceCapabilitiesKHR *out)
+{
+    *out = (VkSurfaceCapabilitiesKHR){
+        .minImageCount = MIN_IMAGES,
+        .maxImageCount = MOST_IMAGES,
+        .currentExtent = {UINT32_MAX, UINT32_MAX},
+        .minImageExtent = {1, 1},
+        .maxImageExtent = {4096, 4096},
+        .maxImageArrayLayers = 1,
+        .supportedTransforms = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
+        .currentTransform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
+        .supportedCompositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
+        .supportedUsageFlags = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
+    };
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceCapabilities2KHR(
+    VkPhysicalDevice gpu, const VkPhysicalDeviceSurfaceInfo2KHR *info, VkSurfaceCapabilities2KHR *out)
+{
+    const VkSurfacePresentModeEXT *mode = chain_find(info->pNext, VK_STRUCTURE_TYPE_SURFACE_PRESENT_MODE_EXT);
+    VkSurfacePresentModeCompatibilityEXT *compatible =
+        chain_find(out->pNext, VK_STRUCTURE_TYPE_SURFACE_PRESENT_MODE_COMPATIBILITY_EXT);
+    VkSurfacePresentScalingCapabilitiesEXT *scaling =
+        chain_find(out->pNext, VK_STRUCTURE_TYPE_SURFACE_PRESENT_SCALING_CAPABILITIES_EXT);
+
+    if (compatible && mode) {
+        uint32_t count = compatible->pPresentModes ? compatible->presentModeCount : 1;
+        if (compatible->pPresentModes && count)
+            compatible->pPresentModes[0] = mode->presentMode;
+        compatible->presentModeCount = count ? 1 : 0;
+    }
+    if (scaling) {
+        scaling->supportedPresentScaling = scaling->supportedPresentGravityX = scaling->supportedPresentGravityY = 0;
+        scaling->minScaledImageExtent = (VkExtent2D){1, 1};
+        scaling->maxScaledImageExtent = (VkExtent2D){4096, 4096};
+    }
+    return GetPhysicalDeviceSurfaceCapabilitiesKHR(gpu, info->surface, &out->surfaceCapabilities);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceFormatsKHR(VkPhysicalDevice gpu, VkSurfaceKHR surface,
+                                                                         uint32_t *count, VkSurfaceFormatKHR *out)
+{
+    VkResult result = VK_SUCCESS;
+    if (out) {
+        result = give(COUNT_OF(formats), count);
+        memcpy(out, formats, *count * sizeof *out);
+    } else {
+        *count = COUNT_OF(formats);
+    }
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceFormats2KHR(VkPhysicalDevice gpu,
+                                                                          const VkPhysicalDeviceSurfaceInfo2KHR *info,
+                                                                          uint32_t *count, VkSurfaceFormat2KHR *out)
+{
+    VkSurfaceFormatKHR all[COUNT_OF(formats)];
+    uint32_t have = COUNT_OF(formats);
+    VkResult result = GetPhysicalDeviceSurfaceFormatsKHR(gpu, info->surface, &have, all);
+    if (out)
+        result = give(have, count);
+    else
+        *count = have;
+    for (uint32_t i = 0; out && i < *count; i++)
+        out[i].surfaceFormat = all[i];
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfacePresentModesKHR(VkPhysicalDevice gpu,
+                                                                              VkSurfaceKHR surface, uint32_t *count,
+                                                                              VkPresentModeKHR *out)
+{
+    VkResult result = VK_SUCCESS;
+    if (out) {
+        result = give(COUNT_OF(modes), count);
+        memcpy(out, modes, *count * sizeof *out);
+    } else {
+        *count = COUNT_OF(modes);
+    }
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDevicePresentRectanglesKHR(VkPhysicalDevice gpu, VkSurfaceKHR surface,
+                                                                            uint32_t *count, VkRect2D *out)
+{
+    VkResult result = VK_SUCCESS;
+    if (out)
+        result = give(1, count);
+    else
+        *count = 1;
+    if (out && *count)
+        out[0] = (VkRect2D){{0, 0}, {4096, 4096}};
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetDeviceGroupSurfacePresentModesKHR(VkDevice device, VkSurfaceKHR surface,
+                                                                           VkDeviceGroupPresentModeFlagsKHR *out)
+{
+    *out = VK_DEVICE_GROUP_PRESENT_MODE_LOCAL_BIT_KHR;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2 *out)
+{
+    VkPhysicalDeviceSwapchainMaintenance1FeaturesEXT *features =
+        chain_find(out->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SWAPCHAIN_MAINTENANCE_1_FEATURES_EXT);
+    chain_instance_of(gpu)->next.GetPhysicalDeviceFeatures2(gpu, out);
+    if (features)
+        features->swapchainMaintenance1 = VK_TRUE;
+}
+
+/* ---- swapchains ---- */
+
+static void destroy_images(struct device *device, struct swapchain *swapchain)
+{
+    const struct gen_device_dispatch *next = &device->chain.next;
+    for (uint32_t i = 0; i < swapchain->count; i++) {
+        next->DestroyImage(device->chain.handle, swapchain->images[i].handle, NULL);
+        next->FreeMemory(device->chain.handle, swapchain->images[i].memory, NULL);
+        next->DestroyFence(device->chain.handle, swapchain->images[i].done, NULL);
+    }
+    free(swapchain);
+}
+
+static VkResult give_memory(struct device *device, struct image *image)
+{
+    const struct gen_device_dispatch *next = &device->chain.next;
+    VkPhysicalDeviceMemoryProperties memory;
+    VkMemoryRequirements needs;
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkResult result;
+
+    device->chain.instance->next.GetPhysicalDeviceMemoryProperties(device->chain.gpu, &memory);
+    next->GetImageMemoryRequirements(device->chain.handle, image->handle, &needs);
+    info.allocationSize = needs.size;
+    while (!(needs.memoryTypeBits >> info.memoryTypeIndex & 1) ||
+           !(memory.memoryTypes[info.memoryTypeIndex].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT))
+        if (++info.memoryTypeIndex == memory.memoryTypeCount)
+            return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    result = next->AllocateMemory(device->chain.handle, &info, NULL, &image->memory);
+    return result < 0 ? result : next->BindImageMemory(device->chain.handle, image->handle, image->memory, 0);
+}
+
+static VkResult make_image(struct device *device, const VkImageCreateInfo *info, struct image *image)
+{
+    const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkResult result = device->chain.next.CreateImage(device->chain.handle, info, NULL, &image->handle);
+    if (result >= 0)
+        result = give_memory(device, image);
+    return result < 0 ? result : device->chain.next.CreateFence(device->chain.handle, &fence, NULL, &image->done);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoKHR *info,
+                                                         const VkAllocationCallbacks *allocator, VkSwapchainKHR *out)
+{
+    const VkImageFormatListCreateInfo *list = chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
+    VkImageFormatListCreateInfo viewed = list ? *list : (VkImageFormatListCreateInfo){0};
+    const VkImageCreateInfo image = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .pNext = list ? &viewed : NULL,
+        .flags = info->flags & VK_SWAPCHAIN_CREATE_MUTABLE_FORMAT_BIT_KHR
+                     ? VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT
+                     : 0,
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = info->imageFormat,
+        .extent = {info->imageExtent.width, info->imageExtent.height, 1},
+        .mipLevels = 1,
+        .arrayLayers = info->imageArrayLayers,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .usage = info->imageUsage,
+        .sharingMode = info->imageSharingMode,
+        .queueFamilyIndexCount = info->queueFamilyIndexCount,
+        .pQueueFamilyIndices = info->pQueueFamilyIndices,
+    };
+    struct device *device = device_of(handle);
+    struct swapchain *swapchain = calloc(1, sizeof *swapchain);
+    VkResult result = VK_SUCCESS;
+
+    if (!swapchain)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    viewed.pNext = NULL;
+    while (result >= 0 && swapchain->count < info->minImageCount && swapchain->count < MOST_IMAGES)
+        result = make_image(device, &image, &swapchain->images[swapchain->count++]);
+    if (result < 0) {
+        destroy_images(device, swapchain);
+        return result;
+    }
+    *out = (VkSwapchainKHR)(uintptr_t)swapchain;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR gone,
+                                                      const VkAllocationCallbacks *allocator)
+{
+    struct device *device = device_of(handle);
+    struct swapchain *swapchain = swapchain_of(gone);
+
+    if (!swapchain)
+        return;
+    for (uint32_t i = 0; i < swapchain->count; i++)
+        if (swapchain->images[i].state == PRESENTED)
+            (void)device->chain.next.WaitForFences(handle, 1, &swapchain->images[i].done, VK_TRUE, UINT64_MAX);
+    destroy_images(device, swapchain);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL GetSwapchainImagesKHR(VkDevice handle, VkSwapchainKHR swapchain, uint32_t *count,
+                                                            VkImage *out)
+{
+    const struct swapchain *known = swapchain_of(swapchain);
+    VkResult result = VK_SUCCESS;
+
+    if (out)
+        result = give(known->count, count);
+    else
+        *count = known->count;
+    for (uint32_t i = 0; out && i < *count; i++)
+        out[i] = known->images[i].handle;
+    return result;
+}
+
+/* ---- images come and go ---- */
+
+/* The next image that is not the program's; waits for it, for as long as that. */
+static VkResult take_image(struct device *device, struct swapchain *swapchain, uint64_t timeout, uint32_t *out)
+{
+    const struct gen_device_dispatch *next = &device->chain.next;
+    struct image *image;
+    uint32_t i = 0;
+
+    while (i < swapchain->count && swapchain->images[(swapchain->next + i) % swapchain->count].state == ACQUIRED)
+        i++;
+    if (i == swapchain->count)
+        return timeout ? VK_TIMEOUT : VK_NOT_READY;
+    *out = (swapchain->next + i) % swapchain->count;
+    image = &swapchain->images[*out];
+    if (image->state == PRESENTED) {
+        VkResult result = next->WaitForFences(device->chain.handle, 1, &image->done, VK_TRUE, timeout);
+        if (result != VK_SUCCESS)
+            return result == VK_TIMEOUT && !timeout ? VK_NOT_READY : result;
+        (void)next->ResetFences(device->chain.handle, 1, &image->done);
+    }
+    image->state = ACQUIRED;
+    swapchain->next = (*out + 1) % swapchain->count;
+    return VK_SUCCESS;
+}
+
+static VkResult acquire(struct device *device, VkSwapchainKHR handle, uint64_t timeout, VkSemaphore semaphore,
+                        VkFence fence, uint32_t *out)
+{
+    const VkSubmitInfo signal = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .signalSemaphoreCount = semaphore ? 1 : 0,
+                                 .pSignalSemaphores = &semaphore};
+    VkResult result;
+
+    pthread_mutex_lock(&device->mutex);
+    result = take_image(device, swapchain_of(handle), timeout, out);
+    if (result == VK_SUCCESS)
+        result = device->chain.next.QueueSubmit(device->queue, 1, &signal, fence);
+    pthread_mutex_unlock(&device->mutex);
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL AcquireNextImageKHR(VkDevice handle, VkSwapchainKHR swapchain, uint64_t timeout,
+                                                          VkSemaphore semaphore, VkFence fence, uint32_t *out)
+{
+    return acquire(device_of(handle), swapchain, timeout, semaphore, fence, out);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL AcquireNextImage2KHR(VkDevice handle, const VkAcquireNextImageInfoKHR *info,
+                                                           uint32_t *out)
+{
+    return acquire(device_of(handle), info->swapchain, info->timeout, info->semaphore, info->fence, out);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL ReleaseSwapchainImagesEXT(VkDevice handle,
+                                                                const VkReleaseSwapchainImagesInfoEXT *info)
+{
+    struct device *device = device_of(handle);
+
+    pthread_mutex_lock(&device->mutex);
+    for (uint32_t i = 0; i < info->imageIndexCount; i++)
+        swapchain_of(info->swapchain)->images[info->pImageIndices[i]].state = FREE;
+    pthread_mutex_unlock(&device->mutex);
+    return VK_SUCCESS;
+}
+
+/* What comes behind this on the queue comes when the present may begin. */
+static VkResult wait_on_queue(const struct device *device, VkQueue queue, const VkPresentInfoKHR *info)
+{
+    VkPipelineStageFlags *stages = malloc((info->waitSemaphoreCount + 1) * sizeof *stages);
+    VkSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .waitSemaphoreCount = info->waitSemaphoreCount,
+                         .pWaitSemaphores = info->pWaitSemaphores,
+                         .pWaitDstStageMask = stages};
+    VkResult result;
+
+    if (!stages)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    result = device->chain.next.QueueSubmit(queue, 1, &wait, VK_NULL_HANDLE);
+    free(stages);
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info)
+{
+    const VkSwapchainPresentFenceInfoEXT *fences =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT);
+    struct device *device = device_of(queue);
+    VkResult result;
+
+    pthread_mutex_lock(&device->mutex);
+    result = wait_on_queue(device, queue, info);
+    for (uint32_t i = 0; i < info->swapchainCount; i++) {
+        struct image *image = &swapchain_of(info->pSwapchains[i])->images[info->pImageIndices[i]];
+        if (result >= 0)
+            result = device->chain.next.QueueSubmit(queue, 0, NULL, image->done);
+        image->state = result >= 0 ? PRESENTED : FREE;
+        if (result >= 0 && fences && fences->pFences[i])
+            result = device->chain.next.QueueSubmit(queue, 0, NULL, fences->pFences[i]);
+        if (info->pResults)
+            info->pResults[i] = result;
+    }
+    pthread_mutex_unlock(&device->mutex);
+    return result;
+}
+
+/* ---- queues, which the layer uses, too ---- */
+
+static VKAPI_ATTR void VKAPI_CALL GetDeviceQueue(VkDevice handle, uint32_t family, uint32_t index, VkQueue *out)
+{
+    struct device *device = device_of(handle);
+    device->chain.next.GetDeviceQueue(handle, family, index, out);
+    device->queue = device->queue ? device->queue : *out;
+}
+
+static VKAPI_ATTR void VKAPI_CALL GetDeviceQueue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQueue *out)
+{
+    struct device *device = device_of(handle);
+    device->chain.next.GetDeviceQueue2(handle, info, out);
+    device->queue = device->queue ? device->queue : *out;
+}
+
+/* A function of queues that is called with the mutex held. */
+#define LOCKED(name, parameters, dispatchable, arguments)                                                              \
+    static VKAPI_ATTR VkResult VKAPI_CALL name parameters                                                              \
+    {                                                                                                                  \
+        struct device *device = device_of(dispatchable);                                                               \
+        VkResult result;                                                                                               \
+        pthread_mutex_lock(&device->mutex);                                                                            \
+        result = device->chain.next.name arguments;                                                                    \
+        pthread_mutex_unlock(&device->mutex);                                                                          \
+        return result;                                                                                                 \
+    }
+LOCKED(QueueSubmit, (VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence), queue,
+       (queue, count, infos, fence))
+LOCKED(QueueSubmit2, (VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence), queue,
+       (queue, count, infos, fence))
+LOCKED(QueueBindSparse, (VkQueue queue, uint32_t count, const VkBindSparseInfo *infos, VkFence fence), queue,
+       (queue, count, infos, fence))
+LOCKED(QueueWaitIdle, (VkQueue queue), queue, (queue))
+LOCKED(DeviceWaitIdle, (VkDevice handle), handle, (handle))
+
+static void device_created(struct chain_device *chain)
+{
+    struct device *device = (struct device *)chain;
+    pthread_mutex_init(&device->mutex, NULL);
+}
+
+static const struct chain_function *functions(size_t i)
+{
+    static const struct chain_function table[] = {
+        CHAIN_OWN(CreateHeadlessSurfaceEXT),
+        CHAIN_OWN(DestroySurfaceKHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceSupportKHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceCapabilitiesKHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceCapabilities2KHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceFormatsKHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfaceFormats2KHR),
+        CHAIN_OWN(GetPhysicalDeviceSurfacePresentModesKHR),
+        CHAIN_OWN(GetPhysicalDevicePresentRectanglesKHR),
+        CHAIN_OWN_2(GetPhysicalDeviceFeatures2),
+        CHAIN_OWN(GetDeviceGroupSurfacePresentModesKHR),
+        CHAIN_OWN(CreateSwapchainKHR),
+        CHAIN_OWN(DestroySwapchainKHR),
+        CHAIN_OWN(GetSwapchainImagesKHR),
+        CHAIN_OWN(AcquireNextImageKHR),
+        CHAIN_OWN(AcquireNextImage2KHR),
+        CHAIN_OWN(ReleaseSwapchainImagesEXT),
+        CHAIN_OWN(QueuePresentKHR),
+        CHAIN_OWN(GetDeviceQueue),
+        CHAIN_OWN(GetDeviceQueue2),
+        CHAIN_OWN(QueueSubmit),
+        CHAIN_OWN_2(QueueSubmit2),
+        CHAIN_OWN(QueueBindSparse),
+        CHAIN_OWN(QueueWaitIdle),
+        CHAIN_OWN(DeviceWaitIdle),
+        CHAIN_END,
+    };
+    return i ? NULL : table;
+}
+
+const struct chain_layer chain_layer = {
+    .device_bytes = sizeof(struct device), .device_created = device_created, .functions = functions, .adds = true};
