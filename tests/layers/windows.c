@@ -5,9 +5,9 @@
  * programs that present can be recorded on drivers that have no windows where there is no display. It stands next to
  * the driver, as an implicit layer: only of these a loader tells programs what extensions they have.
  *
- * Images of swapchains are common images. One that was presented is free again when the work that the present waits
- * for is done. Surfaces of other kinds, groups of devices that are more than one, and images that programs bind to
- * swapchains are not for it.
+ * Windows of an X server are taken as well, and stay as empty as they are, whatever their size. Images of swapchains
+ * are common images. One that was presented is free again when the work that the present waits for is done. Groups of
+ * devices that are more than one, and images that programs bind to swapchains are not for it.
  */
 #include "tests/layers/chain.h"
 #include <pthread.h>
@@ -66,10 +66,9 @@ static VkResult give(uint32_t have, uint32_t *count)
 
 /* ---- surfaces ---- */
 
-static VKAPI_ATTR VkResult VKAPI_CALL CreateHeadlessSurfaceEXT(VkInstance instance,
-                                                               const VkHeadlessSurfaceCreateInfoEXT *info,
-                                                               const VkAllocationCallbacks *allocator,
-                                                               VkSurfaceKHR *out)
+/* Of any kind: what it is made of is not looked at. */
+static VKAPI_ATTR VkResult VKAPI_CALL create_surface(VkInstance instance, const void *info,
+                                                     const VkAllocationCallbacks *allocator, VkSurfaceKHR *out)
 {
     void *surface = malloc(1); /* nothing but a number of its own */
     if (!surface)
@@ -468,7 +467,9 @@ static void device_created(struct chain_device *chain)
 static const struct chain_function *functions(size_t i)
 {
     static const struct chain_function table[] = {
-        CHAIN_OWN(CreateHeadlessSurfaceEXT),
+        {"vkCreateHeadlessSurfaceEXT", (PFN_vkVoidFunction)create_surface},
+        {"vkCreateXcbSurfaceKHR", (PFN_vkVoidFunction)create_surface},
+        {"vkCreateXlibSurfaceKHR", (PFN_vkVoidFunction)create_surface},
         CHAIN_OWN(DestroySurfaceKHR),
         CHAIN_OWN(GetPhysicalDeviceSurfaceSupportKHR),
         CHAIN_OWN(GetPhysicalDeviceSurfaceCapabilitiesKHR),
