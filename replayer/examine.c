@@ -201,7 +201,7 @@ static enum lap_status look_at_block(struct examine *e, uint64_t id)
         return LAP_OK;
     status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, id, &data, &bytes);
     if (status != LAP_OK)
-        return status;
+        return replay_place(r, status);
     if (id < e->block_count)
         e->blocks[id] = true;
     lap_block_init(&block, data, bytes, 0, r->dictionary, &r->arena, &e->source);

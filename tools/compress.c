@@ -62,7 +62,7 @@ struct job {
 /* ---- progress, on a terminal ---- */
 
 struct progress {
-    const char *what;
+    const char *what, *file;
     bool shown;
     struct timespec last;
 };
@@ -79,6 +79,14 @@ static void show_progress(void *user, uint64_t done, uint64_t all)
     progress->shown = true;
     fprintf(stderr, "\r%s: %3.0f %%", progress->what, all ? 100.0 * (double)done / (double)all : 100.0);
     fflush(stderr);
+}
+
+static void say_repaired(void *user, const char *what)
+{
+    const struct progress *progress = user;
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+    fprintf(stderr, PROGRAM ": %s: %s\n", progress->file, what);
 }
 
 static void end_progress(const struct progress *progress)
@@ -163,10 +171,12 @@ static void say(const struct job *job, uint64_t before, uint64_t after)
 
 static int work(const struct job *job, int to, bool complete)
 {
-    struct progress progress = {.what = "compressing"};
+    struct progress progress = {.what = "compressing", .file = job->from};
     bool shows = !job->quiet && isatty(STDERR_FILENO);
-    struct lap_rewrite_options options = {
-        .packer = job->packs ? &job->packer : NULL, .progress = shows ? show_progress : NULL, .user = &progress};
+    struct lap_rewrite_options options = {.packer = job->packs ? &job->packer : NULL,
+                                          .progress = shows ? show_progress : NULL,
+                                          .repaired = say_repaired,
+                                          .user = &progress};
     enum lap_status status = lap_rewrite_into(job->from, to, job->to, &options);
     end_progress(&progress);
     if (status == LAP_OK) {
@@ -192,8 +202,6 @@ static int look_and_work(const struct job *job, int to)
     has_calls = lap_reader_summary(reader)->in_flight_count != 0;
     has_rest = lap_reader_summary(reader)->has_rest;
     complete = lap_reader_summary(reader)->complete;
-    if (lap_reader_summary(reader)->repaired)
-        fprintf(stderr, PROGRAM ": %s: %s\n", job->from, lap_reader_summary(reader)->repaired);
     if (!complete)
         fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", job->from, lap_reader_summary(reader)->stopped);
     lap_reader_close(&reader);

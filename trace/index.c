@@ -139,18 +139,57 @@ static enum lap_status load_index(struct lap_source *source)
     return status;
 }
 
-bool lap_source_use_index(struct lap_source *source)
+enum lap_status lap_source_use_index(struct lap_source *source)
 {
-    source->indexed = load_index(source) == LAP_OK;
+    enum lap_status status = load_index(source);
+
+    source->indexed = status == LAP_OK;
     if (!source->indexed)
         source->chunk_count = 0;
-    return source->indexed;
+    return status == LAP_OK || status == LAP_ERROR_MEMORY ? status : LAP_END;
 }
 
 struct scan {
     uint64_t offset, index_at, index_end; /* of the next chunk; from where to where the last INDEX chunk is */
     struct lap_sequence sequence;
+    struct lap_chunk_ref blobs; /* the last BLOBS chunk; its offset is 0 as long as there is none */
+    struct lap_blob_entry part; /* what it begins with; has_part: it is known */
+    bool has_part;
 };
+
+static enum lap_status load_part(struct lap_source *source, const struct lap_chunk_ref *chunk,
+                                 struct lap_blob_entry *out)
+{
+    uint8_t *raw = malloc((size_t)chunk->header.raw_bytes + 1);
+    enum lap_status status = raw ? lap_source_load(source, chunk, raw) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    if (status == LAP_OK)
+        status = lap_blob_entry_load(raw, chunk->header.raw_bytes, 0, out);
+    free(raw);
+    return status;
+}
+
+/* Headers do not tell the next part of a large blob from a blob that stands there twice. */
+static enum lap_status see_blobs(struct lap_source *source, struct scan *scan, const struct lap_chunk_ref *chunk)
+{
+    bool goes_on = scan->blobs.offset && chunk->header.first == scan->blobs.header.last;
+    enum lap_status status = LAP_OK;
+    struct lap_blob_entry part;
+    if (goes_on && !scan->has_part)
+        status = load_part(source, &scan->blobs, &scan->part);
+    if (goes_on && status == LAP_OK)
+        status = load_part(source, chunk, &part);
+    if (status != LAP_OK)
+        return status;
+    if (goes_on && (part.part_offset != scan->part.part_offset + scan->part.part_bytes ||
+                    part.total_bytes != scan->part.total_bytes || part.hash.low != scan->part.hash.low ||
+                    part.hash.high != scan->part.hash.high))
+        return lap_fail(LAP_ERROR_FORMAT, "no part of the blob that goes on here");
+    scan->blobs = *chunk;
+    scan->has_part = goes_on;
+    if (goes_on)
+        scan->part = part;
+    return LAP_OK;
+}
 
 /* The end chunk that a scan has come to. It says where the index is: if that is not what the scan has just passed,
  * chunks were lost or moved, and those that are left may look whole. */
@@ -190,6 +229,8 @@ static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
     }
     if (status == LAP_OK)
         status = lap_sequence_add(&scan->sequence, &header);
+    if (status == LAP_OK && header.kind == LAP_CHUNK_BLOBS)
+        status = see_blobs(source, scan, &(struct lap_chunk_ref){.offset = offset, .header = header});
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
 }
 
@@ -240,6 +281,7 @@ enum lap_status lap_source_scan(struct lap_source *source)
     lap_sequence_finish(&scan.sequence);
     if (status == LAP_OK && source->has_end && source->end.index_chunks)
         (void)snprintf(source->repaired, sizeof(source->repaired),
-                       "the index is damaged, what is in the file was found without");
+                       "the index at offset %" PRIu64 " is damaged, what is in the file was found without",
+                       source->end.index_offset);
     return status;
 }

@@ -344,9 +344,7 @@ static void see_marks(struct lap_reader *reader, size_t frame)
         const struct lap_chunk_ref *chunk = &source->chunks[reader->frames[reader->marks_unseen].chunk];
         if (lap_source_load(source, chunk, raw) == LAP_OK || reader->summary.repaired)
             continue;
-        (void)snprintf(source->repaired, sizeof(source->repaired),
-                       "chunk at offset %" PRIu64 ": the mark of frame %zu is damaged, the index has what it says",
-                       chunk->offset, reader->marks_unseen + 1);
+        lap_source_repair_mark(source, chunk, reader->marks_unseen);
         reader->summary.repaired = source->repaired;
     }
 }

@@ -269,8 +269,10 @@ static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *
     struct lap_chunk_header header = chunk->header;
     enum lap_status status = lap_source_load(&w->source, chunk, w->raw);
     struct iovec part = {w->raw, header.raw_bytes};
-    if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_FRAME)
+    if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_FRAME) {
+        lap_source_repair_mark(&w->source, chunk, header.frame);
         return add_mark_anew(w, chunk);
+    }
     if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_INFO) {
         lap_source_end_at(&w->source, (size_t)(chunk - w->source.chunks));
         return LAP_OK;
@@ -329,6 +331,8 @@ static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *
         all += w->source.chunks[i].header.raw_bytes;
     for (size_t i = 0; i < w->source.chunk_count && status == LAP_OK; i++) {
         status = add_chunk(w, &w->source.chunks[i]);
+        if (status == LAP_ERROR_FORMAT)
+            status = lap_fail_context(status, "frame %" PRIu64, w->source.chunks[i].header.frame + 1);
         done += w->source.chunks[i].header.raw_bytes;
         if (options->progress)
             options->progress(options->user, done, all);
@@ -337,6 +341,8 @@ static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *
         status = write_all(w);
     if (status != LAP_OK)
         return status;
+    if (w->source.repaired[0] && options->repaired)
+        options->repaired(options->user, w->source.repaired);
     return w->source.has_end ? lap_output_finish(&w->output, &w->source.end.totals, w->source.end.reason)
                              : lap_output_finish(&w->output, &w->totals, w->source.damage);
 }

@@ -17,13 +17,16 @@ struct lap_rewrite_options {
     const struct lap_packer *packer; /* NULL: nothing is compressed */
     /* Called now and then (may be NULL): how much of the source's chunks is done, of how many bytes. */
     void (*progress)(void *user, uint64_t done, uint64_t all);
+    /* Called at the end (may be NULL): what of the source is damaged and was made up for, so that nothing is missing.
+     */
+    void (*repaired)(void *user, const char *what);
     void *user;
 };
 
 /* Writes `to`, which must not exist; on failure it is removed. A source without an end (and what its tail file has, see
  * docs/format.md) is written as far as it can be read, and ends with the reason why it ends there; frames that can't be
  * read are left out as a reader leaves them out. LAP_ERROR_FORMAT: a chunk is damaged (nothing is written then, so
- * nothing passes for whole); LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+ * nothing passes for whole; the sentence has the frame and the offset); LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options) LAP_MUST_CHECK;
 
 /* The same, into an open, empty file that messages call `name`; on failure it stays, with whatever is in it. `fd` is

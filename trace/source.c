@@ -132,6 +132,15 @@ enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const
     return LAP_OK;
 }
 
+void lap_source_repair_mark(struct lap_source *source, const struct lap_chunk_ref *chunk, uint64_t frame)
+{
+    if (!source->repaired[0])
+        (void)snprintf(source->repaired, sizeof(source->repaired),
+                       "chunk at offset %" PRIu64 ": the mark of frame %" PRIu64
+                       " is damaged, the index has what it says",
+                       chunk->offset, frame + 1);
+}
+
 void lap_source_end_at(struct lap_source *source, size_t chunk)
 {
     (void)snprintf(source->damage, sizeof(source->damage), "the file is damaged or cut: %s", lap_error_message());
@@ -168,7 +177,9 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path)
     status = lap_source_read(source, 0, head, sizeof(head));
     if (status == LAP_OK)
         status = lap_file_header_load(head, &source->header);
-    if (status == LAP_OK && !lap_source_use_index(source))
+    if (status == LAP_OK)
+        status = lap_source_use_index(source);
+    if (status == LAP_END)
         status = lap_source_scan(source);
     if (status == LAP_OK && !source->has_end)
         status = lap_tail_recover(source, path);

@@ -55,6 +55,10 @@ void lap_source_close(struct lap_source *source);
 /* What stands in front of this chunk is all that is read. Why is the current error's sentence. */
 void lap_source_end_at(struct lap_source *source, size_t chunk);
 
+/* The mark of a frame (from 0) is damaged, and the index has what readers need of it: puts that into source->repaired,
+ * unless something is there. */
+void lap_source_repair_mark(struct lap_source *source, const struct lap_chunk_ref *chunk, uint64_t frame);
+
 /* Reads exactly `bytes`; LAP_ERROR_FORMAT where the file ends too early. */
 enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset, void *out,
                                 size_t bytes) LAP_MUST_CHECK;
@@ -70,8 +74,8 @@ enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, str
 enum lap_status lap_source_add(struct lap_source *source, uint64_t offset,
                                const struct lap_chunk_header *header) LAP_MUST_CHECK;
 
-/* Fills the list from the index. False, with an empty list, when there is none or it is damaged. */
-bool lap_source_use_index(struct lap_source *source);
+/* Fills the list from the index. LAP_END, with an empty list, when there is none or it is damaged; LAP_ERROR_MEMORY. */
+enum lap_status lap_source_use_index(struct lap_source *source) LAP_MUST_CHECK;
 
 /* Fills the list by going through the file, checking every chunk, up to the end chunk or the first that is damaged. */
 enum lap_status lap_source_scan(struct lap_source *source) LAP_MUST_CHECK;

@@ -226,9 +226,10 @@ UNIT_TEST(what_is_made_up_for_is_told)
         CHECK(reads_as_repaired(&file, mark));
         file.data[at + i] ^= 0x10;
     }
-    at = chunk_of(&file, LAP_CHUNK_INDEX) + LAP_CHUNK_HEADER_BYTES;
-    file.data[at] ^= 0x10;
-    CHECK(reads_as_repaired(&file, "the index is damaged"));
+    at = chunk_of(&file, LAP_CHUNK_INDEX);
+    snprintf(mark, sizeof(mark), "the index at offset %zu is damaged", at);
+    file.data[at + LAP_CHUNK_HEADER_BYTES] ^= 0x10;
+    CHECK(reads_as_repaired(&file, mark));
     free(file.data);
 }
 
@@ -318,6 +319,33 @@ UNIT_TEST(an_end_in_the_wrong_place_is_none)
         out = read_sample(other, at[i] + end_bytes);
         CHECK(out.opened < 0 || out.ended < 0 || out.complete == is_index);
     }
+    free(other);
+    free(file.data);
+}
+
+/* Its chunk has a number that its next part would have, too, and frames in front of it read it. */
+UNIT_TEST(a_blob_that_stands_twice_is_damage_behind_its_frame)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    size_t at[64], count = find_chunks(&file, at, 64), blob = 0, mark = 0, bytes;
+    uint8_t *other = malloc(2 * file.bytes);
+    for (size_t i = 0, marks = 0; i + 1 < count && !mark; i++) {
+        marks += file.data[at[i] + 4] == LAP_CHUNK_FRAME;
+        if (file.data[at[i] + 4] == LAP_CHUNK_BLOBS && lap_load_u64(file.data + at[i] + 24) == 3)
+            blob = i;
+        else if (marks == 2)
+            mark = i + 1;
+    }
+    CHECK(blob && mark > blob && lap_load_u64(file.data + at[blob] + 32) == 3);
+    bytes = at[blob + 1] - at[blob];
+    memcpy(other, file.data, at[mark]);
+    memcpy(other + at[mark], file.data + at[blob], bytes);
+    memcpy(other + at[mark] + bytes, file.data + at[mark], file.bytes - at[mark]);
+    struct outcome out = read_sample(other, file.bytes + bytes);
+    CHECK(out.right && !out.complete && !out.indexed);
+    CHECK_EQ_INT(out.ended, LAP_END);
+    CHECK_EQ_U64(out.frames, 2);
+    CHECK_EQ_U64(out.blobs, 3);
     free(other);
     free(file.data);
 }

@@ -207,6 +207,54 @@ UNIT_TEST(damage_does_not_pass)
     free(file.data);
 }
 
+static void note_repaired(void *user, const char *what)
+{
+    snprintf(user, 200, "%s", what);
+}
+
+/* It is not lost with the file that had the damage. */
+UNIT_TEST(what_is_made_up_for_is_told)
+{
+    const struct shape shape = {.packets = 300, .frame_packets = 10, .blobs = true};
+    char said[200] = "";
+    struct lap_rewrite_options options = {.packer = NULL, .repaired = note_repaired, .user = said};
+    struct file_bytes file;
+    size_t at = LAP_FILE_HEADER_BYTES, marks = 0;
+    make(&shape);
+    fresh_new_path();
+    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+    CHECK_STR(said, "");
+    file = load_file(trace_path);
+    while ((marks += file.data[at + 4] == LAP_CHUNK_FRAME) < 2)
+        at += LAP_CHUNK_HEADER_BYTES + lap_load_u32(file.data + at + 16);
+    file.data[at + LAP_CHUNK_HEADER_BYTES] ^= 1;
+    store_file(trace_path, file.data, file.bytes);
+    fresh_new_path();
+    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+    CHECK(strstr(said, "the mark of frame 2 is damaged") != NULL);
+    free(file.data);
+    fresh_new_path();
+}
+
+UNIT_TEST(damage_is_told_with_its_frame)
+{
+    const struct shape shape = {.packets = 300, .frame_packets = 10, .blobs = true};
+    struct lap_rewrite_options options = {.packer = NULL};
+    struct file_bytes file;
+    size_t at = LAP_FILE_HEADER_BYTES, marks = 0;
+    make(&shape);
+    fresh_new_path();
+    file = load_file(trace_path);
+    while ((marks += file.data[at + 4] == LAP_CHUNK_FRAME) < 7 || file.data[at + 4] != LAP_CHUNK_PACKETS)
+        at += LAP_CHUNK_HEADER_BYTES + lap_load_u32(file.data + at + 16);
+    file.data[at + LAP_CHUNK_HEADER_BYTES] ^= 1;
+    store_file(trace_path, file.data, file.bytes);
+    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_ERROR_FORMAT);
+    CHECK(strncmp(lap_error_message(), "frame 8: chunk at offset ", 25) == 0);
+    CHECK(access(new_path, F_OK) != 0);
+    free(file.data);
+}
+
 UNIT_TEST(no_room_leaves_nothing)
 {
     const struct shape shape = {.packets = 3000, .frame_packets = 10, .blobs = true};
