@@ -127,6 +127,7 @@ void replay_options_check_help(void)
          "  dropped   because the replay does without it\n"
          "  ignored   the replay hands it to the driver as recorded; what comes of it is not known\n"
          "  refused   the replay ends there\n\n"
+         "Damage is told where it is met; the contents of buffers and images are not read.\n\n"
          "Exit status: 0 the trace can be replayed; 1 it can't; 2 wrong usage; 3 no readable trace.");
 }
 

@@ -146,10 +146,13 @@ static enum lap_status write_json(const struct replay_report *report, const stru
                                   FILE *out)
 {
     cJSON *object = cJSON_CreateObject();
-    bool complete = r->reader && lap_reader_summary(r->reader)->complete;
+    const struct lap_reader_summary *summary = r->reader ? lap_reader_summary(r->reader) : NULL;
+    bool complete = summary && summary->complete;
     bool added = add_text(object, "gpu", report->gpu) &&
                  add_text(object, "api_version", report->api_version ? version : NULL) &&
                  cJSON_AddBoolToObject(object, "complete", complete) &&
+                 add_text(object, "stopped", summary && !complete ? summary->stopped : NULL) &&
+                 add_text(object, "repaired", summary ? summary->repaired : NULL) &&
                  cJSON_AddBoolToObject(object, "can_replay", !report->refusal[0]) &&
                  add_text(object, "refusal", report->refusal) && replay_sandbox_describe(r->options.sandboxed, object);
     cJSON *list = added ? cJSON_AddArrayToObject(object, "findings") : NULL;
@@ -179,6 +182,15 @@ static void write_findings(const struct replay_report *report, enum replay_outco
     }
 }
 
+static void write_trace(const struct lap_reader_summary *summary, FILE *out)
+{
+    if (!summary->complete)
+        fprintf(out, "%-9sit is incomplete (%s); this is about what there is of it\n", "trace",
+                summary->stopped ? summary->stopped : "it was cut");
+    if (summary->repaired)
+        fprintf(out, "%-9s%s\n", "trace", summary->repaired);
+}
+
 enum lap_status replay_report_write(const struct replay_report *report, const struct replay *r, FILE *out)
 {
     static const enum replay_outcome order[] = {REPLAY_REFUSED, REPLAY_IGNORED, REPLAY_DROPPED, REPLAY_MAPPED};
@@ -194,8 +206,8 @@ enum lap_status replay_report_write(const struct replay_report *report, const st
         fprintf(out, "%-9s%s, Vulkan %s\n", "gpu", report->gpu, version);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         write_findings(report, order[i], out);
-    if (r->reader && !lap_reader_summary(r->reader)->complete)
-        fprintf(out, "%-9sthe trace is incomplete; this is about what there is of it\n", "trace");
+    if (r->reader)
+        write_trace(lap_reader_summary(r->reader), out);
     if (r->options.sandboxed && r->options.sandboxed->lack[0])
         fprintf(out, "%-9s%s: %s\n", "sandbox", lap_sandbox_state_name(r->options.sandboxed->state),
                 r->options.sandboxed->lack);

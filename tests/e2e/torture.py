@@ -15,6 +15,7 @@ import random
 import re
 import resource
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -84,6 +85,7 @@ class Torture:
     what: str
     plan: Callable[[Context, int, int], Plan]  # how many points at most, seed
     run: Callable[[Context, Point], str | Outcomes]  # what came of it; or a Failure
+    sample: int = 12  # how many points make check takes
     claim: str = ""  # only what came to this counts as a point; there are more in the plan, to be tried until there are enough
 
 
@@ -463,45 +465,60 @@ def starve_replay(context: Context, point: Point) -> str:
 # ---- files that are damaged
 
 DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "30"))
-TRACES: dict[str, bytes] = {}  # what is damaged, recorded once: as it is recorded, and as `lapilli compress` makes it
+OTHER = Program("other", ("triangle", "--offscreen", "--frames", "30", "--srgb"))  # has pieces that do not belong into the first one's trace
+# What is damaged, recorded once: as it is recorded; as `lapilli compress` makes it; and as a process that was killed leaves it, without an
+# end and an index.
+TRACES: dict[str, bytes] = {}
+END_BYTES, INDEX_OFFSET_AT = 456, 72  # docs/format.md, "END"
+
+
+def without_end(trace: bytes) -> bytes:
+    (index,) = struct.unpack_from("<Q", trace, len(trace) - END_BYTES + INDEX_OFFSET_AT)
+    return trace[:index]
 
 
 def damage_plan(context: Context, most: int, seed: int) -> Plan:
-    """Shares of all the ways, of each trace as many; each process plays some hundred damaged traces."""
+    """Shares of all the ways, of each trace as many; each process reads some hundred damaged traces."""
     if not (context.build / "tests/fuzz/damage").exists():
         raise Skip("there is no tests/fuzz/damage")
-    record_for_replay(context, DAMAGED)
-    context.run([context.program("lapilli"), "compress", "-o", "smaller.lapilli", "out.lapilli"])
-    for name, file in (("recorded", "out.lapilli"), ("compressed", "smaller.lapilli")):
-        TRACES[name] = (context.folder / file).read_bytes()
-        (context.folder / file).unlink()
-    shares = max(1, most // len(TRACES))
-    points = [Point(DAMAGED, f"share {i} of {shares} of all damage to the {name} trace", (("trace", name), ("share", str(i)), ("shares", str(shares))))
-              for i in range(shares) for name in TRACES]
-    return Plan(points, "shares of all damage to " + " and ".join(f"a {name} trace of {len(trace)} bytes" for name, trace in TRACES.items()))
+    for name, program in (("recorded", DAMAGED), ("other", OTHER)):
+        record_for_replay(context, program)
+        TRACES[name] = (context.folder / "out.lapilli").read_bytes()
+        if program is DAMAGED:
+            context.run([context.program("lapilli"), "compress", "-o", "smaller.lapilli", "out.lapilli"])
+            TRACES["compressed"] = (context.folder / "smaller.lapilli").read_bytes()
+        (context.folder / "out.lapilli").unlink()
+    TRACES["unended"] = without_end(TRACES["recorded"])
+    names = [name for name in TRACES if name != "other"]
+    shares = max(1, most // len(names))
+    points = [Point(DAMAGED, f"share {i} of {shares} of all damage to the {name} trace", (("share", str(i)), ("shares", str(shares))), name)
+              for i in range(shares) for name in names]
+    return Plan(points, "shares of all damage to " + ", ".join(f"a trace as {name} of {len(TRACES[name])} bytes" for name in names))
 
 
-DAMAGE_LINE = re.compile(r"^(.+?) +\d+: (\d+) made up for, (\d+) end earlier and say so, (\d+) refused$", re.MULTILINE)
+DAMAGE_LINE = re.compile(r"^(.+?) +\d+: (.*)$", re.MULTILINE)
 
 
 def damage(context: Context, point: Point) -> Outcomes:
     settings = dict(point.settings)
-    (context.folder / "whole.lapilli").write_bytes(TRACES[settings["trace"]])
-    done = context.run([context.build / "tests/fuzz/damage", "whole.lapilli", settings["share"], settings["shares"]], expect=None)
+    (context.folder / "whole.lapilli").write_bytes(TRACES[point.way])
+    (context.folder / "other.lapilli").write_bytes(TRACES["other"])
+    done = context.run([context.build / "tests/fuzz/damage", "whole.lapilli", "other.lapilli", settings["share"], settings["shares"]], expect=None)
     check(done.status == 0, f"exit status {done.status}:\n{done.text[-4000:]}")
     outcomes: Outcomes = collections.Counter()
-    for way, *counts in DAMAGE_LINE.findall(done.out):
-        outcomes.update({(way, name): int(count) for name, count in zip(("made up for", "shorter, told", "refused"), counts) if int(count)})
+    for way, counts in DAMAGE_LINE.findall(done.out):
+        outcomes.update({(way, name): int(count) for count, name in re.findall(r"(\d+) ([a-z ]+)", counts) if int(count)})
+    check(bool(outcomes), f"nothing was tried:\n{done.text[-4000:]}")
     return outcomes
 
 
 TORTURES = (
     Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
-            kill_plan, kill, FRAMES_KEPT),
+            kill_plan, kill, claim=FRAMES_KEPT),
     Torture("files", "every write, reservation, opening and closing of a recording's files fails, is interrupted or short", file_plan, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_plan, slow_files),
-    Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, doubled, left out and swapped",
-            damage_plan, damage),
+    Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, left out, doubled and swapped at any distance, "
+            "and replaced by another trace's; it is replayed, and given to info, print, check and compress", damage_plan, damage, sample=6),
     Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_plan, starve_layer),
     Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_plan, starve_replay),
 )
@@ -558,4 +575,4 @@ def leaks_are_found(context: Context) -> None:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {**{torture.name: sample(torture, 12) for torture in TORTURES}, "leaks-are-found": leaks_are_found}
+    return {**{torture.name: sample(torture, torture.sample) for torture in TORTURES}, "leaks-are-found": leaks_are_found}

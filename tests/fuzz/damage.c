@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damage TRACE [PART PARTS]: plays a trace that is damaged in every way of a list, or in the PARTth of PARTS shares of
- * it, counted from 0, on a driver that looks at everything it is given (driver.h), and says what came of it. The ways:
- * each bit is flipped; the file is cut at each byte; each block of 512 bytes, and each chunk, is zeroed, doubled, left
- * out, and changes places with the next.
+ * damage TRACE OTHER [PART PARTS]: damages a trace in every way of a list (damage_change.h), OTHER giving what does not
+ * belong there, or in the PARTth of PARTS shares of all these, counted from 0, and says what came of it. Each is played
+ * on a driver that looks at everything it is given (driver.h), and read by one of the programs that read traces
+ * (damage_program.h); by which, its number says.
  *
  * Of each replay must hold: it ends by itself, soon, and gives back what it took; it ends with an error, or says that
  * the trace is incomplete, both with the place in the file, or it says what is damaged and the driver saw the same
- * calls as without; and all frames that end in front of the damage were played. Exit status 1: one did not, and is
- * named.
+ * calls as without; and all frames that end in front of the damage were played. A TRACE may have no end: then the
+ * driver must have seen the same calls, or be told of fewer. Exit status 1: one did not, and is named.
  */
 #include <inttypes.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,152 +21,28 @@
 
 #include "base/sanitizers.h"
 #include "replayer/player.h"
+#include "tests/fuzz/damage_change.h"
+#include "tests/fuzz/damage_program.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
 #include "trace/chunk.h"
 
-#define BLOCK_BYTES   512u
+#if LAP_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 #define LONGEST_S     60u /* of one replay: far more than any takes */
 #define MAX_FAILURES  20u
-#define SMALLEST      16384u
 #define WARM_UP_PLAYS 3u
+#define ONE_IN        4u /* of the flips and cuts are for programs */
 
-/* ---- the trace ---- */
-
-struct piece {
-    size_t at, bytes;
-};
-
-static struct {
-    uint8_t *data;
-    size_t bytes;
-    struct piece *chunks, *frames; /* frames: from the file's begin to behind its mark */
-    size_t chunk_count, frame_count;
-} file;
+static struct damage_trace file, other;
+static FILE *report; /* stdout, before it is caught */
 
 static _Noreturn void die(const char *text)
 {
-    fprintf(stderr, "damage: %s\n", text);
+    fprintf(report, "damage: %s\n", text);
     exit(2);
-}
-
-static void load(const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    long bytes;
-
-    if (!in || fseek(in, 0, SEEK_END) != 0 || (bytes = ftell(in)) < 0 || fseek(in, 0, SEEK_SET) != 0)
-        die("can't read the trace");
-    file.bytes = (size_t)bytes;
-    file.data = malloc(file.bytes + 1);
-    if (!file.data || fread(file.data, 1, file.bytes, in) != file.bytes)
-        die("can't read the trace");
-    fclose(in);
-    if (file.bytes < SMALLEST)
-        die("the trace is too small to say much");
-}
-
-static void find_chunks(void)
-{
-    size_t most = file.bytes / LAP_CHUNK_HEADER_BYTES + 1;
-
-    file.chunks = calloc(most, sizeof *file.chunks);
-    file.frames = calloc(most, sizeof *file.frames);
-    if (!file.chunks || !file.frames)
-        die("out of memory");
-    for (size_t at = LAP_FILE_HEADER_BYTES; at + LAP_CHUNK_HEADER_BYTES <= file.bytes;) {
-        struct lap_chunk_header header;
-        size_t bytes;
-        if (lap_chunk_header_load(file.data + at, &header) != LAP_OK)
-            die(lap_error_message());
-        bytes = LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
-        file.chunks[file.chunk_count++] = (struct piece){at, bytes};
-        at += bytes;
-        if (header.kind == LAP_CHUNK_FRAME)
-            file.frames[file.frame_count++] = (struct piece){0, at};
-    }
-    if (file.frame_count < 2)
-        die("the trace has no frames");
-}
-
-/* ---- what is done to it ---- */
-
-enum way { FLIP, CUT, ZERO, DOUBLE, LOSE, SWAP, WAYS };
-static const char *const way_names[WAYS] = {"bit flipped", "cut", "zeroed", "doubled", "left out", "swapped"};
-
-struct change {
-    enum way way;
-    struct piece piece, next; /* next: it changes places with */
-    unsigned bit;
-};
-
-static size_t block_count(void)
-{
-    return (file.bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-}
-
-static struct piece block(size_t i)
-{
-    size_t at = i * BLOCK_BYTES;
-    return (struct piece){at, at + BLOCK_BYTES < file.bytes ? BLOCK_BYTES : file.bytes - at};
-}
-
-static size_t change_count(void)
-{
-    return file.bytes * 8 + file.bytes + (WAYS - ZERO) * (block_count() + file.chunk_count);
-}
-
-static struct change change_of(size_t number)
-{
-    struct change change;
-    size_t blocks = block_count(), i;
-
-    if (number < file.bytes * 8)
-        return (struct change){.way = FLIP, .piece = {number / 8, 1}, .bit = number % 8};
-    number -= file.bytes * 8;
-    if (number < file.bytes)
-        return (struct change){.way = CUT, .piece = {number, file.bytes - number}};
-    number -= file.bytes;
-    change = (struct change){.way = ZERO + (enum way)(number % (WAYS - ZERO))};
-    i = number / (WAYS - ZERO);
-    if (i < blocks) {
-        change.piece = block(i);
-        change.next = i + 1 < blocks ? block(i + 1) : (struct piece){0};
-    } else {
-        i -= blocks;
-        change.piece = file.chunks[i];
-        change.next = i + 1 < file.chunk_count ? file.chunks[i + 1] : (struct piece){0};
-    }
-    return change;
-}
-
-/* Puts the damaged file at `out`, which has room for twice the file. Returns its size. */
-static size_t apply(const struct change *change, uint8_t *out)
-{
-    struct piece piece = change->piece, next = change->next;
-    size_t behind = piece.at + piece.bytes;
-
-    memcpy(out, file.data, file.bytes);
-    switch (change->way) {
-    case FLIP:
-        out[piece.at] ^= (uint8_t)(1u << change->bit);
-        return file.bytes;
-    case CUT:
-        return piece.at;
-    case ZERO:
-        memset(out + piece.at, 0, piece.bytes);
-        return file.bytes;
-    case DOUBLE:
-        memcpy(out + behind, file.data + piece.at, file.bytes - piece.at);
-        return file.bytes + piece.bytes;
-    case LOSE:
-        memcpy(out + piece.at, file.data + behind, file.bytes - behind);
-        return file.bytes - piece.bytes;
-    default:
-        memcpy(out + piece.at, file.data + behind, next.bytes);
-        memcpy(out + piece.at + next.bytes, file.data + piece.at, piece.bytes);
-        return file.bytes;
-    }
 }
 
 /* ---- playing it ---- */
@@ -193,16 +68,6 @@ void *driver_dlopen(const char *path, int flags)
 void *driver_dlsym(void *library, const char *name)
 {
     return strcmp(name, "vkGetInstanceProcAddr") == 0 ? (void *)driver_get_instance_proc_addr : NULL;
-}
-
-static size_t allocated(void)
-{
-#if LAP_ADDRESS_SANITIZER || !defined(__GLIBC__)
-    return 0; /* it looks for leaks itself, at the end */
-#else
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#endif
 }
 
 static struct outcome play(const uint8_t *data, size_t bytes)
@@ -240,7 +105,7 @@ static struct outcome play(const uint8_t *data, size_t bytes)
     while (driver_object_next(&at, &handle))
         out.left++;
     driver_reset();
-    out.memory = allocated();
+    out.memory = damage_taken();
     return out;
 }
 
@@ -248,18 +113,17 @@ static struct outcome play(const uint8_t *data, size_t bytes)
 
 static struct outcome good;
 
-/* What does not hold of it, or NULL. first: the first byte that is not what it was. */
-static const char *judge(const struct outcome *out, size_t first)
+/* What does not hold of it, or NULL. first: the first byte that is not what it was; whole: frames in front of it. */
+static const char *judge(const struct outcome *out, size_t first, size_t whole)
 {
-    uint64_t whole = 0;
     bool same = out->status == LAP_OK && out->complete;
 
-    while (whole < file.frame_count && file.frames[whole].bytes <= first)
-        whole++;
     if (out->left)
         return "objects of the driver are left";
     if (out->memory > good.memory)
         return "memory is left";
+    if (!good.complete && out->status == LAP_OK && out->frames == good.frames)
+        return out->digest == good.digest ? NULL : "the driver saw other calls, and nobody was told";
     if (same && !out->repaired)
         return "nobody was told";
     if (same)
@@ -277,51 +141,98 @@ static const char *judge(const struct outcome *out, size_t first)
 
 /* ---- all of it ---- */
 
-enum result { SAME, SHORTER, REFUSED, RESULTS };
+#define READERS (1 + DAMAGE_PROGRAMS) /* the replay is the first */
 
 static struct shared {
     size_t number; /* of the change that is tried */
-    uint64_t counts[WAYS][RESULTS];
+    const char *reader;
+    uint64_t ways[DAMAGE_WAYS][DAMAGE_RESULTS], readers[READERS][DAMAGE_RESULTS];
     unsigned failures;
 } * shared;
 
-static void name_failure(size_t number, const char *why, const char *message)
+static void name_failure(const char *why, const char *message)
 {
-    struct change change = change_of(number);
+    struct damage_change change = damage_change(&file, &other, shared->number);
 
     if (++shared->failures > MAX_FAILURES)
         return;
-    printf("FAILED %s at byte %zu (of %zu, %zu bytes", way_names[change.way], change.piece.at, file.bytes,
-           change.piece.bytes);
-    if (change.way == FLIP)
-        printf(", bit %u", change.bit);
-    printf("): %s%s%s\n", why, message[0] ? ": " : "", message);
-    fflush(stdout);
+    fprintf(report, "FAILED %zu: %s at byte %zu (of %zu, %zu bytes", shared->number, damage_way_names[change.way],
+            change.piece.at, file.bytes, change.piece.bytes);
+    if (change.with.bytes)
+        fprintf(report, ", with %zu bytes from byte %zu", change.with.bytes, change.with.at);
+    if (change.way == DAMAGE_FLIP)
+        fprintf(report, ", bit %u", change.bit);
+    fprintf(report, "): %s: %s%s%s\n", shared->reader, why, message[0] ? ": " : "", message);
+    fflush(report);
 }
 
-static void try(size_t number, uint8_t *out)
+static void count(enum damage_way way, unsigned reader, enum damage_result result)
 {
-    struct change change = change_of(number);
+    shared->ways[way][result]++;
+    shared->readers[reader][result]++;
+}
+
+static void try_replay(enum damage_way way, const uint8_t *data, size_t bytes, size_t first, size_t whole)
+{
     struct outcome outcome;
-    size_t bytes, first = 0;
     const char *why;
 
-    if (change.way == SWAP && !change.next.bytes)
-        return;
-    bytes = apply(&change, out);
-    while (first < bytes && first < file.bytes && out[first] == file.data[first])
-        first++;
-    if (first == bytes && bytes == file.bytes)
-        return; /* it is what it was */
-    outcome = play(out, bytes);
-    shared->counts[change.way][outcome.status != LAP_OK ? REFUSED : outcome.complete ? SAME : SHORTER]++;
-    why = judge(&outcome, first);
+    shared->reader = "replay";
+    outcome = play(data, bytes);
+    count(way, 0,
+          outcome.status != LAP_OK                                             ? DAMAGE_REFUSED
+          : outcome.complete == good.complete && outcome.frames == good.frames ? DAMAGE_SAME
+                                                                               : DAMAGE_SHORTER);
+    why = judge(&outcome, first, whole);
     if (why)
-        name_failure(number, why, outcome.message);
+        name_failure(why, outcome.message);
 }
 
-/* Tries all from shared->number on, in a process of its own. */
-static int work(size_t end)
+/* One of them, so that neighbouring numbers have others; or none: there are many bits, and each chunk has a lot. */
+static void try_program(enum damage_way way, const uint8_t *data, size_t bytes, size_t first, size_t whole)
+{
+    uint64_t lot = shared->number * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    unsigned program = (unsigned)(lot % DAMAGE_PROGRAMS);
+    enum damage_result result;
+    const char *why;
+
+    if (way <= DAMAGE_CUT && lot / DAMAGE_PROGRAMS % ONE_IN != 0)
+        return;
+    shared->reader = damage_program_names[program];
+    why = damage_program_try(program, data, bytes, first, whole, &result);
+    count(way, 1 + program, result);
+    if (why)
+        name_failure(why, damage_program_said());
+}
+
+static void try(uint8_t *out)
+{
+    struct damage_change change = damage_change(&file, &other, shared->number);
+    size_t whole = 0, first, bytes = damage_apply(&file, &other, &change, out, &first);
+
+    if (first == bytes && bytes == file.bytes)
+        return; /* it is what it was */
+    while (whole < file.frame_count && file.frames[whole].bytes <= first)
+        whole++;
+    try_replay(change.way, out, bytes, first, whole);
+    try_program(change.way, out, bytes, first, whole);
+}
+
+static void learn(void)
+{
+    const char *why;
+
+    for (unsigned i = 0; i < WARM_UP_PLAYS; i++)
+        good = play(file.data, file.bytes);
+    if (good.status != LAP_OK || good.left || good.frames != file.frame_count)
+        die(good.message[0] ? good.message : "the trace is not whole as it is");
+    why = damage_programs_learn(file.data, file.bytes, file.frame_count);
+    if (why)
+        die(why);
+}
+
+/* Tries each step-th from shared->number on, in a process of its own. */
+static int work(size_t end, size_t step)
 {
     pid_t child = fork();
     int status = 0;
@@ -329,21 +240,17 @@ static int work(size_t end)
     if (child < 0)
         die("can't fork");
     if (child == 0) {
-        uint8_t *out = malloc(2 * file.bytes + 1);
+        uint8_t *out = malloc(damage_room(&file, &other));
         if (!out)
             die("out of memory");
-        for (unsigned i = 0; i < WARM_UP_PLAYS; i++)
-            good = play(file.data, file.bytes);
-        if (good.status != LAP_OK || !good.complete || good.left || good.frames != file.frame_count)
-            die(good.message[0] ? good.message : "the trace is not whole as it is");
-        for (; shared->number < end; shared->number++) {
+        learn();
+        for (; shared->number < end; shared->number += step) {
             alarm(LONGEST_S);
-            try(shared->number, out);
+            try(out);
         }
         free(out);
-        free(file.data);
-        free(file.chunks);
-        free(file.frames);
+        damage_unload(&file);
+        damage_unload(&other);
         exit(0);
     }
     if (waitpid(child, &status, 0) != child)
@@ -351,7 +258,7 @@ static int work(size_t end)
     return status;
 }
 
-/* Each thread keeps some of what it freed for itself, which would count as allocated. */
+/* Each thread keeps some of what it freed for itself, which would count as allocated. There are no windows. */
 static void begin_without_cache(char **argv)
 {
     static const char setting[] = "glibc.malloc.tcache_count=0", variable[] = "GLIBC_TUNABLES";
@@ -359,34 +266,76 @@ static void begin_without_cache(char **argv)
 
     if (now && strcmp(now, setting) == 0)
         return;
-    if (setenv(variable, setting, 1) != 0 || (execv("/proc/self/exe", argv), true))
+    if (unsetenv("DISPLAY") != 0 || unsetenv("WAYLAND_DISPLAY") != 0 || setenv(variable, setting, 1) != 0 ||
+        (execv("/proc/self/exe", argv), true))
         die("can't begin anew");
+}
+
+/* What is said goes on to where it went. */
+static void catch_programs(void)
+{
+    static char lines[BUFSIZ], reported[BUFSIZ]; /* so that the first one takes no memory */
+    const char *why;
+    int fd = dup(STDOUT_FILENO);
+
+#if LAP_ADDRESS_SANITIZER
+    __sanitizer_set_report_fd((void *)(intptr_t)dup(STDERR_FILENO)); // NOLINT
+#endif
+    setvbuf(stdout, lines, _IOFBF, sizeof lines);
+    why = damage_programs_catch();
+    report = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!report || setvbuf(report, reported, _IOFBF, sizeof reported) != 0 || why)
+        _exit(2);
+}
+
+static void say_counts(const char *name, const uint64_t counts[DAMAGE_RESULTS])
+{
+    static const char *const results[DAMAGE_RESULTS] = {"made up for", "end earlier and say so", "refused",
+                                                        "not looked at"};
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < DAMAGE_RESULTS; i++)
+        all += counts[i];
+    if (!all)
+        return;
+    fprintf(report, "%-11s %" PRIu64 ":", name, all);
+    for (unsigned i = 0; i < DAMAGE_RESULTS; i++)
+        fprintf(report, "%s %" PRIu64 " %s", i ? "," : "", counts[i], results[i]);
+    fputc('\n', report);
+}
+
+static void load(const char *path, struct damage_trace *out)
+{
+    const char *why = damage_load(path, out);
+    if (why)
+        die(why);
 }
 
 int main(int argc, char **argv)
 {
-    static char lines[BUFSIZ]; /* so that the first one takes no memory */
     size_t part = 0, parts = 1, end;
 
-    if (argc != 2 && argc != 4)
-        die("damage TRACE [PART PARTS]");
-    if (argc == 4) {
-        part = strtoul(argv[2], NULL, 10);
-        parts = strtoul(argv[3], NULL, 10);
+    report = stderr;
+    if (argc != 3 && argc != 5)
+        die("damage TRACE OTHER [PART PARTS]");
+    if (argc == 5) {
+        part = strtoul(argv[3], NULL, 10);
+        parts = strtoul(argv[4], NULL, 10);
     }
     begin_without_cache(argv);
-    setvbuf(stdout, lines, _IOLBF, sizeof lines);
     if (part >= parts)
         die("there is no such part");
-    load(argv[1]);
-    find_chunks();
+    load(argv[1], &file);
+    load(argv[2], &other);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         die("out of memory");
-    shared->number = change_count() * part / parts;
-    end = change_count() * (part + 1) / parts;
+    catch_programs();
+    shared->number = part;
+    shared->reader = "";
+    end = damage_count(&file, &other);
     while (shared->number < end && shared->failures < MAX_FAILURES) {
-        int status = work(end);
+        int status = work(end, parts);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             continue;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
@@ -395,14 +344,17 @@ int main(int argc, char **argv)
             shared->failures++; /* a leak, which has been told */
             break;
         }
-        name_failure(shared->number++,
-                     WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the replay ended the process", "");
+        name_failure(WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the process was ended",
+                     damage_program_said());
+        shared->number += parts;
     }
-    for (unsigned i = 0; i < WAYS; i++)
-        if (shared->counts[i][SAME] + shared->counts[i][SHORTER] + shared->counts[i][REFUSED])
-            printf("%-11s %" PRIu64 ": %" PRIu64 " made up for, %" PRIu64 " end earlier and say so, %" PRIu64
-                   " refused\n",
-                   way_names[i], shared->counts[i][SAME] + shared->counts[i][SHORTER] + shared->counts[i][REFUSED],
-                   shared->counts[i][SAME], shared->counts[i][SHORTER], shared->counts[i][REFUSED]);
+    for (unsigned i = 0; i < DAMAGE_WAYS; i++)
+        say_counts(damage_way_names[i], shared->ways[i]);
+    for (unsigned i = 0; i < READERS; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "by %s", i ? damage_program_names[i - 1] : "replay");
+        say_counts(name, shared->readers[i]);
+    }
+    fclose(report);
     return shared->failures != 0;
 }

@@ -38,10 +38,11 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/player.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Ddlopen=driver_dlopen -Ddlsym=driver_dlsym $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Every damage to a trace (tests/torture.py).
+# Every damage to a trace, which is replayed and given to the programs that read one (tests/torture.py).
 DAMAGE := $(BUILD)/tests/fuzz/damage
-$(DAMAGE): $(BUILD)/obj/tests/fuzz/damage.o $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/player.o,$(REPLAYER)) $(FUZZ_DRIVER) \
-		$(BUILD)/obj/tests/fuzz/player.o $(FUZZ_COMMON)
+DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main compress_main replay_main)
+$(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
+		$(FUZZ_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
@@ -53,6 +54,11 @@ $(GEN)/fuzz_driver.c: tests/fuzz/emit_driver.py $(GEN_INPUTS)
 	$(Q)$(PYTHON) $< --registry $(REGISTRY) --overrides codegen/overrides.toml --out $@
 
 # The programs' main functions under other names.
+$(BUILD)/obj/tests/fuzz/replay_main.o: replayer/main.c | $(GEN_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=replay_main $(CFLAGS) -MMD -MP -c -o $@ $<
+
 $(BUILD)/obj/tests/fuzz/%_main.o: tools/%.c | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -70,6 +76,6 @@ $(BUILD)/seeds/made: $(BUILD)/targets/seeds $(FUZZ_TRACES)
 	$(Q)$< $(@D) $(FUZZ_TRACES)
 	@touch $@
 
--include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_DRIVER:.o=.d) $(patsubst %,$(BUILD)/obj/tests/fuzz/%.d,damage player print_main info_main)
+-include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_DRIVER:.o=.d) $(DAMAGE_OBJECTS:.o=.d)
 
 .SECONDARY: $(FUZZ_OBJECTS)
