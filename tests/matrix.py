@@ -94,6 +94,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the results go, without suffix (default: BUILD/matrix)")
     parser.add_argument("--backport", type=Path, help="the folder of scripts/fetch-backport-driver.sh (default: BUILD/backport)")
     parser.add_argument("--driver", action="append", default=[], metavar="NAME=MANIFEST", help="one more driver, by hand")
+    parser.add_argument("--no-windows", action="append", default=[], metavar="NAME", help="such a driver has none: tests/layers/windows.c has them")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the traces there, and what is compared with, for --from elsewhere")
     parser.add_argument("--from", type=Path, metavar="DIR", dest="source", help="record nothing: replay what --keep kept")
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at a time (default: one more than processors, for some of them wait)")
@@ -106,7 +107,7 @@ def main() -> int:
     shutil.rmtree(kept, ignore_errors=True)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lapilli-icd-") as folder:
-        every = drivers.machines((options.backport or build / "backport").resolve(), Path(folder), options.driver)
+        every = drivers.machines((options.backport or build / "backport").resolve(), Path(folder), options.driver, options.no_windows)
         for machine in [m for m in every.values() if m.missing]:
             print(f"skip {machine.name}: {machine.missing}", flush=True)
         every = {name: machine for name, machine in every.items() if not machine.missing}

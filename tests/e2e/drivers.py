@@ -17,6 +17,7 @@ from pathlib import Path
 
 from e2e.cases import LAYER, QUEUES, SHAPE, Context, Done, Program
 from e2e.compare import Dump, compare, copied_formats, missing_in
+from e2e.loader import windows_env
 from e2e.matrix import ALIGNMENT, SHAPES
 from e2e.matrix import EXPECTED as MATRIX_EXPECTED
 
@@ -35,6 +36,7 @@ class Machine:
     layer: str | None = None  # next to the driver: SHAPE or QUEUES
     shape: str | None = None  # a key of SHAPES
     by_hand: bool = False  # a driver that nothing is known of
+    no_windows: bool = False  # what it is asked to show is recorded above tests/layers/windows.c
 
     @property
     def missing(self) -> str | None:
@@ -59,9 +61,9 @@ def lavapipe() -> Path:
     return found[0] if found else Path("/usr/share/vulkan/icd.d/lvp_icd.json")
 
 
-def machines(backport: Path, folder: Path, by_hand: list[str]) -> dict[str, Machine]:
+def machines(backport: Path, folder: Path, by_hand: list[str], no_windows: list[str]) -> dict[str, Machine]:
     """By name. `backport`: the folder of scripts/fetch-backport-driver.sh; `folder`: where a manifest may be written; `by_hand`:
-    NAME=MANIFEST."""
+    NAME=MANIFEST; `no_windows`: names of these."""
     chromium = Path("/usr/lib/chromium")
     pretender = chromium / "libVkICD_mock_icd.so"
     manifest = folder / "mock_icd.json"
@@ -69,7 +71,8 @@ def machines(backport: Path, folder: Path, by_hand: list[str]) -> dict[str, Mach
         manifest.write_text(f'{{"file_format_version": "1.0.0", "ICD": {{"library_path": "{pretender}", "api_version": "1.3.0"}}}}\n')
     result = [Machine("lavapipe", lavapipe()), Machine("backports", backport / "icd.json", backport / "lib"),
               Machine("swiftshader", chromium / "vk_swiftshader_icd.json"), Machine(PRETENDER, manifest)]
-    result += [Machine(text.partition("=")[0], Path(text.partition("=")[2]), by_hand=True) for text in by_hand]
+    for name, _, path in (text.partition("=") for text in by_hand):
+        result.append(Machine(name, Path(path), by_hand=True, no_windows=name in no_windows))
     result += [Machine(f"lavapipe/{shape}", lavapipe(), layer=SHAPE, shape=shape) for shape in WORDS]
     result += [Machine("lavapipe/queues", lavapipe(), layer=QUEUES)]
     return {machine.name: machine for machine in result}
@@ -204,6 +207,8 @@ class Row:
         if machine.layer:
             env = machine.env(self.context, LAYER, LAPILLI_VERIFY="1", LAPILLI_FILE=file)
             return machine.context(self.context).run(command, env, expect=None)
+        if machine.no_windows and self.program.needs_display:
+            return machine.context(self.context).run(command, windows_env(self.context, LAPILLI_FILE=file), expect=None)
         return machine.context(self.context).capture(command, file, env=machine.env(self.context), expect=None)
 
     def replay(self, machine: Machine, trace: str, *arguments: str) -> Replayed:

@@ -30,12 +30,19 @@ def implicit_folder(context: Context, name: str, layer: str = LAYER) -> Path:
     own = layer.removeprefix(TEST_LAYER)
     library = "lib/libVkLayer_lapilli.so" if layer == LAYER else f"tests/layers/libVkLayer_{own}.so"
     folder = context.folder / name / "vulkan/implicit_layer.d"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for path in context.build.glob("share/vulkan/implicit_layer.d/*.json" if layer == LAYER else f"tests/layers/VkLayer_{own}.json"):
         manifest = json.loads(path.read_text())
         manifest["layer"]["library_path"] = str(context.build / library)
         (folder / path.name).write_text(json.dumps(manifest))
     return context.folder / name
+
+
+def windows_env(context: Context, **more: str) -> dict[str, str]:
+    """Ours above the one that has windows where the driver has none (tests/layers/windows.c)."""
+    theirs = implicit_folder(context, "theirs", f"{TEST_LAYER}windows")
+    return {"XDG_DATA_HOME": str(implicit_folder(context, "ours")), "XDG_DATA_DIRS": f"{theirs}:/usr/share", "LAPILLI_TEST_WINDOWS": "1",
+            "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1", **more}
 
 
 def manifest_of(context: Context, kind: str) -> dict:

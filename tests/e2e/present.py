@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, TEST_LAYER, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
     validation_layer
-from e2e.loader import implicit_folder
+from e2e.loader import windows_env
 
 CASES = Cases()
 case = CASES.add
@@ -312,16 +312,13 @@ def a_device_without_swapchains(context: Context) -> None:
 @case
 def windows_where_the_driver_has_none(context: Context) -> None:
     """Recorded above a layer that has windows, without a display: what the driver has is not asked for."""
-    places = {"XDG_DATA_HOME": str(implicit_folder(context, "ours")),
-              "XDG_DATA_DIRS": f"{implicit_folder(context, 'theirs', f'{TEST_LAYER}windows')}:/usr/share",
-              "LAPILLI_TEST_WINDOWS": "1", "LAPILLI_CAPTURE": "1", "LAPILLI_VERIFY": "1", "WAYLAND_DISPLAY": ""}
     nowhere = ["--window", "headless"]
     programs = [["triangle", "--srgb", *nowhere], ["churn", "--present", *nowhere], ["wsi", *nowhere], ["maintenance", *nowhere]]
     if os.environ.get("DISPLAY"):
         programs += [["triangle"], ["wsi", "--window", "xlib"]]
     for number, program in enumerate(programs):
-        trace, more = f"{number}.lapilli", {"DISPLAY": ""} if "headless" in program else {}
-        done = context.run([context.app(program[0]), *program[1:]], {**places, **more, "LAPILLI_FILE": trace})
+        trace, more = f"{number}.lapilli", {"DISPLAY": "", "WAYLAND_DISPLAY": ""} if "headless" in program else {}
+        done = context.run([context.app(program[0]), *program[1:]], windows_env(context, LAPILLI_FILE=trace, **more))
         check(f"ok {program[0]}" in done.out, done.text)
         check("headless" not in program or "VK_EXT_headless_surface" in extensions(context, trace), f"{program} has another window")
         check_verified(context.replay(trace), context.info(trace)["frames"])
