@@ -239,7 +239,7 @@ INSTRUMENTED = BUILD=$(BUILD)/asan CC="$(CLANG)" SANITIZE=address,undefined,fuzz
 	CFLAGS="-O1 -gline-tables-only -fno-sanitize=pointer-overflow"
 # Programs are not linked with what they load, so the layer finds the sanitizers' runtime only in instrumented ones: those of
 # tests/apps. Real programs (vkcube) are left out, and the cases that start others or count what a process has.
-ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|file-that|screenshots-w))
+ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|file-that|screenshots-w)|torture/damage)
 check-asan: ## unit tests and recorded and replayed programs with AddressSanitizer and UndefinedBehaviorSanitizer
 	scripts/install-deps.sh build check fuzz
 	+$(MAKE) $(INSTRUMENTED) test-programs

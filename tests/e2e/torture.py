@@ -518,7 +518,7 @@ TORTURES = (
     Torture("files", "every write, reservation, opening and closing of a recording's files fails, is interrupted or short", file_plan, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_plan, slow_files),
     Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, left out, doubled and swapped at any distance, "
-            "and replaced by another trace's; it is replayed, and given to info, print, check and compress", damage_plan, damage, sample=6),
+            "and replaced by another trace's; it is replayed, and given to info, print, check and compress", damage_plan, damage, sample=3),
     Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_plan, starve_layer),
     Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_plan, starve_replay),
 )

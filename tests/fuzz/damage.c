@@ -11,6 +11,7 @@
  * driver must have seen the same calls, or be told of fewer. Exit status 1: one did not, and is named.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,6 +272,15 @@ static void begin_without_cache(char **argv)
         die("can't begin anew");
 }
 
+#if LAP_ADDRESS_SANITIZER
+static int report_fd;
+
+static void tell_sanitizer(void)
+{
+    __sanitizer_set_report_fd((void *)(intptr_t)report_fd); // NOLINT
+}
+#endif
+
 /* What is said goes on to where it went. */
 static void catch_programs(void)
 {
@@ -279,7 +289,9 @@ static void catch_programs(void)
     int fd = dup(STDOUT_FILENO);
 
 #if LAP_ADDRESS_SANITIZER
-    __sanitizer_set_report_fd((void *)(intptr_t)dup(STDERR_FILENO)); // NOLINT
+    report_fd = dup(STDERR_FILENO);
+    if (pthread_atfork(NULL, NULL, tell_sanitizer) != 0) /* it forgets where to report to */
+        _exit(2);
 #endif
     setvbuf(stdout, lines, _IOFBF, sizeof lines);
     why = damage_programs_catch();

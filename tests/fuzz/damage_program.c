@@ -20,7 +20,6 @@
 #include "trace/reader.h"
 #include "trace/rewrite.h"
 
-#define NEW_FILE       "damage.new"
 #define TEXT_BYTES     ((size_t)4 << 20)
 #define SAID_BYTES     2048u
 #define WARM_UP_RUNS   3u
@@ -37,6 +36,8 @@ void stay_outside(void) {}
 
 const replay_spirv_judge replay_spirv_tools = NULL;
 
+static char new_file[40]; /* of compress, in the folder where this runs */
+
 enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, CHECK, COMPRESS };
 
 static const struct {
@@ -48,7 +49,7 @@ static const struct {
     [PRINT] = {print_main, {"lapilli-print", "--color=never"}},
     [PRINT_JSON] = {print_main, {"lapilli-print", "--json"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
-    [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", NEW_FILE}},
+    [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
 const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",         "info --json", "print",
@@ -90,6 +91,7 @@ static char *text_room(void)
 
 const char *damage_programs_catch(void)
 {
+    snprintf(new_file, sizeof new_file, "damage-%ld.new", (long)getpid());
     caught.out = memfd_create("stdout", MFD_CLOEXEC);
     caught.err = memfd_create("stderr", MFD_CLOEXEC);
     caught.now.text = text_room();
@@ -137,7 +139,7 @@ static const char *run(enum program program, const char *extra, const uint8_t *d
         argv[argc++] = extra;
     argv[argc++] = forge_place(data, bytes);
     argv[argc] = NULL;
-    unlink(NEW_FILE);
+    unlink(new_file);
     if (!start_anew(caught.out) || !start_anew(caught.err))
         return "what programs say can't be caught";
     optind = 0;
@@ -146,7 +148,7 @@ static const char *run(enum program program, const char *extra, const uint8_t *d
     driver_reset();
     caught.now.taken = damage_taken();
     if (program == COMPRESS)
-        from = open(NEW_FILE, O_RDONLY | O_CLOEXEC);
+        from = open(new_file, O_RDONLY | O_CLOEXEC);
     caught.now.bytes = from >= 0 ? read_all(from, caught.now.text, TEXT_BYTES) : 0;
     if (program == COMPRESS && from >= 0)
         close(from);
@@ -213,8 +215,8 @@ static const char *judge_new_file(size_t whole)
     bool enough, complete;
 
     if (caught.now.code == NO_TRACE)
-        return access(NEW_FILE, F_OK) == 0 ? "a file is left" : NULL;
-    if (lap_reader_open(NEW_FILE, NULL, &reader) != LAP_OK)
+        return access(new_file, F_OK) == 0 ? "a file is left" : NULL;
+    if (lap_reader_open(new_file, NULL, &reader) != LAP_OK)
         return "the new file can't be read";
     summary = lap_reader_summary(reader);
     enough = summary->frames >= whole;
@@ -280,9 +282,9 @@ static enum damage_result result_of(enum program program)
 {
     if (caught.now.code == NO_TRACE)
         return DAMAGE_REFUSED;
-    if (!is_same(program))
+    if (caught.now.code == INCOMPLETE || is_said(program, "incomplete") || is_said(program, "\"complete\":\tfalse"))
         return DAMAGE_SHORTER;
-    return caught.said[0] ? DAMAGE_SAME : DAMAGE_UNSEEN;
+    return is_same(program) && !caught.said[0] ? DAMAGE_UNSEEN : DAMAGE_SAME;
 }
 
 const char *damage_program_try(unsigned number, const uint8_t *data, size_t bytes, size_t first, size_t whole,
@@ -294,6 +296,6 @@ const char *damage_program_try(unsigned number, const uint8_t *data, size_t byte
     if (!why)
         why = judge(program, first, whole);
     *out_result = result_of(program);
-    unlink(NEW_FILE);
+    unlink(new_file);
     return why;
 }
