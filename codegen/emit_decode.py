@@ -382,22 +382,14 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
     chained = bool(s.struct.stype)
     c(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s)" if chained else _prototype(s))
     c("{")
-    if not chained:
-        c("if (!lap_dec_enter(dec))")
-        c("    return;")
     body.fields([f for f in s.fields if not (chained and f.shape == "pnext")])
-    if not chained:
-        c("lap_dec_leave(dec);")
     c("}")
     if chained:
         c(_prototype(s))
         c("{")
-        c("if (!lap_dec_enter(dec))")
-        c("    return;")
         c(f"s->sType = {s.struct.stype};")
         c("s->pNext = (void *)(uintptr_t)gen_decode_chain(dec);")
         c(f"decode_members_{s.name}(dec, s);")
-        c("lap_dec_leave(dec);")
         c("}")
 
 
@@ -407,7 +399,18 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     c(f"struct gen_args_{p.name} *s = args;")
     c("memset(s, 0, sizeof *s);")
     body = _Body(model, c, first=p.fields[0] if p.fields and p.fields[0].shape == "value" else None)
-    body.fields(p.body_fields)
+    made = p.body_fields[-1] if p.body_fields and _is_one_new(p.body_fields[-1]) else None
+    if made and p.stores_result and p.command.returns == "VkResult":
+        body.fields(p.body_fields[:-1])
+        c("uint64_t made = lap_get_made(dec);")
+        c("if (made) {")
+        c(f"s->new_{made.name} = gen_{made.type}(made);")
+        c(f"s->{made.name} = &s->new_{made.name};")
+        c("return; /* with VK_SUCCESS */")
+        c("}")
+        body.fields(p.body_fields[-1:])
+    else:
+        body.fields(p.body_fields)
     if p.stores_result:
         if p.command.returns == "VkResult":
             c("s->result = (VkResult)lap_get_i64(dec);")

@@ -197,7 +197,7 @@ def emit(model: Model) -> dict[str, str]:
     adapted, lenient = [_Families(model), _Stencils(model)], _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/pending.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/handles.h", "replayer/pending.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
                                           "replayer/stencil.h"])
     _emit_keeps(model, c)
     for kind in adapted:

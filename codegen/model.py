@@ -315,6 +315,24 @@ def _check_order(owner: str, fields: list[Field]) -> None:
         seen.add(f.name)
 
 
+def _check_nesting(model: Model) -> None:
+    """Decoders count how deep pNext chains lie in each other, and nothing else: no structure may lie in one of its own kind."""
+    known: set[str] = set()
+
+    def visit(s: StructPlan, within: tuple[str, ...]) -> None:
+        if s.name in within:
+            raise OverrideError(f"{s.name} may hold itself: decoders would not end")
+        if s.name in known:
+            return
+        for f in s.fields:
+            if f.element in ("struct", "union") and f.shape != "pnext":
+                visit(model.struct_of[f.type], (*within, s.name))
+        known.add(s.name)
+
+    for s in model.structs:
+        visit(s, ())
+
+
 def build(registry: Registry, overrides: Overrides) -> Model:
     """The model that all emitters work from. Raises OverrideError for what has no shape."""
     classify = _Classifier(registry, overrides)
@@ -353,4 +371,5 @@ def build(registry: Registry, overrides: Overrides) -> Model:
             raise OverrideError(f"{plan.name} is written at entry but has outputs")
     model = Model(registry, overrides, structs, commands, sorted(registry.handles))
     model.struct_of = {p.name: p for p in structs}
+    _check_nesting(model)
     return model

@@ -5,6 +5,7 @@
 #include "replayer/address.h"
 #include "replayer/address_memory.h"
 #include "replayer/alias.h"
+#include "replayer/handles.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"

@@ -339,8 +339,6 @@ struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type t
  */
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
-/* The same where the object is known. */
-void replay_object_end(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object);
 
 /* Both index (0 where there is none) and object (NULL) of a live handle. */
 static inline struct replay_object *replay_object_of(struct replay *r, enum gen_handle_type type, uint64_t live,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen_replay.h"
+#include "replayer/handles.h"
 #include "replayer/named.h"
 #include "replayer/player.h"
 
@@ -328,20 +329,7 @@ uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64
     return 0;
 }
 
-static inline void take_out(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object,
-                            struct replay_object_page *page)
-{
-    r->removed++;
-    r->ends += replay_named_counts(type, object);
-    *object = (struct replay_object){0};
-    page->handles.live[index % REPLAY_PAGE_OBJECTS] = 0;
-    page->alive--;
-    r->alive--;
-}
-
-/* Where more than its table knows of it. */
-static __attribute__((noinline)) void end_known(struct replay *r, enum gen_handle_type type, uint64_t index,
-                                                struct replay_object *object)
+void replay_object_end_known(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
 {
     struct replay_table *table = &r->tables[type];
 
@@ -352,25 +340,8 @@ static __attribute__((noinline)) void end_known(struct replay *r, enum gen_handl
     replay_named_free(r, type, object);
     if (r->caller_seen.type == type)
         r->caller_seen.type = GEN_HANDLE_NONE;
-    take_out(r, type, index, object, page_of(table, index / REPLAY_PAGE_OBJECTS));
+    replay_object_take_out(r, type, index, object, replay_page_of(table, index));
     drop_page(r, table, index / REPLAY_PAGE_OBJECTS);
-}
-
-static inline void end_object(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
-{
-    struct replay_table *table = &r->tables[type];
-    struct replay_object_page *page = page_of(table, index / REPLAY_PAGE_OBJECTS);
-    bool names = object->named && type != GEN_HANDLE_VkImageView;
-
-    if (__builtin_expect(table->slots || names || page->alive == 1 || r->caller_seen.type == type, 0))
-        end_known(r, type, index, object);
-    else
-        take_out(r, type, index, object, page);
-}
-
-void replay_object_end(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object)
-{
-    end_object(r, type, index, object);
 }
 
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index)
@@ -417,7 +388,7 @@ void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)
     struct replay_object *object = replay_object_of(r, type, live, &index);
 
     if (object)
-        end_object(r, type, index, object);
+        replay_object_end(r, type, index, object);
 }
 
 /* ---- what ends together ---- */

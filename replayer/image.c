@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/alias.h"
 #include "replayer/format.h"
+#include "replayer/handles.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"

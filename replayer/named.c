@@ -78,19 +78,6 @@ void replay_named_finish(struct replay *r)
     lap_slab_finish(&r->named);
 }
 
-/* They are copied, or no command buffer names them. */
-const bool replay_named_ignores[GEN_HANDLE_COUNT] = {
-    [GEN_HANDLE_VkCommandPool] = true,
-    [GEN_HANDLE_VkDescriptorPool] = true,
-    [GEN_HANDLE_VkDescriptorSetLayout] = true,
-    [GEN_HANDLE_VkDescriptorUpdateTemplate] = true,
-    [GEN_HANDLE_VkFence] = true,
-    [GEN_HANDLE_VkPipelineCache] = true,
-    [GEN_HANDLE_VkPipelineLayout] = true,
-    [GEN_HANDLE_VkSemaphore] = true,
-    [GEN_HANDLE_VkShaderModule] = true,
-};
-
 static enum lap_status no_memory(void)
 {
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for what objects name");

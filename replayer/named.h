@@ -29,10 +29,24 @@ void replay_named_free(struct replay *r, enum gen_handle_type type, struct repla
 void replay_named_finish(struct replay *r);
 
 /* Whether the end of an object can make a command buffer invalid: then r->ends counts it. */
-extern const bool replay_named_ignores[GEN_HANDLE_COUNT];
 static inline bool replay_named_counts(enum gen_handle_type type, const struct replay_object *object)
 {
-    return !replay_named_ignores[type] && (type != GEN_HANDLE_VkCommandBuffer || object->secondary);
+    switch (type) {
+    case GEN_HANDLE_VkCommandBuffer:
+        return object->secondary;
+    case GEN_HANDLE_VkCommandPool: /* these are copied, or no command buffer names them */
+    case GEN_HANDLE_VkDescriptorPool:
+    case GEN_HANDLE_VkDescriptorSetLayout:
+    case GEN_HANDLE_VkDescriptorUpdateTemplate:
+    case GEN_HANDLE_VkFence:
+    case GEN_HANDLE_VkPipelineCache:
+    case GEN_HANDLE_VkPipelineLayout:
+    case GEN_HANDLE_VkSemaphore:
+    case GEN_HANDLE_VkShaderModule:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* After the call r->command, if that is one of these: what was created names others, what was reset is not recorded any

@@ -24,6 +24,7 @@
 
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
 #define PROGRESS_MS       250u
+#define PROGRESS_PACKETS  64u
 
 /* ---- what decoders ask for ---- */
 
@@ -87,7 +88,7 @@ struct replay_command {
     bool lenient;
     bool called; /* by programs, not a packet of the layer's own */
     /* What few commands have: */
-    bool is_prepared;     /* one of the next two, so that others need one look */
+    bool is_prepared;     /* one of the next two, or there are threads, so that others need one look */
     bool settles_updates; /* staging.h */
     bool has_code;        /* it may have: spirv.h */
     bool is_noted;        /* named.h, reach.h */
@@ -117,14 +118,14 @@ static enum lap_status find_commands(struct replay *r)
             .played = entry->call && gen_decode_table[command] && !dictionary->block_commands[i],
             .lenient = entry->flags & GEN_REPLAY_LENIENT,
             .called = gen_command_providers[command],
-            .is_prepared = settles || has_code,
+            .is_prepared = settles || has_code || r->parallel,
             .settles_updates = settles,
             .has_code = has_code,
             .is_noted = replay_named_is_noted(command) || (r->reach && replay_reach_is_noted(command)),
             .ended = entry->ended,
             .decode = gen_decode_table[command],
             .call = entry->call,
-            .end = settles || has_code || entry->flags & GEN_REPLAY_LENIENT ? NULL : entry->end,
+            .end = settles || has_code || r->parallel || entry->flags & GEN_REPLAY_LENIENT ? NULL : entry->end,
         };
     }
     return LAP_OK;
@@ -167,8 +168,6 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     status = lap_dictionary_init(r->dictionary, r->reader);
     if (status == LAP_OK && options->validate_descriptors)
         status = replay_reach_create(r);
-    if (status == LAP_OK)
-        status = find_commands(r);
     if (status != LAP_OK)
         return status;
     status = replay_find_aliases(r->reader, options->last_frame, &r->aliases);
@@ -178,6 +177,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         status = replay_measure_create(r);
     if (status == LAP_OK)
         status = replay_parallel_create(r, replay_parallel_threads(r, options->threads));
+    if (status == LAP_OK)
+        status = find_commands(r);
     return status == LAP_OK && options->verify ? replay_check_create(r) : status;
 }
 
@@ -299,19 +300,40 @@ static __attribute__((noinline)) enum lap_status note(struct replay *r, const vo
     return status == LAP_OK && r->reach ? replay_reach_note(r) : status;
 }
 
-/* Of a command that does nothing but end one object: where that is alive and the owner's, a look at its table is all
- * there is to decode. False: it is not, or there are threads, which `prepare` is for. */
-static inline bool find_ended(struct replay *r, enum gen_handle_type type, const void *owner, struct lap_dec *dec,
-                              uint64_t *out_index, struct replay_object **out_object)
+/* A command that does nothing but end one object: where it is called of what the last one was, and the object is alive
+ * and of that, a look at its table is all there is to decode. LAP_AGAIN: it is not so, and nothing is done. */
+static inline __attribute__((always_inline)) enum lap_status play_end(struct replay *r,
+                                                                      const struct replay_command *command)
 {
-    const uint8_t *begin = dec->p;
+    const struct replay_caller *seen = &r->caller_seen;
+    enum gen_handle_type type = (enum gen_handle_type)command->ended;
+    const uint8_t *body = r->packet.body;
+    size_t bytes = r->packet.bytes;
+    struct replay_object *object;
+    enum lap_status status;
+    uint64_t index;
 
-    *out_index = lap_get_long(dec);
-    *out_object = replay_table_get(&r->tables[type], *out_index);
-    if (*out_object && (*out_object)->owner == owner && dec->p == dec->end && !r->parallel)
-        return true;
-    dec->p = dec->status == LAP_OK ? begin : dec->p;
-    return false;
+    if (command->owner_type != seen->type || bytes == 0 || *body != seen->index)
+        return LAP_AGAIN;
+    index = lap_number_of(body + 1, bytes - 1);
+    object = replay_table_get(&r->tables[type], index);
+    if (!object || object->owner != seen->owner)
+        return LAP_AGAIN;
+    r->caller = seen->owner;
+    r->call = r->command;
+    r->call_ticket = r->packet.ticket;
+    r->tables[type].live.last = index;
+    status = command->end(r, seen->owner, index, object);
+    return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
+}
+
+/* What decoding seldom leaves behind. */
+static __attribute__((noinline)) enum lap_status look_at_decoded(struct replay *r, struct lap_dec *dec)
+{
+    r->skipped_structs += dec->unknown_structs;
+    if (dec->status == LAP_OK && dec->p != dec->end)
+        lap_dec_fail(dec, "more bytes than the command has members for");
+    return dec->status == LAP_OK ? LAP_OK : replay_place(r, dec->status);
 }
 
 /* What every packet takes, in one piece. */
@@ -329,6 +351,8 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
         return pass_packet(r);
     if (r->abandoned && !replay_is_destruction(lap_reader_command_name(r->reader, r->packet.command)))
         return replay_place(r, lap_fail(LAP_ERROR_FORMAT, "the file has changed since it was looked through"));
+    if (command->end && (status = play_end(r, command)) != LAP_AGAIN)
+        return status;
 
     lap_arena_reset(&r->arena);
     lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
@@ -346,17 +370,6 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
         }
     }
     r->caller = owner;
-    if (command->end) {
-        struct replay_object *object;
-        uint64_t index;
-        if (find_ended(r, (enum gen_handle_type)command->ended, owner, &dec, &index, &object)) {
-            r->call = r->command;
-            r->call_ticket = r->packet.ticket;
-            r->tables[command->ended].live.last = index;
-            status = command->end(r, owner, index, object);
-            return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
-        }
-    }
     if (command->lenient) {
         r->source.lenient = true;
         command->decode(&dec, args.bytes);
@@ -364,22 +377,31 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
     } else {
         command->decode(&dec, args.bytes);
     }
-    r->skipped_structs += dec.unknown_structs;
-    if (dec.status == LAP_OK && dec.p != dec.end)
-        lap_dec_fail(&dec, "more bytes than the command has members for");
-    if (dec.status != LAP_OK)
-        return replay_place(r, dec.status);
+    if (__builtin_expect(dec.status != LAP_OK || dec.p != dec.end || dec.unknown_structs, 0)) {
+        status = look_at_decoded(r, &dec);
+        if (status != LAP_OK)
+            return status;
+    }
     if (command->called) {
         r->call = r->command;
         r->call_ticket = r->packet.ticket;
     }
-    if (command->is_prepared || r->parallel)
-        status = prepare(r, command, owner, args.bytes);
+    status = command->is_prepared ? prepare(r, command, owner, args.bytes) : LAP_OK;
     if (status == LAP_OK)
         status = command->call(r, owner, args.bytes);
     if (status == LAP_OK && command->is_noted)
         status = note(r, args.bytes);
     return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
+}
+
+/* The packets that follow in the reader's run, all of one frame. LAP_OK: it has ended. */
+static enum lap_status play_run(struct replay *r)
+{
+    enum lap_status status = LAP_OK;
+
+    while (status == LAP_OK && lap_reader_run(r->reader, &r->packet))
+        status = play(r);
+    return status;
 }
 
 enum lap_status replay_packet(struct replay *r)
@@ -413,23 +435,27 @@ static void show_progress(struct replay *r, uint64_t *last_ms)
 enum lap_status replay_run(struct replay *r)
 {
     bool progress = !r->options.quiet && isatty(STDERR_FILENO);
-    uint64_t last_ms = replay_now_ms(), packets = 0;
+    uint64_t last_ms = replay_now_ms(), shown = 0;
     uint64_t end_frame = r->options.last_frame ? r->options.last_frame : UINT64_MAX;
     enum lap_status status;
 
     if (r->options.preload && !lap_reader_preload(r->reader))
         lap_log(r->log, LAP_LOG_WARNING,
                 "memory has no room for all of the trace: the rest is read while it is played");
-    while ((status = lap_reader_follow(r->reader, &r->packet)) == LAP_OK) {
+    while ((status = lap_reader_next(r->reader, &r->packet)) == LAP_OK) {
         if (r->measure)
             replay_measure_packet(r);
         if (r->packet.frame >= end_frame)
             break;
-        status = play(r);
+        status = replay_packet(r);
+        if (status == LAP_OK && !r->measure)
+            status = play_run(r);
         if (status != LAP_OK)
             break;
-        if (progress && ++packets % 64 == 0)
+        if (progress && r->packet.ticket - shown >= PROGRESS_PACKETS) {
+            shown = r->packet.ticket;
             show_progress(r, &last_ms);
+        }
     }
     if (status == LAP_END && r->measure)
         replay_measure_end(r);

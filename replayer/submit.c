@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/acquired.h"
+#include "replayer/handles.h"
 #include "replayer/measure.h"
 #include "replayer/named.h"
 #include "replayer/pending.h"

@@ -69,65 +69,73 @@ enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *ou
 /* Packets that follow each other in one chunk, with no other stream's between them, within one frame, none of them the
  * chunk's last, as long as nobody asks for a blob: they are given out with a look at the head alone. Where the next one
  * is not as such packets nearly always are, the run ends, and lap_reader_next says what it is. A reader's own; here for
- * the sake of lap_reader_follow. */
+ * the sake of lap_reader_run. */
 struct lap_run {
     const uint8_t *at;         /* the head of the next packet; NULL: no run */
     const uint8_t *last_at;    /* where the last head may begin that is sure to lie within the chunk */
-    uint64_t ticket;           /* of the packet that was given out last */
-    uint64_t last_ticket;      /* of the last one that may be; 0: none */
+    uint64_t last_ticket;      /* of the last one that may be given out */
+    uint64_t left;             /* that may be */
     uint64_t epoch;            /* of the next one */
     uint32_t steps;            /* what the next head must say of ticket and epoch: a byte each, the low one first */
-    uint32_t commands;         /* in the dictionary */
+    uint32_t commands;         /* in the dictionary, but for the first, which may have no name */
     const uint8_t *data, *end; /* the chunk's payload */
     uint64_t frame, thread_id, file_offset;
     uint32_t stream;
 };
 
-#define LAP_RUN_HEAD_BYTES 9u
+#define LAP_RUN_HEAD_BYTES 12u /* that are looked at; a head has 8 or 9 */
 
-/* False: the run has ended, or the next packet is not one of those that it is for. Of *packet the frame and what
- * comes of the chunk is left alone. */
+/* What is looked at of steps and flags: a blob is nothing for a run. */
+#define LAP_RUN_MUST_BE (0xffffu | (~((uint32_t)LAP_PACKET_ALL_FLAGS & ~LAP_PACKET_BLOB_BODY) & 0xff) << 16)
+
+/* False: the run has ended, or the next packet is not one of those that it is for. Of *packet the ticket, the frame and
+ * what comes of the chunk is left alone. */
 static inline bool lap_run_next(struct lap_run *run, struct lap_packet *packet)
 {
     const uint8_t *p = run->at;
-    uint32_t bytes, command, head, flags, is_barrier;
+    uint32_t bytes, command, rest, is_barrier;
+    uint64_t head;
 
-    if (run->ticket >= run->last_ticket || p > run->last_at)
+    if (run->left == 0 || p > run->last_at)
         return false;
     bytes = lap_load_u32(p);
-    head = lap_load_u32(p + 4);
-    command = head & 0xff;
+    head = lap_load_u64(p + 4);
+    command = head & 0x7f;
     p += 8;
-    if (command & 0x80) {
-        command = (head & 0x7f) | (head >> 1 & 0x3f80);
+    if (head & 0x80) {
+        command |= (uint32_t)head >> 1 & 0x3f80;
         if (head & 0x8000 || command < 0x80)
             return false;
-        head = head >> 8 | (uint32_t)*p++ << 24;
+        head >>= 8;
+        p++;
     }
-    flags = head >> 24;
-    /* Command 0 may have no name. */
-    if ((head >> 8 & 0xffff) != run->steps || flags & ~((uint32_t)LAP_PACKET_ALL_FLAGS & ~LAP_PACKET_BLOB_BODY) ||
-        command - 1 >= run->commands - 1 || bytes > (size_t)(run->end - p))
+    rest = (uint32_t)(head >> 8); /* both steps, and flags */
+    if ((rest ^ run->steps) & LAP_RUN_MUST_BE || command - 1 >= run->commands ||
+        (uint64_t)(uintptr_t)p + bytes > (uintptr_t)run->end)
         return false;
-    is_barrier = flags & LAP_PACKET_BARRIER;
+    is_barrier = rest >> 16 & LAP_PACKET_BARRIER;
     run->at = p + bytes;
     run->steps = 1 | is_barrier << 8;
     packet->command = command;
-    packet->flags = flags;
-    packet->ticket = ++run->ticket;
+    packet->flags = rest >> 16 & 0xff;
     packet->epoch = run->epoch;
     packet->chunk_byte = (uint32_t)(p - run->data);
     packet->body = p;
     packet->bytes = bytes;
     run->epoch += is_barrier;
+    run->left--;
     return true;
 }
 
-/* lap_reader_next for the packet that it was called with before, which nobody else has changed. */
-static inline LAP_MUST_CHECK enum lap_status lap_reader_follow(struct lap_reader *reader, struct lap_packet *packet)
+/* lap_reader_next for the packet that it was called with before, which nobody else has changed, as long as those follow
+ * that a run is for. False: nothing is changed, and lap_reader_next says what comes. */
+static inline bool lap_reader_run(struct lap_reader *reader, struct lap_packet *packet)
 {
     struct lap_run *run = (struct lap_run *)(void *)reader; /* it begins with that */
-    return __builtin_expect(lap_run_next(run, packet), 1) ? LAP_OK : lap_reader_next(reader, packet);
+    if (__builtin_expect(!lap_run_next(run, packet), 0))
+        return false;
+    packet->ticket++;
+    return true;
 }
 
 /* Goes back to the first packet. */

@@ -36,7 +36,7 @@ struct lap_frame_mark {
 
 struct lap_reader {
     struct lap_run
-        run; /* first: lap_reader_follow. Its cursor is the first of the heap, and knows of it only when it has ended */
+        run; /* first: lap_reader_run. Its cursor is the first of the heap, and knows of it only when it has ended */
     struct lap_source source;
     struct lap_buffers buffers;
     struct lap_cache cache;

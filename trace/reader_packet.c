@@ -288,15 +288,16 @@ static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, cons
     for (size_t child = 1; child <= 2 && child < reader->heap_count; child++)
         last = smaller(last, reader->cursors[reader->heap[child]].ticket - 1);
     last = smaller(last, packet->ticket + cursor->left - 2);
-    if (smaller(last, chunk->header.last) <= packet->ticket)
+    last = smaller(last, chunk->header.last);
+    if (last <= packet->ticket)
         return false;
     reader->run = (struct lap_run){.at = at,
                                    .last_at = end - LAP_RUN_HEAD_BYTES,
-                                   .ticket = packet->ticket,
-                                   .last_ticket = smaller(last, chunk->header.last),
+                                   .last_ticket = last,
+                                   .left = last - packet->ticket,
                                    .epoch = reader->barriers,
                                    .steps = 1 | is_barrier << 8,
-                                   .commands = reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count,
+                                   .commands = reader->dictionary.lists[LAP_DICTIONARY_COMMANDS].count - 1,
                                    .data = data,
                                    .end = end,
                                    .frame = packet->frame,
@@ -312,12 +313,13 @@ static enum lap_status end_run(struct lap_reader *reader)
     struct lap_run run = reader->run;
     struct lap_cursor *cursor = &reader->cursors[reader->heap[0]];
     reader->run = (struct lap_run){.at = NULL};
-    cursor->left -= (uint32_t)(run.ticket - cursor->ticket);
-    cursor->ticket = run.ticket;
+    uint64_t ticket = run.last_ticket - run.left;
+    cursor->left -= (uint32_t)(ticket - cursor->ticket);
+    cursor->ticket = ticket;
     cursor->epoch = run.epoch - (run.steps >> 8);
     cursor->body_offset = (size_t)(run.at - run.data);
     cursor->body_bytes = 0;
-    reader->next_ticket = run.ticket + 1;
+    reader->next_ticket = ticket + 1;
     reader->barriers = run.epoch;
     return step_over(reader, cursor);
 }
@@ -439,6 +441,7 @@ enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *ou
     const struct lap_run *run = &reader->run;
     if (!lap_run_next(&reader->run, out_packet))
         return next_slow(reader, out_packet);
+    out_packet->ticket = run->last_ticket - run->left;
     out_packet->stream = run->stream;
     out_packet->frame = run->frame;
     out_packet->thread_id = run->thread_id;

@@ -218,14 +218,14 @@ struct lap_dec {
     enum lap_status status; /* latched; the sentence is in lap_error_message() */
     struct lap_arena *arena;
     const struct lap_dec_source *source;
-    uint32_t depth;           /* nesting of structures, at most LAP_WIRE_MAX_DEPTH */
+    uint32_t depth;           /* of pNext chains within each other, at most LAP_WIRE_MAX_DEPTH */
     uint32_t unknown_structs; /* pNext structures that were skipped */
     /* The live handle of the object that the command is called of, where that was looked up already: `p` is behind its
      * index. 0: it was not. */
     uint64_t owner;
 };
 
-#define LAP_WIRE_MAX_DEPTH          32u
+#define LAP_WIRE_MAX_DEPTH          16u    /* of pNext chains within each other; nothing else has no end */
 #define LAP_WIRE_MAX_CHAIN          1024u  /* structures in one pNext chain */
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
@@ -292,6 +292,45 @@ LAP_WIRE_INLINE uint64_t lap_get_long(struct lap_dec *dec)
 {
     uint64_t value;
     return lap_get_two_or_three(dec, &value) ? value : lap_get_u64(dec);
+}
+
+/* The number that these bytes are, all of them; 0 where they are none, or one of more than three bytes. */
+static inline uint64_t lap_number_of(const uint8_t *p, size_t bytes)
+{
+    if (bytes == 2)
+        return p[0] & 0x80 && p[1] - 1u < 0x7f ? (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7 : 0;
+    if (bytes == 3)
+        return p[0] & p[1] & 0x80 && p[2] - 1u < 0x7f
+                   ? (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14
+                   : 0;
+    return bytes == 1 && p[0] < 0x80 ? p[0] : 0;
+}
+
+/* The end of a body as it is after nearly every creation: a byte that says that there is an object, its index in two
+ * bytes or three, and 0 for VK_SUCCESS. 0: it is another one, and nothing is read. */
+LAP_WIRE_INLINE uint64_t lap_get_made(struct lap_dec *dec)
+{
+    const uint8_t *p = dec->p;
+    uint64_t index;
+    if (dec->end - p == 4) {
+        uint32_t word = lap_load_u32(p);
+        if ((word & 0xff8080ff) != 0x8001)
+            return 0;
+        index = (word >> 8 & 0x7f) | (word >> 9 & 0x3f80);
+        if (index < 0x80)
+            return 0;
+    } else if (dec->end - p == 5 && p[0] == 1 && p[4] == 0) {
+        uint32_t word = lap_load_u32(p);
+        if ((word & 0x80808000) != 0x808000)
+            return 0;
+        index = (word >> 8 & 0x7f) | (word >> 9 & 0x3f80) | (word >> 10 & 0x1fc000);
+        if (index < 0x4000)
+            return 0;
+    } else {
+        return 0;
+    }
+    dec->p = dec->end;
+    return index;
 }
 
 /* Fails when the value does not fit. */

@@ -235,6 +235,11 @@ class Errors(Scratch):
         self.fails("VkBufferCreateInfo.pFamilies points to pointers; overrides.toml must give inner_count", xml=replaced(
             TINY_XML, 'const <type>uint32_t</type>* <name>pFamilies', 'const <type>uint32_t</type>* const* <name>pFamilies'))
 
+    def test_a_structure_within_itself(self) -> None:
+        member = '<member><type>VkBool32</type> <name>closed</name></member>'
+        self.fails("VkSpan may hold itself: decoders would not end", xml=replaced(
+            TINY_XML, member, member + '<member optional="true">const <type>VkSpan</type>* <name>pNextSpan</name></member>'))
+
     def test_output_before_the_call(self) -> None:
         self.fails("vkCreateBuffer is written at entry but has outputs", toml=TINY_TOML + """
 [[rule]]

@@ -3,6 +3,7 @@
 
 #include "base/sanitizers.h"
 #include "gen_replay.h"
+#include "replayer/handles.h"
 #include "replayer/player.h"
 #include "tests/unit/unit.h"
 

@@ -229,7 +229,7 @@ static void begin(struct scene *s)
     options.file = s->p.s.path;
     CHECK_EQ_INT(replay_open(&s->r, &options, NULL), LAP_OK);
     make_objects(s);
-    CHECK_EQ_INT(lap_reader_follow(s->r.reader, &s->r.packet), LAP_OK);
+    CHECK_EQ_INT(lap_reader_next(s->r.reader, &s->r.packet), LAP_OK);
     s->r.command = GEN_vkQueueBindSparse;
     lap_dec_init(&dec, s->r.packet.body, s->r.packet.bytes, &s->r.arena, &s->r.source);
     gen_decode_table[GEN_vkQueueBindSparse](&dec, args.bytes);

@@ -368,6 +368,45 @@ UNIT_TEST(hostile_counts_allocate_nothing)
     CHECK(lap_dec_array(&dec, 10, 100, 1, 8) == NULL && dec.status == LAP_ERROR_LIMIT);
 }
 
+/* How a creation's body ends: what is read at once is what is read byte by byte, and all else is left. */
+UNIT_TEST(what_was_made_is_read_at_once_or_not_at_all)
+{
+    static const uint8_t seldom[] = {0, 1, 2, 0x7f, 0x80, 0x81, 0xff};
+    const uint64_t kinds = sizeof seldom, all = kinds * kinds * kinds * kinds * kinds;
+    uint64_t at_once = 0;
+    for (uint64_t i = 0; i < all; i++)
+        for (size_t bytes = 3; bytes <= 6; bytes++) {
+            uint8_t body[6] = {0};
+            for (uint64_t j = 0, rest = i; j < 5; j++, rest /= kinds)
+                body[j] = seldom[rest % kinds];
+            decode(body, bytes);
+            uint64_t index = lap_get_made(&dec);
+            at_once += index != 0;
+            CHECK(dec.p == (index ? dec.end : dec.base));
+            dec.p = dec.base;
+            bool made = lap_get_u8(&dec) == 1;
+            uint64_t expected = lap_get_u64(&dec);
+            made = made && lap_get_i64(&dec) == 0 && dec.status == LAP_OK && dec.p == dec.end;
+            CHECK_EQ_U64(index, made && expected >= 0x80 && expected < 0x200000 ? expected : 0);
+        }
+    CHECK(at_once > 20);
+}
+
+UNIT_TEST(bytes_that_are_one_number)
+{
+    static const uint8_t seldom[] = {0, 1, 2, 0x7f, 0x80, 0x81, 0xff};
+    const size_t kinds = sizeof seldom;
+    for (size_t i = 0; i < kinds * kinds * kinds * kinds; i++)
+        for (size_t bytes = 0; bytes <= 4; bytes++) {
+            const uint8_t body[4] = {seldom[i % kinds], seldom[i / kinds % kinds], seldom[i / kinds / kinds % kinds],
+                                     seldom[i / kinds / kinds / kinds]};
+            decode(body, bytes);
+            uint64_t number = lap_get_u64(&dec);
+            bool is_it = bytes < 4 && dec.status == LAP_OK && dec.p == dec.end;
+            CHECK_EQ_U64(lap_number_of(body, bytes), is_it ? number : 0);
+        }
+}
+
 UNIT_TEST(nesting_has_a_limit)
 {
     decode("", 0);
