@@ -260,49 +260,13 @@ def record_and_replay(program: Program, driver: Path | None = None) -> Callable[
     return run
 
 
-def prepare_anywhere(context: Context, program: Program) -> Context:
-    """With the loader's driver, or the first other one that can run the program."""
-    try:
-        prepare(context, program)
-        return context
-    except Skip:
-        for driver in OTHER_DRIVERS.values():
-            other = replace(context, driver=driver)
-            if driver.exists() and context.driver is None:
-                prepare(other, program)
-                return other
-        raise
-
-
-# What programs did with good reason until the specification forbade it; validation layers of that time on report it.
-FORBIDDEN_SINCE = {"VUID-vkSetEvent-event-09543": "Vulkan 1.3.276"}
-
-
-def validate(program: Program) -> Callable[[Context], None]:
-    def run(context: Context) -> None:
-        context = prepare_anywhere(context, program)
-        validation_layer(context)
-        native = context.run(program.command, context.layer_env(VALIDATION))
-        reported = set(re.findall(r"VUID-[\w-]+", native.text))
-        if reported and reported <= FORBIDDEN_SINCE.keys():
-            raise Skip(", ".join(f"forbidden since {FORBIDDEN_SINCE[name]}: {name}" for name in sorted(reported)))
-        check_no_validation_message(native, "of the program itself, without Lapilli")
-        for where, order in (("on top of the layer", (VALIDATION, LAYER)), ("below the layer", (LAYER, VALIDATION))):
-            done = context.run(program.command, context.layer_env(*order, LAPILLI_VERIFY="1", LAPILLI_CAPTURE="1"))
-            check_no_validation_message(done, where)
-        for trace in sorted(p.name for p in context.folder.glob("*.lapilli")):
-            done = context.run([context.program("lapilli-replay"), "--present", "headless", trace], context.layer_env(VALIDATION))
-            check_no_validation_message(done, "of the replay")
-    return run
-
-
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
-                     present, process, queues, sandbox, stuck, torture, words)
+                     present, process, queues, sandbox, stuck, torture, validation, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
-    result += [Case(f"validate/{p.name}", validate(p)) for p in programs(context)]
+    result += [Case(f"validate/{name}", run) for name, run in validation.cases(context).items()]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]
