@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -26,7 +27,7 @@ static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP,
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for who installs; at a fork it may stay with somebody */
 static struct sigaction before[LEVELS][SIGNALS];
-static unsigned used[SIGNALS]; /* levels */
+static atomic_uint used[SIGNALS]; /* levels; what is before them was written first */
 
 /* What the kernel gives is right above the handler's frame. Who calls a handler that is not his, as what signal() gave
  * him, may give nothing at all. */
@@ -91,6 +92,7 @@ static void handle(unsigned level, int number, siginfo_t *info, void *context)
     layer_in_flight_fault();
     while (which + 1 < SIGNALS && numbers[which] != number)
         which++;
+    (void)atomic_load_explicit(&used[which], memory_order_acquire); /* another thread may have installed this handler */
     struct sigaction *next = &before[level][which];
     layer_in_flight_signal(number, !(next->sa_flags & SA_SIGINFO) && next->sa_handler == SIG_DFL);
     errno = error;
@@ -127,21 +129,23 @@ static bool is_watched(int number)
 static void install(size_t which)
 {
     int number = numbers[which];
-    struct sigaction now;
-    if (sigaction(number, NULL, &now) != 0 || is_ours(&now) || used[which] == LEVELS ||
-        (used[which] && is_watched(number)))
+    unsigned level = atomic_load_explicit(&used[which], memory_order_relaxed);
+    struct sigaction now, replaced;
+    if (sigaction(number, NULL, &now) != 0 || is_ours(&now) || level == LEVELS || (level && is_watched(number)))
         return;
     bool standard = !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
     if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_IGN)
         return;
-    unsigned level = used[which]++;
     struct sigaction ours = {.sa_sigaction = handlers[level], .sa_flags = SA_SIGINFO | SA_NODEFER};
     ours.sa_flags |= standard ? SA_ONSTACK : now.sa_flags & (SA_ONSTACK | SA_RESTART);
     sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < SIGNALS; i++)
         sigdelset(&ours.sa_mask, numbers[i]); /* reading what is not there may fault */
     before[level][which] = now;               /* before anybody needs it */
-    (void)sigaction(number, &ours, &before[level][which]);
+    atomic_store_explicit(&used[which], level + 1, memory_order_release);
+    if (sigaction(number, &ours, &replaced) == 0 &&
+        (replaced.sa_sigaction != now.sa_sigaction || replaced.sa_flags != now.sa_flags))
+        before[level][which] = replaced; /* the program has set another one meanwhile */
 }
 
 void layer_crash_watch(void)

@@ -167,7 +167,7 @@ static void encode_call(struct lap_enc *enc, const struct layer_thread *thread, 
     const uint8_t *body;
     size_t bytes;
     /* What a call ends has no record any more when the driver has it; the packet in front of it says what it was. */
-    if (thread->packet_command == call->command && thread->stream &&
+    if (atomic_load_explicit(&thread->packet_command, memory_order_acquire) == call->command && thread->stream &&
         gen_command_flags[call->command] & LAP_PACKET_ENTRY && lap_stream_last_body(thread->stream, &body, &bytes))
         lap_enc_raw(enc, body, bytes);
     else if (!gen_in_flight_encode(enc, call->command, call->args, out_command_buffer))
@@ -399,7 +399,7 @@ void layer_call_begin(struct layer_call *call, enum gen_command command, const v
     call->command = command;
     call->args = args;
     call->mark = MARK;
-    thread->packet_command = 0;
+    atomic_store_explicit(&thread->packet_command, 0, memory_order_relaxed);
     atomic_store_explicit(&thread->made, atomic_load_explicit(&thread->made, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     atomic_store_explicit(&thread->call, (uintptr_t)call, memory_order_release);
@@ -423,17 +423,23 @@ void layer_call_end(struct layer_call *call)
 
 /* ---- calls that do not return ---- */
 
-/* Whether some thread is in the call in which it was at the last look; *out_moved: some have made calls since. */
-static bool find_stuck(bool *out_moved)
+/* Whether some thread has made calls since the last look. Without the lock, too. */
+static bool have_moved(void)
 {
-    bool stuck = false;
-    *out_moved = false;
-    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
-        uint64_t made = atomic_load_explicit(&thread->made, memory_order_relaxed);
-        *out_moved |= made != thread->seen;
-        stuck |= made == thread->seen && atomic_load(&thread->call) && !thread->written;
-    }
-    return stuck;
+    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
+        if (atomic_load_explicit(&thread->made, memory_order_relaxed) != thread->seen)
+            return true;
+    return false;
+}
+
+/* Whether some thread is in the call in which it was at the last look. */
+static bool is_stuck(void)
+{
+    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
+        if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && atomic_load(&thread->call) &&
+            !thread->written)
+            return true;
+    return false;
 }
 
 static void note_stuck(void)
@@ -454,7 +460,8 @@ bool layer_in_flight_watch(void)
     if (!lock())
         return true;
     /* What a crash has left is not replaced: it tells more. */
-    if (find_stuck(&moved) && !flight.crashed) {
+    moved = have_moved();
+    if (!flight.crashed && is_stuck()) {
         if (layer_crash_catch(true))
             note_stuck();
         layer_crash_catch(false);
@@ -465,10 +472,10 @@ bool layer_in_flight_watch(void)
     if (moved)
         return true;
     atomic_store(&flight.asleep, true);
-    (void)find_stuck(&moved); /* who made a call before it could see that */
-    if (moved)
-        atomic_store(&flight.asleep, false);
-    return moved;
+    if (!have_moved())
+        return false;
+    atomic_store(&flight.asleep, false); /* who made a call before it could see that */
+    return true;
 }
 
 /* ---- beginning ---- */

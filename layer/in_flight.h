@@ -35,9 +35,10 @@ struct layer_thread {
     atomic_bool used;
     struct lap_writer *writer; /* of the stream; a parent's in a child that has not recorded yet */
     struct lap_stream *stream;
-    uint64_t ticket;         /* of the last packet */
-    bool refused;            /* no stream could be had: this thread records nothing */
-    uint32_t packet_command; /* of the last packet in the call that is under way; 0: there was none */
+    uint64_t ticket;            /* of the last packet */
+    bool refused;               /* no stream could be had: this thread records nothing */
+    uint32_t packet_begun;      /* the command of the last packet */
+    atomic_uint packet_command; /* the same, once it is written, in the call that is under way; 0: there was none */
     uint64_t kernel_id;
     atomic_uintptr_t self; /* layer_thread_self */
     atomic_uintptr_t call; /* struct layer_call, the innermost; 0: none */

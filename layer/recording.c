@@ -66,13 +66,17 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
         return NULL;
     if (gen_command_providers[command])
         lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
-    thread->packet_command = command;
+    thread->packet_begun = command;
+    atomic_store_explicit(&thread->packet_command, 0, memory_order_relaxed);
     return lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
 }
 
 void layer_packet_end(void)
 {
-    lap_packet_end(layer_thread_here()->stream);
+    struct layer_thread *thread = layer_thread_here();
+    lap_packet_end(thread->stream);
+    /* From here on the body may be read by another thread: layer/in_flight.c. */
+    atomic_store_explicit(&thread->packet_command, thread->packet_begun, memory_order_release);
 }
 
 uint64_t layer_packet_ticket(void)
