@@ -249,10 +249,11 @@ check-asan: ## unit tests and recorded and replayed programs with AddressSanitiz
 
 # On a driver that is instrumented itself: a race in another one would be reported, and one behind it would not be seen.
 TSAN := BUILD=$(BUILD)/tsan SANITIZE=thread CFLAGS="-O1 -g"
+TSAN_UNIT := test_log test_map test_memtrack_threads test_status test_touched test_trace_queue test_trace_threads
 .PHONY: check-tsan
-check-tsan: ## programs that are recorded, and replayed, with ThreadSanitizer, on a driver that does nothing
-	+$(MAKE) $(TSAN) null all $(BUILD)/tsan/tests/apps/threads $(BUILD)/tsan/tests/apps/churn
-	$(PYTHON) tests/null/check.py --build $(BUILD)/tsan
+check-tsan: ## programs that are recorded, and replayed, with ThreadSanitizer, on a driver that does nothing; unit tests with threads
+	+$(MAKE) $(TSAN) null all apps $(TSAN_UNIT:%=$(BUILD)/tsan/tests/unit/%)
+	$(PYTHON) tests/null/check.py --build $(BUILD)/tsan --unit $(TSAN_UNIT)
 
 # All platforms at once are linked too: a command that is to be written by hand for one of them must be there.
 PLATFORM_CHECK = $(PYTHON) tests/platform/check.py --gen $(GEN)
