@@ -82,15 +82,21 @@ void lap_arena_reset_slow(struct lap_arena *arena)
     find_only(arena);
 }
 
+bool lap_arena_is_full(const struct lap_arena *arena, size_t bytes)
+{
+    size_t used = lap_arena_used_bytes(arena);
+    return arena->limit_bytes &&
+           (used > arena->limit_bytes || bytes > ((arena->limit_bytes - used) & ~(LAP_ARENA_STEP - 1)));
+}
+
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
 {
     if (bytes > PTRDIFF_MAX || align == 0 || align > LARGEST_ALIGN || (align & (align - 1)))
         return NULL;
-    bytes = (bytes + LAP_ARENA_STEP - 1) & ~(LAP_ARENA_STEP - 1);
     /* A new block starts aligned, so it needs no padding. */
-    size_t used = lap_arena_used_bytes(arena);
-    if (arena->limit_bytes && (used > arena->limit_bytes || bytes > arena->limit_bytes - used))
+    if (lap_arena_is_full(arena, bytes))
         return NULL;
+    bytes = (bytes + LAP_ARENA_STEP - 1) & ~(LAP_ARENA_STEP - 1);
 
     size_t want = FIRST_BLOCK_BYTES;
     if (arena->blocks && arena->blocks->bytes >= FIRST_BLOCK_BYTES / 2)
@@ -117,7 +123,7 @@ void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align)
         find_only(arena);
         return block->data;
     }
-    arena->before_bytes = used;
+    arena->before_bytes = lap_arena_used_bytes(arena);
     block->next = arena->blocks;
     arena->blocks = block;
     set_free(arena, block->data + bytes);

@@ -5,6 +5,7 @@
 #ifndef LAP_BASE_ARENA_H
 #define LAP_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct lap_arena_block;
@@ -33,6 +34,9 @@ static inline void lap_arena_reset(struct lap_arena *arena)
 
 /* Given out since the last reset, slack included. */
 size_t lap_arena_used_bytes(const struct lap_arena *arena);
+
+/* Whether it is the limit that so many more bytes would pass: why lap_arena_alloc has given none. */
+bool lap_arena_is_full(const struct lap_arena *arena, size_t bytes);
 
 #define LAP_ARENA_STEP ((size_t)8) /* sizes are multiples of it, so what needs no more alignment needs no padding */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "replayer/player.h"
+#include "trace/info.h"
 
 #define MAX_GPUS     64u
 #define UUID_BYTES   (2 * VK_UUID_SIZE + 1) /* as text */
@@ -164,14 +165,17 @@ static const char *text_of(const cJSON *object, const char *key)
     return text ? text : "";
 }
 
-/* What the trace's info object says; of another GPU of that machine only the name is known. */
-static void read_recorded(struct replay *r, const char *name, struct replay_gpu *out)
+enum lap_status replay_gpu_recorded(const char *text, const char *name, struct replay_gpu *out)
 {
-    cJSON *info = cJSON_Parse(lap_reader_summary(r->reader)->info);
-    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
-    const char *recorded_on = text_of(machine, "device");
+    const cJSON *machine;
+    const char *recorded_on;
+    cJSON *info;
 
     memset(out, 0, sizeof *out);
+    if (lap_info_parse(text, strlen(text), &info) == LAP_ERROR_MEMORY)
+        return LAP_ERROR_MEMORY;
+    machine = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
+    recorded_on = text_of(machine, "device");
     snprintf(out->name, sizeof out->name, "%s", name ? name : recorded_on);
     if (strcmp(out->name, recorded_on) == 0) {
         if (!parse_uuid(text_of(machine, "device_uuid"), out->device_uuid))
@@ -180,6 +184,7 @@ static void read_recorded(struct replay *r, const char *name, struct replay_gpu 
             memset(out->driver_uuid, 0, sizeof out->driver_uuid);
     }
     cJSON_Delete(info);
+    return LAP_OK;
 }
 
 /* ---- the GPUs of this machine ---- */
@@ -219,7 +224,9 @@ enum lap_status replay_choose_gpu(struct replay *r, struct replay_instance *inst
 
     if (status != LAP_OK)
         return status;
-    read_recorded(r, recorded_name, &recorded);
+    status = replay_gpu_recorded(lap_reader_summary(r->reader)->info, recorded_name, &recorded);
+    if (status != LAP_OK)
+        return status;
     status = replay_gpu_pick(gpus, count, r->options.gpu, &recorded, &chosen);
     if (status != LAP_OK)
         return status;

@@ -22,6 +22,10 @@ struct replay_gpu {
 enum lap_status replay_gpu_pick(const struct replay_gpu *gpus, uint32_t count, const char *option,
                                 const struct replay_gpu *recorded, uint32_t *out) LAP_MUST_CHECK;
 
+/* The recorded one, as the JSON of a trace's information has it; of another GPU of that machine only the name is known.
+ * name: which is meant; NULL: the one that was recorded on. LAP_ERROR_MEMORY; all that the text lacks is empty. */
+enum lap_status replay_gpu_recorded(const char *text, const char *name, struct replay_gpu *out) LAP_MUST_CHECK;
+
 /* Sets the instance's gpu: by --gpu, else by what the trace says of the recorded machine, of whose GPUs the one called
  * recorded_name is meant (NULL: the one that was recorded on). */
 enum lap_status replay_choose_gpu(struct replay *r, struct replay_instance *instance,

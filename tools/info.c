@@ -16,6 +16,7 @@
 #include "tools/text.h"
 #include "tools/tool.h"
 #include "tools/uses.h"
+#include "trace/info.h"
 #include "trace/lives.h"
 
 #define PROGRAM "lapilli-info"
@@ -75,28 +76,45 @@ static void run_pass(struct pass *pass, struct lap_calls *calls)
 
 /* ---- JSON ---- */
 
-static void put_number(cJSON *object, const char *key, uint64_t value)
+/* False: there is no memory. Takes `item`, which may be NULL, in any case. */
+static bool put(cJSON *object, const char *key, cJSON *item)
+{
+    bool added = item && cJSON_AddItemToObjectCS(object, key, item);
+
+    if (!added)
+        cJSON_Delete(item);
+    return added;
+}
+
+static bool append(cJSON *array, cJSON *item)
+{
+    bool added = item && cJSON_AddItemToArray(array, item);
+
+    if (!added)
+        cJSON_Delete(item);
+    return added;
+}
+
+static bool put_number(cJSON *object, const char *key, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
     /* Readers of JSON keep numbers as doubles. */
-    cJSON_AddItemToObjectCS(object, key, value > UINT64_C(1) << 53 ? cJSON_CreateString(text) : cJSON_CreateRaw(text));
+    return put(object, key, value > UINT64_C(1) << 53 ? cJSON_CreateString(text) : cJSON_CreateRaw(text));
 }
 
-static void put_text(cJSON *object, const char *key, const char *text)
+static bool put_text(cJSON *object, const char *key, const char *text)
 {
     char *clean = text ? lap_text_utf8(text, strlen(text)) : NULL;
-    cJSON_AddItemToObjectCS(object, key, clean ? cJSON_CreateString(clean) : cJSON_CreateNull());
+    bool added = put(object, key, clean ? cJSON_CreateString(clean) : text ? NULL : cJSON_CreateNull());
     free(clean);
+    return added;
 }
 
-static void put_pair(cJSON *object, const char *key, const char *first, uint64_t a, const char *second, uint64_t b)
+static bool put_pair(cJSON *object, const char *key, const char *first, uint64_t a, const char *second, uint64_t b)
 {
     cJSON *pair = cJSON_AddObjectToObject(object, key);
-    if (pair) {
-        put_number(pair, first, a);
-        put_number(pair, second, b);
-    }
+    return put_number(pair, first, a) && put_number(pair, second, b);
 }
 
 /* A string of the layer's info object; NULL when there is none. The object is as untrusted as the rest of the file. */
@@ -105,38 +123,42 @@ static const char *info_text(const cJSON *info, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(info, key));
 }
 
-static void put_uses(cJSON *object, const struct lap_uses *uses)
+static bool put_uses(cJSON *object, const struct lap_uses *uses)
 {
     cJSON *both = cJSON_AddObjectToObject(object, "uses");
     cJSON *extensions = cJSON_AddArrayToObject(both, "extensions");
     cJSON *features = cJSON_AddArrayToObject(both, "features");
+    bool good = features != NULL;
 
     for (unsigned i = 0; i < GEN_EXTENSION_COUNT; i++)
         if (uses->used[i])
-            cJSON_AddItemToArray(extensions, cJSON_CreateString(gen_extensions[i].name));
+            good &= append(extensions, cJSON_CreateString(gen_extensions[i].name));
     for (size_t i = 0; i < uses->feature_count; i++)
-        cJSON_AddItemToArray(features, cJSON_CreateString(uses->features[i]));
-    put_number(both, "addresses", uses->addresses);
+        good &= append(features, cJSON_CreateString(uses->features[i]));
+    return good && put_number(both, "addresses", uses->addresses);
 }
 
 /* Calls that had not returned when the program ended. */
-static void put_in_flight(cJSON *object, const struct lap_calls *calls)
+static bool put_in_flight(cJSON *object, const struct lap_calls *calls)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
     cJSON *array = cJSON_AddArrayToObject(object, "in_flight");
+    bool good = array != NULL;
 
     for (size_t i = 0; i < summary->in_flight_count; i++) {
         const struct lap_in_flight *call = &summary->in_flight[i];
         char name[LAP_TEXT_SIGNAL_MAX];
         cJSON *item = cJSON_CreateObject();
-        put_text(item, "name", lap_reader_command_name(calls->reader, call->command));
-        put_number(item, "thread", call->thread_id);
-        cJSON_AddItemToObjectCS(item, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY));
-        put_text(item, "signal", call->signal ? lap_text_signal(call->signal, name) : NULL);
-        cJSON_AddItemToArray(array, item);
+        good &= put_text(item, "name", lap_reader_command_name(calls->reader, call->command)) &&
+                put_number(item, "thread", call->thread_id) &&
+                put(item, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY)) &&
+                put_text(item, "signal", call->signal ? lap_text_signal(call->signal, name) : NULL);
+        good = append(array, item) && good;
     }
+    return good;
 }
 
+/* NULL: there is no memory. */
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
                         const struct lap_calls *calls)
 {
@@ -158,44 +180,49 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");
     cJSON *object = cJSON_CreateObject(), *where;
     char uuid[33];
+    bool good = object != NULL;
 
     for (int i = 0; i < 16; i++)
         snprintf(uuid + 2 * i, 3, "%02x", summary->uuid[i]);
-    put_number(object, "format_version", summary->format_version);
-    put_text(object, "uuid", uuid);
-    cJSON_AddItemToObjectCS(object, "complete", cJSON_CreateBool(summary->complete));
-    put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
-    put_text(object, "repaired", summary->repaired);
-    cJSON_AddItemToObjectCS(object, "indexed", cJSON_CreateBool(summary->indexed));
-    put_number(object, "frames", summary->frames);
-    put_pair(object, "recovered", "frames", summary->recovered_frames, "bytes", summary->recovered_bytes);
-    put_number(object, "threads", lap_map_count(&pass->threads));
-    put_number(object, "packets", summary->packets);
-    put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
-    put_number(object, "commands", summary->counters[LAP_COUNTER_COMMANDS]);
-    put_pair(object, "blocks", "recorded", summary->counters[LAP_COUNTER_BLOCKS_RECORDED], "stored",
-             summary->counters[LAP_COUNTER_BLOCKS_STORED]);
-    put_pair(object, "updates", "count", summary->counters[LAP_COUNTER_UPDATES], "bytes",
-             summary->counters[LAP_COUNTER_UPDATE_BYTES]);
-    put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
-    put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
-    put_number(object, "long_lives", pass->long_lives);
-    put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
-    put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
-    put_text(object, "program", info_text(info, "program"));
-    cJSON_AddItemToObjectCS(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
+    good &= put_number(object, "format_version", summary->format_version);
+    good &= put_text(object, "uuid", uuid);
+    good &= put(object, "complete", cJSON_CreateBool(summary->complete));
+    good &= put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
+    good &= put_text(object, "repaired", summary->repaired);
+    good &= put(object, "indexed", cJSON_CreateBool(summary->indexed));
+    good &= put_number(object, "frames", summary->frames);
+    good &= put_pair(object, "recovered", "frames", summary->recovered_frames, "bytes", summary->recovered_bytes);
+    good &= put_number(object, "threads", lap_map_count(&pass->threads));
+    good &= put_number(object, "packets", summary->packets);
+    good &= put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
+    good &= put_number(object, "commands", summary->counters[LAP_COUNTER_COMMANDS]);
+    good &= put_pair(object, "blocks", "recorded", summary->counters[LAP_COUNTER_BLOCKS_RECORDED], "stored",
+                     summary->counters[LAP_COUNTER_BLOCKS_STORED]);
+    good &= put_pair(object, "updates", "count", summary->counters[LAP_COUNTER_UPDATES], "bytes",
+                     summary->counters[LAP_COUNTER_UPDATE_BYTES]);
+    good &= put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
+    good &= put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
+    good &= put_number(object, "long_lives", pass->long_lives);
+    good &= put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    good &= put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
+    good &= put_text(object, "program", info_text(info, "program"));
+    good &= put(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
     where = cJSON_AddObjectToObject(object, "recorded_on");
+    good &= where != NULL;
     for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++)
-        put_text(where, machine[i], info_text(recorded_on, machine[i]));
+        good &= put_text(where, machine[i], info_text(recorded_on, machine[i]));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        put_text(object, texts[i], info_text(info, texts[i]));
+        good &= put_text(object, texts[i], info_text(info, texts[i]));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, numbers[i]);
-        cJSON_AddItemToObjectCS(object, numbers[i],
-                                cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
+        good &= put(object, numbers[i], cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
     }
-    put_uses(object, &pass->uses);
-    put_in_flight(object, calls);
+    good &= put_uses(object, &pass->uses);
+    good &= put_in_flight(object, calls);
+    if (!good) {
+        cJSON_Delete(object);
+        return NULL;
+    }
     return object;
 }
 
@@ -332,12 +359,13 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
     struct pass pass = {.status = LAP_OK};
-    cJSON *info = cJSON_Parse(summary->info), *json = NULL;
+    cJSON *info = NULL, *json = NULL;
     char *text = NULL;
     int code = LAP_TOOL_FAILED;
 
     lap_map_init(&pass.threads);
-    if (lap_uses_init(&pass.uses) != LAP_OK)
+    /* It was parsed once, by the reader. */
+    if (lap_info_parse(summary->info, strlen(summary->info), &info) != LAP_OK || lap_uses_init(&pass.uses) != LAP_OK)
         goto out;
     pass.long_lives = count_long_lives(calls->reader);
     run_pass(&pass, calls);
@@ -359,7 +387,7 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
         code = LAP_TOOL_FAILED;
     }
 out:
-    if (code == LAP_TOOL_FAILED && !json)
+    if (code == LAP_TOOL_FAILED && (!json || (as_json && !text)))
         fprintf(stderr, PROGRAM ": out of memory\n");
     cJSON_free(text);
     cJSON_Delete(json);

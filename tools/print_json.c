@@ -166,68 +166,79 @@ static cJSON *flags_array(uint32_t flags)
     cJSON *array = cJSON_CreateArray();
 
     for (size_t i = 0; array && i < sizeof names / sizeof names[0]; i++)
-        if (flags & names[i].flag)
-            cJSON_AddItemToArray(array, cJSON_CreateString(names[i].name));
+        if (flags & names[i].flag && !cJSON_AddItemToArray(array, cJSON_CreateString(names[i].name))) {
+            cJSON_Delete(array);
+            array = NULL;
+        }
     return array;
 }
 
-static cJSON *in_flight_head(const struct lap_line *line)
+/* False: there is no memory. Takes `item`, which may be NULL, in any case. */
+static bool add(cJSON *object, const char *key, cJSON *item)
 {
-    const struct lap_in_flight *call = line->in_flight;
-    cJSON *object = cJSON_CreateObject(), *how;
-    char name[LAP_TEXT_SIGNAL_MAX];
+    bool added = item && cJSON_AddItemToObjectCS(object, key, item);
 
-    if (!object)
-        return NULL;
-    cJSON_AddItemToObjectCS(object, "thread", number(call->thread_id, false));
-    cJSON_AddItemToObjectCS(object, "ticket", number(call->ticket, false));
-    how = cJSON_AddObjectToObject(object, "inFlight");
-    cJSON_AddItemToObjectCS(how, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY));
-    cJSON_AddItemToObjectCS(
-        how, "signal", call->signal ? cJSON_CreateString(lap_text_signal(call->signal, name)) : cJSON_CreateNull());
-    cJSON_AddItemToObjectCS(object, "name", cJSON_CreateString(line->name));
-    return object;
+    if (!added)
+        cJSON_Delete(item);
+    return added;
 }
 
-static cJSON *head(const struct lap_line *line)
+static bool put_in_flight(cJSON *object, const struct lap_line *line)
 {
-    cJSON *object = cJSON_CreateObject();
+    const struct lap_in_flight *call = line->in_flight;
+    char name[LAP_TEXT_SIGNAL_MAX];
+    cJSON *how;
+
+    if (!add(object, "thread", number(call->thread_id, false)) || !add(object, "ticket", number(call->ticket, false)))
+        return false;
+    how = cJSON_AddObjectToObject(object, "inFlight");
+    return add(how, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY)) &&
+           add(how, "signal",
+               call->signal ? cJSON_CreateString(lap_text_signal(call->signal, name)) : cJSON_CreateNull());
+}
+
+static bool put_place(cJSON *object, const struct lap_line *line)
+{
     char handle[LAP_TEXT_HANDLE_MAX];
 
-    if (!object)
-        return NULL;
-    cJSON_AddItemToObjectCS(object, "index", number(line->index, false));
-    cJSON_AddItemToObjectCS(object, "thread", number(line->packet->thread_id, false));
-    cJSON_AddItemToObjectCS(object, "ticket", number(line->packet->ticket, false));
-    cJSON_AddItemToObjectCS(object, "frame", number(line->packet->frame + 1, false));
-    if (line->in_block) {
-        lap_text_handle(GEN_HANDLE_VkCommandBuffer, line->command_buffer, handle);
-        cJSON_AddItemToObjectCS(object, "block", number(line->block, false));
-        cJSON_AddItemToObjectCS(object, "command", number(line->command_index, false));
-        cJSON_AddItemToObjectCS(object, "commandBuffer", cJSON_CreateString(handle));
-    } else {
-        cJSON_AddItemToObjectCS(object, "flags", flags_array(line->packet->flags));
-    }
-    cJSON_AddItemToObjectCS(object, "name", cJSON_CreateString(line->name));
-    return object;
+    if (!add(object, "index", number(line->index, false)) ||
+        !add(object, "thread", number(line->packet->thread_id, false)) ||
+        !add(object, "ticket", number(line->packet->ticket, false)) ||
+        !add(object, "frame", number(line->packet->frame + 1, false)))
+        return false;
+    if (!line->in_block)
+        return add(object, "flags", flags_array(line->packet->flags));
+    lap_text_handle(GEN_HANDLE_VkCommandBuffer, line->command_buffer, handle);
+    return add(object, "block", number(line->block, false)) &&
+           add(object, "command", number(line->command_index, false)) &&
+           add(object, "commandBuffer", cJSON_CreateString(handle));
+}
+
+/* What stands in front of the arguments. */
+static bool put_head(cJSON *object, const struct lap_line *line)
+{
+    return (line->in_flight ? put_in_flight(object, line) : put_place(object, line)) &&
+           add(object, "name", cJSON_CreateString(line->name));
 }
 
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line)
 {
     struct tree tree = {.no_outputs = line->in_flight != NULL};
     struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &tree};
-    cJSON *object = line->in_flight ? in_flight_head(line) : head(line);
+    cJSON *object = cJSON_CreateObject();
     char *text = NULL;
 
-    if (!object)
+    if (!put_head(object, line))
         goto out;
     if (line->bare) {
-        cJSON_AddNullToObject(object, "args");
+        if (!add(object, "args", cJSON_CreateNull()))
+            goto out;
     } else if (line->command == GEN_COMMAND_NONE) {
-        cJSON_AddItemToObjectCS(object, "undecoded", number(line->packet->bytes, false));
+        if (!add(object, "undecoded", number(line->packet->bytes, false)))
+            goto out;
     } else {
         cJSON *args = cJSON_CreateObject();
-        if (!args || !cJSON_AddItemToObjectCS(object, "args", args))
+        if (!add(object, "args", args))
             goto out;
         tree.stack[0] = args;
         tree.result_member = lap_walk_result_member(line->command);

@@ -32,9 +32,18 @@ static enum lap_status put(struct lap_info *info, cJSON *item, bool *out_news)
     return LAP_OK;
 }
 
+enum lap_status lap_info_parse(const char *json, size_t bytes, struct cJSON **out)
+{
+    errno = 0; /* the only way in which cJSON tells what was wrong */
+    *out = cJSON_ParseWithLength(json, bytes);
+    if (*out)
+        return LAP_OK;
+    return errno == ENOMEM ? lap_fail(LAP_ERROR_MEMORY, "out of memory") : lap_fail(LAP_ERROR_FORMAT, "no JSON");
+}
+
 enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t bytes, bool *out_news)
 {
-    enum lap_status status = LAP_OK;
+    enum lap_status status;
     cJSON *object;
 
     if (out_news)
@@ -43,11 +52,8 @@ enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t byt
         info->all = cJSON_CreateObject();
     if (!info->all)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    errno = 0; /* the only way in which cJSON tells what was wrong */
-    object = cJSON_ParseWithLength(json, bytes);
-    if (!object && errno == ENOMEM)
-        status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    else if (!object || !cJSON_IsObject(object))
+    status = lap_info_parse(json, bytes, &object);
+    if (status != LAP_ERROR_MEMORY && (!object || !cJSON_IsObject(object)))
         status = lap_fail(LAP_ERROR_FORMAT, "no JSON object");
     while (status == LAP_OK && object->child)
         status = put(info, cJSON_DetachItemViaPointer(object, object->child), out_news);

@@ -21,6 +21,9 @@ struct lap_info {
 
 void lap_info_finish(struct lap_info *info); /* also for a zeroed one */
 
+/* *out: any JSON value, for cJSON_Delete; NULL on failure. LAP_ERROR_FORMAT: it is none; LAP_ERROR_MEMORY. */
+enum lap_status lap_info_parse(const char *json, size_t bytes, struct cJSON **out) LAP_MUST_CHECK;
+
 /* The members of a JSON object replace those of the same name or are added. *out_news (may be NULL, which is cheaper):
  * whether anything has changed. LAP_ERROR_FORMAT: it is no JSON object, or there would be more than LAP_INFO_MAX_KEYS;
  * LAP_ERROR_MEMORY: some members may be missing. */

@@ -139,9 +139,9 @@ static void *allocate(struct lap_dec *dec, size_t bytes, size_t align)
 {
     void *memory = lap_arena_alloc(dec->arena, bytes, align);
     if (!memory && dec->status == LAP_OK) {
-        if (dec->arena->limit_bytes)
-            latch(dec, lap_fail(LAP_ERROR_LIMIT, "a packet needs more than %zu bytes of memory, or there is none left",
-                                dec->arena->limit_bytes));
+        if (lap_arena_is_full(dec->arena, bytes))
+            latch(dec,
+                  lap_fail(LAP_ERROR_LIMIT, "a packet needs more than %zu bytes of memory", dec->arena->limit_bytes));
         else
             latch(dec, lap_fail(LAP_ERROR_MEMORY, "out of memory while decoding (%zu bytes)", bytes));
     }

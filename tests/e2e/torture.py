@@ -462,6 +462,47 @@ def starve_replay(context: Context, point: Point) -> str:
     return "said so"
 
 
+# Programs that read a trace and play none.
+TOOLS = (
+    Program("info", ("lapilli-info",)),
+    Program("info --json", ("lapilli-info", "--json")),
+    Program("print", ("lapilli-print",)),
+    Program("print --json", ("lapilli-print", "--json")),
+    Program("check", ("lapilli-replay", "--check", "--json", "--sandbox=off")),
+)
+READ: dict[str, bytes] = {}  # the trace
+SAID: dict[str, str] = {}  # what each says of it
+
+
+def read_trace(context: Context, program: Program, env: dict[str, str], expect: int | None = 0) -> Done:
+    name, *arguments = program.command
+    (context.folder / "read.lapilli").write_bytes(READ["trace"])
+    return context.run([context.program(name), *arguments, "read.lapilli"], env, expect=expect)
+
+
+def tool_plan(context: Context, most: int, seed: int) -> Plan:
+    found = {}
+    record_for_replay(context, PROGRAMS[1])
+    READ["trace"] = (context.folder / "out.lapilli").read_bytes()
+    for program in TOOLS:
+        SAID[program.name] = read_trace(context, program, {}).out
+        def run(env: dict[str, str], program: Program = program) -> None:
+            read_trace(context, program, env)
+        found[program] = calls(context, run, REPLAY_FILES, "memory")
+    return replace(starved(context, found, most, "lapilli "), left_out=["leaks: in a sandbox nobody can look for them"])
+
+
+def starve_tool(context: Context, point: Point) -> str:
+    done = read_trace(context, point.program, faults(context, REPLAY_FILES, "memory", **dict(point.settings)), expect=None)
+    check_alive(done.status, done.err)
+    check(done.status in REPLAY_ENDS, f"exit status {done.status}:\n{done.text[-2000:]}")
+    if done.status == 0:
+        check(done.out == SAID[point.program.name], f"it says something else:\n{done.text[-2000:]}")
+        return "said all"
+    check(bool(done.err.strip()), f"exit status {done.status} without a word:\n{done.text[-2000:]}")
+    return "said so"
+
+
 # ---- files that are damaged
 
 DAMAGED = Program("damage", ("triangle", "--offscreen", "--frames", "30"))
@@ -521,6 +562,7 @@ TORTURES = (
             "and replaced by another trace's; it is replayed, and given to info, print, check and compress", damage_plan, damage, sample=3),
     Torture("memory", "every allocation and thread of the layer fails, once and from then on", memory_plan, starve_layer),
     Torture("replay-memory", "every allocation and thread of a replay fails, once and from then on", replay_plan, starve_replay),
+    Torture("tool-memory", "every allocation of what reads a trace (info, print, check) fails, once and from then on", tool_plan, starve_tool),
 )
 
 

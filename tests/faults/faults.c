@@ -5,15 +5,14 @@
  *
  *   FAULTS_FILES     whose calls count: parts of file names, with colons between them; `main` is the program itself
  *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
- *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate, close (of a file that is
- *                    closed all the same)
- *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
- *   FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice, and one is lost
- *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
- *   FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on which one was
- *                    reached (return addresses, as far as they lie in those files), its hash and the first call's number
- *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true, `memory` takes memory until the kernel
- *                    ends the process, and is _exit(7) where that had no need to before a GiB
+ *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate, close (of a file
+ * that is closed all the same) FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only
+ * counted FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice,
+ * and one is lost FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and
+ * all is well FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on
+ * which one was reached (return addresses, as far as they lie in those files), its hash and the first call's number
+ *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true, `memory` takes memory until
+ * the kernel ends the process, and is _exit(7) where that had no need to before a GiB
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,10 +48,13 @@ static int error;
 
 static atomic_ulong calls;
 
-/* What has been counted, if that is wanted: ways are found by their hash, and each has the first call that came on it. */
-#define MOST_WAYS 65536u
+/* What has been counted, if that is wanted: ways are found by their hash, and each has the first call that came on it.
+ */
+#define MOST_WAYS  65536u
 #define MOST_STEPS 24
 static bool counting;
+static FILE *count_file;
+static pid_t counter; /* not its children */
 static _Atomic uint64_t ways[MOST_WAYS];
 static unsigned long first_calls[MOST_WAYS];
 
@@ -70,7 +72,8 @@ static bool has_part(const char *name)
     return false;
 }
 
-/* Where in its file the caller stands, if that is one of the wanted ones; 0 otherwise. Takes no lock and allocates nothing. */
+/* Where in its file the caller stands, if that is one of the wanted ones; 0 otherwise. Takes no lock and allocates
+ * nothing. */
 static uintptr_t place_of(const void *caller)
 {
     struct dl_find_object found;
@@ -233,16 +236,16 @@ EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int 
 
 static _Atomic bool becomes_another;
 
-/* While one thread is about to make the process another program, the kernel gives the others no new ones (Linux, copy_fs in
- * kernel/fork.c). Who is refused then is about to end, and does not live to tell. */
+/* While one thread is about to make the process another program, the kernel gives the others no new ones (Linux,
+ * copy_fs in kernel/fork.c). Who is refused then is about to end, and does not live to tell. */
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
 {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     if (OUT_OF_MEMORY && !loses)
         return EAGAIN;
     if (!real)
-        real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
-                                                                                            "pthread_create");
+        real =
+            (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
     int failed = real(thread, attributes, run, context);
     while (failed == EAGAIN && becomes_another)
         pause();
@@ -386,11 +389,11 @@ __attribute__((constructor)) static void begin(void)
     is_slow = how && strcmp(how, "slow") == 0;
     error = how ? atoi(how) : EIO;
     if (way)
-        signal(SIGUSR1, strcmp(way, "exec") == 0     ? go_on_as_another
-                        : strcmp(way, "memory") == 0 ? take_memory
-                                                     : leave);
+        signal(SIGUSR1, strcmp(way, "exec") == 0 ? go_on_as_another : strcmp(way, "memory") == 0 ? take_memory : leave);
     if (getenv("FAULTS_COUNT")) {
         void *step;
+        count_file = fopen(getenv("FAULTS_COUNT"), "we"); /* now: the program may shut itself in */
+        counter = getpid();
         backtrace(&step, 1); /* the first one loads a library */
         counting = true;
     }
@@ -399,15 +402,12 @@ __attribute__((constructor)) static void begin(void)
 
 __attribute__((destructor)) static void end(void)
 {
-    const char *path = getenv("FAULTS_COUNT");
-    FILE *file;
     what = NOTHING;
-    file = path ? fopen(path, "w") : NULL;
-    if (file) {
-        fprintf(file, "%lu\n", atomic_load(&calls));
-        for (uint32_t i = 0; i < MOST_WAYS; i++)
-            if (ways[i])
-                fprintf(file, "%" PRIx64 " %lu\n", ways[i], first_calls[i]);
-        fclose(file);
-    }
+    if (!count_file || counter != getpid())
+        return;
+    fprintf(count_file, "%lu\n", atomic_load(&calls));
+    for (uint32_t i = 0; i < MOST_WAYS; i++)
+        if (ways[i])
+            fprintf(count_file, "%" PRIx64 " %lu\n", ways[i], first_calls[i]);
+    fclose(count_file);
 }

@@ -73,8 +73,10 @@ UNIT_TEST(the_limit_holds)
     lap_arena_init(&arena, 1000);
     CHECK(lap_arena_alloc(&arena, 600, 1));
     CHECK(!lap_arena_alloc(&arena, 600, 1));
+    CHECK(!lap_arena_is_full(&arena, 400) && lap_arena_is_full(&arena, 401));
     CHECK(lap_arena_alloc(&arena, 400, 1));
     CHECK(!lap_arena_alloc(&arena, 1, 1));
+    CHECK(lap_arena_is_full(&arena, 1) && lap_arena_is_full(&arena, SIZE_MAX));
     CHECK(lap_arena_used_bytes(&arena) <= 1000);
     lap_arena_reset(&arena);
     CHECK(lap_arena_alloc(&arena, 1000, 1));
@@ -90,6 +92,7 @@ UNIT_TEST(products_that_overflow_are_refused)
 {
     struct lap_arena arena;
     lap_arena_init(&arena, 0);
+    CHECK(!lap_arena_is_full(&arena, SIZE_MAX)); /* without a limit it never is */
     CHECK(!lap_arena_zalloc(&arena, SIZE_MAX / 2, 3, 8));
     CHECK(!lap_arena_alloc(&arena, SIZE_MAX, 1));
     CHECK(!lap_arena_alloc(&arena, SIZE_MAX - 200, 64));

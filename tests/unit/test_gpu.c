@@ -2,6 +2,7 @@
 /* Which GPU is taken, among made-up ones. */
 #include "replayer/gpu.h"
 
+#include "tests/unit/starved_json.h"
 #include "tests/unit/unit.h"
 
 static const struct replay_gpu gpus[] = {
@@ -65,6 +66,42 @@ UNIT_TEST(without_an_option_the_recorded_one_is_looked_for)
     CHECK_EQ_U64(pick(NULL, &recorded), 3);
     recorded.device_uuid[0] = 77;
     CHECK_EQ_U64(pick(NULL, &recorded), 1);
+}
+
+static const char machine[] = "{\"recorded_on\":{\"device\":\"ACME\",\"device_uuid\":"
+                              "\"04000000000000000000000000000000\",\"driver_uuid\":\"x\"}}";
+
+UNIT_TEST(the_recorded_one_is_what_the_trace_says)
+{
+    struct replay_gpu gpu;
+
+    CHECK_EQ_INT(replay_gpu_recorded(machine, NULL, &gpu), LAP_OK);
+    CHECK_STR(gpu.name, "ACME");
+    CHECK(gpu.device_uuid[0] == 4 && gpu.driver_uuid[0] == 0);
+    CHECK_EQ_INT(replay_gpu_recorded(machine, "ACME Open", &gpu), LAP_OK);
+    CHECK_STR(gpu.name, "ACME Open");
+    CHECK_EQ_INT(gpu.device_uuid[0], 0);
+    CHECK_EQ_INT(replay_gpu_recorded("{", NULL, &gpu), LAP_OK);
+    CHECK_STR(gpu.name, "");
+}
+
+/* Another GPU than the recorded one must not be taken for want of memory. */
+UNIT_TEST(without_memory_nothing_is_known_of_it)
+{
+    struct replay_gpu gpu;
+    unsigned failures = 0;
+
+    for (;; failures++) {
+        starve_json(failures);
+        enum lap_status status = replay_gpu_recorded(machine, NULL, &gpu);
+        feed_json();
+        if (status == LAP_OK)
+            break;
+        CHECK_EQ_INT(status, LAP_ERROR_MEMORY);
+        CHECK_STR(lap_error_message(), "out of memory");
+    }
+    CHECK(failures > 8);
+    CHECK_STR(gpu.name, "ACME");
 }
 
 UNIT_MAIN();

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
 
+#include <limits.h>
+
 #include "tests/unit/sample_trace.h"
+#include "tests/unit/starved_json.h"
 #include "tools/calls.h"
 #include "tools/print.h"
 #include "tools/tool.h"
@@ -195,6 +198,67 @@ UNIT_TEST(what_a_build_does_not_know_makes_a_trace_incomplete)
     CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_IO, "unreadable")),
                  LAP_TOOL_FAILED);
     CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, LAP_END), LAP_TOOL_OK);
+    lap_calls_close(&calls);
+    sample_finish(&sample);
+}
+
+/* The text of one line, or NULL where it could not be made, of whose JSON one allocation fails. */
+static char *starved_line(const struct lap_line *line, unsigned after)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    struct lap_printer printer = {.out = open_memstream(&text, &bytes)};
+    enum lap_status status;
+
+    starve_json(after);
+    status = lap_print_json(&printer, line);
+    feed_json();
+    fclose(printer.out);
+    CHECK(status == LAP_OK || (status == LAP_ERROR_MEMORY && bytes == 0));
+    if (status == LAP_OK)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Never with something left out. */
+static void check_starved(const struct lap_line *line)
+{
+    char *whole = starved_line(line, UINT_MAX), *text;
+    unsigned failures = 0;
+
+    while (!(text = starved_line(line, failures)))
+        failures++;
+    CHECK(failures > 10);
+    CHECK_STR(text, whole);
+    free(text);
+    free(whole);
+}
+
+UNIT_TEST(a_line_that_has_no_memory_is_none)
+{
+    struct sample sample;
+    struct lap_calls calls;
+    static const struct lap_in_flight flying = {.thread_id = 7, .ticket = 9, .signal = 11};
+
+    if (!sample_begin(&sample))
+        SKIP("no trace can be recorded");
+    sample_record(&sample);
+    sample_end(&sample);
+    CHECK_EQ_INT(lap_calls_open(&calls, sample.path), LAP_OK);
+    CHECK_EQ_INT(lap_calls_next(&calls), LAP_OK);
+    struct lap_line line = {.packet = &calls.packet,
+                            .index = calls.index,
+                            .name = calls.name,
+                            .command = calls.command,
+                            .args = calls.args.bytes,
+                            .has_result = calls.has_result};
+    check_starved(&line);
+    line.command = GEN_COMMAND_NONE;
+    check_starved(&line);
+    line.in_block = true;
+    check_starved(&line);
+    check_starved(&(struct lap_line){.in_flight = &flying, .name = "vkQueueSubmit", .bare = true});
     lap_calls_close(&calls);
     sample_finish(&sample);
 }
