@@ -374,8 +374,11 @@ static void draw(struct app_target *target, struct stage *stages)
 
 int main(int argc, char **argv)
 {
+    static bool hash;
+    static const struct app_option options[] = {{"--hash", "print a hash of each frame's pixels", &hash, NULL}, {0}};
     static const struct app_program program = {
         .name = "churn",
+        .options = options,
         .what = "Creates and destroys thousands of objects of many kinds and draws in between.",
         .frames = 40,
         .can_present = true,
@@ -389,6 +392,7 @@ int main(int argc, char **argv)
                                              .pfnReallocation = reallocate_host,
                                              .pfnFree = free_host};
     app_init(&app, argc, argv, &program);
+    app.hash = hash;
     app_device_create(&app, NULL);
     app_target_create(&app, &target, check);
     VkPipelineCache cache;

@@ -243,9 +243,10 @@ static void destroy(const struct app *app, struct scene *scene)
 
 int main(int argc, char **argv)
 {
-    static bool tell, srgb;
+    static bool tell, srgb, hash;
     static const struct app_option options[] = {
         {.name = "--srgb", .help = "draw into images of an sRGB format", .flag = &srgb},
+        {.name = "--hash", .help = "print a hash of each frame's pixels", .flag = &hash},
         {.name = "--tell", .help = "print a line when a frame was presented", .flag = &tell},
         {.name = NULL},
     };
@@ -262,6 +263,7 @@ int main(int argc, char **argv)
     struct scene scene = {0};
     app_init(&app, argc, argv, &program);
     app.srgb = srgb;
+    app.hash = hash;
     app_device_create(&app, NULL);
     app_target_create(&app, &target, check);
     create_buffers(&app, &scene);

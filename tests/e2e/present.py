@@ -365,6 +365,35 @@ def an_acquired_image_costs_no_submit(context: Context) -> None:
         check(frames <= more < frames + frames // 2, f"{present}: {more} submits more than the program's, of {frames} frames")
 
 
+# What changes most of what the layer does to the images of a window, and to the memory they are drawn from.
+RECORDED = ({}, {"LAPILLI_VERIFY": "1", "LAPILLI_SCREENSHOT": "1-4"}, {"LAPILLI_MEMORY_TYPES": "real", "LAPILLI_WRITE_WATCH": "compare"},
+            {"LAPILLI_BACKING": "host", "LAPILLI_QUEUE": "0"}, {"LAPILLI_CAPTURE": "0"})
+
+
+def pixels_are_the_same(driver: str | None) -> Callable[[Context], None]:
+    """What a program reads back of the images that it presents is what it reads without the layer, each frame to the bit."""
+    def run(context: Context) -> None:
+        display()
+        if driver:
+            if not OTHER_DRIVERS[driver].exists():
+                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
+            context = replace(context, driver=OTHER_DRIVERS[driver])
+        shown = set()
+        for program in (["triangle"], ["triangle", "--srgb"], ["triangle", "--window", "xlib"], ["churn", "--present"]):
+            command = [context.app(program[0]), *program[1:], "--hash", "--frames", "8"]
+            alone = context.run(command, expect=None)
+            if alone.status == 77:
+                continue
+            frames = [line for line in alone.out.splitlines() if line.startswith("frame ")]
+            check(len(frames) == 8 and len({line.split(": ")[1] for line in frames}) > 1, f"{program}: no pictures to compare:\n{alone.text}")
+            for settings in RECORDED:
+                done = context.run(command, context.layer_env(**settings), expect=alone.status)
+                check(done.out == alone.out, f"{program}, {settings}:\n{alone.out}, and under the layer\n{done.text}")
+            shown.add(tuple(frames))
+        check(len(shown) >= 3, "programs show all the same")
+    return run
+
+
 def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     """What the replayer's own swapchains do, under the validation layer."""
     def run(context: Context) -> None:
@@ -387,7 +416,9 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
     result |= {f"a-display-that-goes-away-{system}": a_display_that_goes_away(system) for system in SYSTEMS}
     result["windows-are-valid"] = windows_are_valid(None)
+    result["pixels-are-the-same"] = pixels_are_the_same(None)
     if not context.driver_dir:
+        result["swiftshader/pixels-are-the-same"] = pixels_are_the_same("swiftshader")
         result["swiftshader/windows-are-valid"] = windows_are_valid("swiftshader")
     for name in ("wsi", "maintenance"):
         result[f"{name}-across"] = across(name, None)

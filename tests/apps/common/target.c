@@ -55,6 +55,15 @@ void app_target_create(struct app *app, struct app_target *target,
     }
 }
 
+/* FNV-1a. */
+static uint64_t hash_of(const uint8_t *bytes, uint64_t count)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint64_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
 static void finish_frame(struct app_target *target, struct app_frame *frame)
 {
     const struct app *app = target->app;
@@ -74,6 +83,8 @@ static void finish_frame(struct app_target *target, struct app_frame *frame)
         .blue_first = app_format_is_blue_first(target->swapchain.format),
         .srgb = app->srgb,
     };
+    if (app->hash)
+        printf("frame %u: %016" PRIx64 "\n", pixels.frame, hash_of(pixels.bytes, frame->pixels.size));
     target->check(app, &pixels);
 }
 
