@@ -431,8 +431,15 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
     _emit_checks(c, p)
     outputs = [f for f in p.fields if f.output and f.shape in ("pointer", "bytes")]
     values = {}
+    created = [f for f in outputs if f.created]
+    only = created[0] if len(created) == 1 and created[0].count == "1" else None
+    if only:
+        c(f"uint64_t index = gen_u64_{only.type}(a->{only.name}[0]);")
+        c(f"a->{only.name}[0] = VK_NULL_HANDLE; /* the driver's goes where the index was, for a moment */")
     for f in outputs:
         count = expand(f.count, lambda n: f"a->{n}")
+        if f is only:
+            continue
         if f.created and count == "1":
             c(f"{f.type} live_{f.name}[1] = {{0}};")
             values[f.name] = f"live_{f.name}"
@@ -452,12 +459,14 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
         if f.strided:
             values[f.member.stride] = f"sizeof *a->{f.name}"
     call = f"{variable}->vk.{p.command.short}({', '.join(values.get(f.name, 'a->' + f.name) for f in p.fields)})"
-    if p.command.returns == "VkResult":
-        c(f"VkResult result = {call};")
+    returns = p.command.returns == "VkResult"
+    c(f"VkResult result = {call};" if returns else call + ";")
+    if only:
+        c(f"uint64_t live = gen_u64_{only.type}(a->{only.name}[0]);")
+        c(f"a->{only.name}[0] = gen_{only.type}(index);")
+    if returns:
         c("if (result < 0)")
         c("    return replay_result(r, result);")
-    else:
-        c(call + ";")
     destroyed = [f for f in p.fields if f.destroyed]
     for f in destroyed:
         if f.shape == "value":
@@ -465,14 +474,13 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
         else:
             c(f"for (size_t i = 0; i < (size_t)({expand(f.count, lambda n: f'a->{n}')}); i++)")
             c(f"    replay_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}[i]));")
-    created = [f for f in outputs if f.created]
     for f in created[:-1]:
         c(f"enum lap_status status = gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, {expand(f.count, lambda n: f'a->{n}')});")
         c("if (status != LAP_OK)")
         c("    return status;")
     for f in created[-1:]:
-        if f.count == "1":
-            c(f"return replay_keep(r, GEN_HANDLE_{f.type}, owner, gen_u64_{f.type}(a->{f.name}[0]), gen_u64_{f.type}(live_{f.name}[0]));")
+        if f is only:
+            c(f"return replay_object_keep(r, GEN_HANDLE_{f.type}, owner, index, live);")
             continue
         c(f"return gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, (uint64_t)({expand(f.count, lambda n: f'a->{n}')}));")
     if not created:

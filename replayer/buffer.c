@@ -63,8 +63,8 @@ static bool wants_its_address(struct replay *r, struct replay_device *dev, uint6
     return false;
 }
 
-static bool create_at_address(struct replay *r, struct replay_device *dev, uint64_t index,
-                              const VkBufferCreateInfo *recorded, VkBuffer *out_buffer)
+static __attribute__((noinline)) bool create_at_address(struct replay *r, struct replay_device *dev, uint64_t index,
+                                                        const VkBufferCreateInfo *recorded, VkBuffer *out_buffer)
 {
     VkBufferCreateInfo info = *recorded;
     VkResult result;
@@ -86,17 +86,18 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
     VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)args->pCreateInfo; /* the decoder's own memory */
     struct replay_buffer *record;
     uint64_t index = gen_u64_VkBuffer(*args->pBuffer);
-    enum lap_status status = LAP_OK;
+    enum lap_status status;
     bool at_address;
     VkBuffer buffer;
 
     if (*args->pBuffer == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
     at_address = wants_its_address(r, dev, index, info) && create_at_address(r, dev, index, info, &buffer);
-    if (!at_address)
-        status = replay_result(r, replay_buffer_create(dev, info, &buffer));
-    if (status != LAP_OK)
-        return status;
+    if (!at_address) {
+        VkResult result = replay_buffer_create(dev, info, &buffer);
+        if (result < 0)
+            return replay_result(r, result);
+    }
     status = replay_buffer_add(r, dev, index, buffer, &record);
     if (status != LAP_OK) {
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);
@@ -115,7 +116,10 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
 
     if (record && record->staged.batch)
         replay_staging_settle(r, dev, &record->staged, buffer);
-    replay_pending_destroy(dev, GEN_HANDLE_VkBuffer, object->live);
+    if (__builtin_expect(dev->pending.busy, 0))
+        replay_pending_end(dev, GEN_HANDLE_VkBuffer, object->live, 0);
+    else
+        dev->vk.DestroyBuffer(dev->live, buffer, NULL);
     if (record && record->addresses)
         replay_address_forget(dev, record);
     if (record && replay_place_is_some(&record->place))

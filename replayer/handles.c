@@ -188,37 +188,6 @@ static struct replay_object_page *need_page(struct replay *r, struct replay_tabl
     return page;
 }
 
-/* In a page, where nothing has been or what was has been zeroed. */
-static struct replay_object *put(struct replay *r, struct replay_object_page *page, uint64_t index, uint64_t live,
-                                 void *owner)
-{
-    struct replay_object *object = &page->objects[index % REPLAY_PAGE_OBJECTS];
-
-    object->live = live;
-    object->owner = owner;
-    object->order = ++r->next_order;
-    page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
-    page->alive++;
-    r->alive++;
-    return object;
-}
-
-/* The usual case: the next number, in the page of the one before. NULL: it is not that. */
-static inline struct replay_object *add_next(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
-                                             void *owner)
-{
-    struct replay_table *table = &r->tables[type];
-    struct replay_object_page *page;
-
-    if (index != table->live.count || index % REPLAY_PAGE_OBJECTS == 0 || live == 0 || table->slots || r->parallel)
-        return NULL;
-    page = page_of(table, index / REPLAY_PAGE_OBJECTS);
-    if (!page)
-        return NULL;
-    table->live.count = index + 1;
-    return put(r, page, index, live, owner);
-}
-
 static enum lap_status too_many(struct replay *r)
 {
     enum lap_status status = lap_fail(LAP_ERROR_LIMIT, "more than %u million objects are alive at once",
@@ -273,7 +242,7 @@ static __attribute__((noinline)) enum lap_status add(struct replay *r, enum gen_
     } else if (r->holes) {
         r->holes--;
     }
-    object = put(r, page, index, live, owner);
+    object = replay_object_put(r, page, index, live, owner);
     if (has_slots)
         slot_put(table, index);
     if (index / REPLAY_PAGE_OBJECTS != last)
@@ -286,7 +255,7 @@ static __attribute__((noinline)) enum lap_status add(struct replay *r, enum gen_
 enum lap_status replay_object_add(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live,
                                   void *owner, struct replay_object **out_object)
 {
-    struct replay_object *object = add_next(r, type, index, live, owner);
+    struct replay_object *object = replay_object_add_next(r, type, index, live, owner);
 
     if (!object)
         return add(r, type, index, live, owner, out_object);
@@ -379,7 +348,7 @@ static __attribute__((noinline)) enum lap_status keep(struct replay *r, enum gen
 
 enum lap_status replay_keep(struct replay *r, enum gen_handle_type type, void *owner, uint64_t index, uint64_t live)
 {
-    return add_next(r, type, index, live, owner) ? LAP_OK : keep(r, type, owner, index, live);
+    return replay_object_add_next(r, type, index, live, owner) ? LAP_OK : keep(r, type, owner, index, live);
 }
 
 void replay_forget(struct replay *r, enum gen_handle_type type, uint64_t live)

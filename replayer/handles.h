@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles: how an object leaves its table, in place where nobody but the table knows of it, as is nearly always so.
+ * handles: how an object comes into its table and leaves it, in place where that is what is nearly always so.
  * What else is done with tables is in context.h and player.h. One thread.
  */
 #ifndef LAP_REPLAYER_HANDLES_H
@@ -13,6 +13,44 @@
 static inline struct replay_object_page *replay_page_of(const struct replay_table *table, uint64_t index)
 {
     return (struct replay_object_page *)table->live.pages[index / REPLAY_PAGE_OBJECTS];
+}
+
+/* Into a page, where nothing has been or what was has been zeroed. */
+static inline struct replay_object *replay_object_put(struct replay *r, struct replay_object_page *page, uint64_t index,
+                                                      uint64_t live, void *owner)
+{
+    struct replay_object *object = &page->objects[index % REPLAY_PAGE_OBJECTS];
+
+    object->live = live;
+    object->owner = owner;
+    object->order = ++r->next_order;
+    page->handles.live[index % REPLAY_PAGE_OBJECTS] = live;
+    page->alive++;
+    r->alive++;
+    return object;
+}
+
+/* The usual case of replay_object_add: the next number, in the page of the one before. NULL: it is not that. */
+static inline struct replay_object *replay_object_add_next(struct replay *r, enum gen_handle_type type, uint64_t index,
+                                                           uint64_t live, void *owner)
+{
+    struct replay_table *table = &r->tables[type];
+    struct replay_object_page *page;
+
+    if (index != table->live.count || index % REPLAY_PAGE_OBJECTS == 0 || live == 0 || table->slots || r->parallel)
+        return NULL;
+    page = replay_page_of(table, index);
+    if (!page)
+        return NULL;
+    table->live.count = index + 1;
+    return replay_object_put(r, page, index, live, owner);
+}
+
+/* replay_keep, where that is nearly always the usual case. */
+static inline enum lap_status replay_object_keep(struct replay *r, enum gen_handle_type type, void *owner,
+                                                 uint64_t index, uint64_t live)
+{
+    return replay_object_add_next(r, type, index, live, owner) ? LAP_OK : replay_keep(r, type, owner, index, live);
 }
 
 /* Out of its page, and nothing else. */

@@ -307,6 +307,7 @@ static inline __attribute__((always_inline)) enum lap_status play_end(struct rep
 {
     const struct replay_caller *seen = &r->caller_seen;
     enum gen_handle_type type = (enum gen_handle_type)command->ended;
+    struct replay_table *table = &r->tables[type];
     const uint8_t *body = r->packet.body;
     size_t bytes = r->packet.bytes;
     struct replay_object *object;
@@ -316,13 +317,13 @@ static inline __attribute__((always_inline)) enum lap_status play_end(struct rep
     if (command->owner_type != seen->type || bytes == 0 || *body != seen->index)
         return LAP_AGAIN;
     index = lap_number_of(body + 1, bytes - 1);
-    object = replay_table_get(&r->tables[type], index);
+    object = replay_table_get(table, index);
     if (!object || object->owner != seen->owner)
         return LAP_AGAIN;
+    table->live.last = index;
     r->caller = seen->owner;
-    r->call = r->command;
+    r->call = command->command;
     r->call_ticket = r->packet.ticket;
-    r->tables[type].live.last = index;
     status = command->end(r, seen->owner, index, object);
     return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
 }
@@ -331,18 +332,18 @@ static inline __attribute__((always_inline)) enum lap_status play_end(struct rep
 static __attribute__((noinline)) enum lap_status look_at_decoded(struct replay *r, struct lap_dec *dec)
 {
     r->skipped_structs += dec->unknown_structs;
+    dec->unknown_structs = 0;
     if (dec->status == LAP_OK && dec->p != dec->end)
         lap_dec_fail(dec, "more bytes than the command has members for");
     return dec->status == LAP_OK ? LAP_OK : replay_place(r, dec->status);
 }
 
-/* What every packet takes, in one piece. */
-static inline __attribute__((always_inline)) enum lap_status play(struct replay *r)
+/* What every packet takes, in one piece. dec: of nothing, as it began, or as the last packet left it. */
+static inline __attribute__((always_inline)) enum lap_status play(struct replay *r, struct lap_dec *dec)
 {
     const struct replay_command *command = &r->commands[r->packet.command];
     enum lap_status status = LAP_OK;
     struct lap_args args;
-    struct lap_dec dec;
     void *owner = NULL;
 
     r->block_command = NULL;
@@ -355,16 +356,18 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
         return status;
 
     lap_arena_reset(&r->arena);
-    lap_dec_init(&dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+    dec->base = dec->p = r->packet.body;
+    dec->end = dec->p + r->packet.bytes;
+    dec->owner = 0;
     if (command->owner_type != GEN_HANDLE_NONE) {
         const struct replay_caller *seen = &r->caller_seen;
-        if (command->owner_type == seen->type && dec.p < dec.end && *dec.p == seen->index) {
-            dec.p++;
-            dec.owner = seen->live;
+        if (command->owner_type == seen->type && dec->p < dec->end && *dec->p == seen->index) {
+            dec->p++;
+            dec->owner = seen->live;
             owner = seen->owner;
             r->tables[seen->type].live.last = seen->index;
         } else {
-            status = find_owner(r, command->owner_type, &dec, &owner);
+            status = find_owner(r, command->owner_type, dec, &owner);
             if (status != LAP_OK)
                 return status == LAP_END ? LAP_OK : status;
         }
@@ -372,13 +375,13 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
     r->caller = owner;
     if (command->lenient) {
         r->source.lenient = true;
-        command->decode(&dec, args.bytes);
+        command->decode(dec, args.bytes);
         r->source.lenient = false;
     } else {
-        command->decode(&dec, args.bytes);
+        command->decode(dec, args.bytes);
     }
-    if (__builtin_expect(dec.status != LAP_OK || dec.p != dec.end || dec.unknown_structs, 0)) {
-        status = look_at_decoded(r, &dec);
+    if (__builtin_expect(dec->status != LAP_OK || dec->p != dec->end || dec->unknown_structs, 0)) {
+        status = look_at_decoded(r, dec);
         if (status != LAP_OK)
             return status;
     }
@@ -398,15 +401,22 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
 static enum lap_status play_run(struct replay *r)
 {
     enum lap_status status = LAP_OK;
+    struct lap_dec dec;
 
+    lap_dec_init(&dec, NULL, 0, &r->arena, &r->source);
     while (status == LAP_OK && lap_reader_run(r->reader, &r->packet))
-        status = play(r);
+        status = play(r, &dec);
     return status;
 }
 
 enum lap_status replay_packet(struct replay *r)
 {
-    return play(r);
+    struct lap_dec dec;
+
+    if (r->packet.bytes == 0)
+        r->packet.body = lap_dec_nothing;
+    lap_dec_init(&dec, NULL, 0, &r->arena, &r->source);
+    return play(r, &dec);
 }
 
 #define BAR_WIDTH 24

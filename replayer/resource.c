@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "replayer/handles.h"
 #include "replayer/player.h"
 
 static void *record_of(struct replay *r, enum gen_handle_type type, uint64_t live, uint64_t *out_index)
@@ -26,6 +27,15 @@ struct replay_image *replay_image_of(struct replay *r, VkImage image, uint64_t *
     return record_of(r, GEN_HANDLE_VkImage, gen_u64_VkImage(image), out_index);
 }
 
+/* In two pieces, since the compiler writes out stores for those, and a loop in microcode for what is larger. */
+static inline void zero(void *record, size_t bytes)
+{
+    size_t half = bytes / 2 & ~(size_t)15;
+
+    memset(record, 0, half);
+    memset((unsigned char *)record + half, 0, bytes - half);
+}
+
 /* `zeroed` bytes of the record are. */
 static inline __attribute__((always_inline)) enum lap_status add(struct replay *r, struct replay_device *dev,
                                                                  enum gen_handle_type type, uint64_t index,
@@ -33,19 +43,22 @@ static inline __attribute__((always_inline)) enum lap_status add(struct replay *
                                                                  size_t zeroed, void **out_record)
 {
     struct replay_object *object;
-    enum lap_status status;
 
     if (!slab->piece_bytes)
         lap_slab_init(slab, (bytes + 15) & ~(size_t)15);
     *out_record = lap_slab_take(slab);
     if (!*out_record)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    status = replay_object_add(r, type, index, live, dev, &object);
-    if (status != LAP_OK) {
-        lap_slab_give(slab, *out_record);
-        return status;
+    object = replay_object_add_next(r, type, index, live, dev);
+    if (!object) {
+        enum lap_status status = replay_object_add(r, type, index, live, dev, NULL);
+        if (status != LAP_OK) {
+            lap_slab_give(slab, *out_record);
+            return status;
+        }
+        object = replay_object_get(r, type, index);
     }
-    memset(*out_record, 0, zeroed);
+    zero(*out_record, zeroed);
     object->record = *out_record;
     return LAP_OK;
 }

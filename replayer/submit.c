@@ -626,26 +626,39 @@ bool replay_submits_name_event(const struct replay_device *dev, const struct rep
 
 /* ---- semaphores ---- */
 
-enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *dev,
-                                       struct gen_args_vkCreateSemaphore *args)
+/* A semaphore that is there, if it is one with values. */
+static enum lap_status begin_timeline(struct replay *r, struct replay_device *dev, const VkSemaphoreCreateInfo *info,
+                                      VkSemaphore live)
 {
     const VkSemaphoreTypeCreateInfo *type =
-        replay_chain_find(args->pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
-    VkSemaphore live = VK_NULL_HANDLE;
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     struct replay_semaphore *known;
-    enum lap_status status = replay_result(r, dev->vk.CreateSemaphore(dev->live, args->pCreateInfo, NULL, &live));
+    enum lap_status status;
 
-    if (status == LAP_OK)
-        status = replay_keep(r, GEN_HANDLE_VkSemaphore, dev, gen_u64_VkSemaphore(*args->pSemaphore),
-                             gen_u64_VkSemaphore(live));
-    if (status != LAP_OK || !*args->pSemaphore || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
-        return status;
+    if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
+        return LAP_OK;
     status = replay_submits_begin(r, dev);
     known = semaphore_of(r, live);
     if (!known)
         return replay_no_scratch(r);
     *known = (struct replay_semaphore){.timeline = true, .given = type->initialValue};
     return status;
+}
+
+enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *dev,
+                                       struct gen_args_vkCreateSemaphore *args)
+{
+    VkSemaphore live = VK_NULL_HANDLE;
+    VkResult result = dev->vk.CreateSemaphore(dev->live, args->pCreateInfo, NULL, &live);
+    enum lap_status status;
+
+    if (result < 0)
+        return replay_result(r, result);
+    status = replay_object_keep(r, GEN_HANDLE_VkSemaphore, dev, gen_u64_VkSemaphore(*args->pSemaphore),
+                                gen_u64_VkSemaphore(live));
+    if (status != LAP_OK || !*args->pSemaphore || !args->pCreateInfo->pNext)
+        return status;
+    return begin_timeline(r, dev, args->pCreateInfo, live);
 }
 
 enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *dev, uint64_t index,
@@ -657,7 +670,10 @@ enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *d
         return replay_fail(r, "VkSemaphore:%" PRIu64 " is destroyed before the work that waits for it or signals it",
                            index);
     replay_acquired_forget(dev, gen_VkSemaphore(object->live));
-    replay_pending_destroy(dev, GEN_HANDLE_VkSemaphore, object->live);
+    if (__builtin_expect(dev->pending.busy, 0))
+        replay_pending_end(dev, GEN_HANDLE_VkSemaphore, object->live, 0);
+    else
+        dev->vk.DestroySemaphore(dev->live, gen_VkSemaphore(object->live), NULL);
     if (known)
         free(known);
     replay_object_end(r, GEN_HANDLE_VkSemaphore, index, object);
