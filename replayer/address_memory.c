@@ -131,6 +131,7 @@ static enum lap_status allocate(struct replay_device *dev, struct replay_address
         .pNext = memory->dedicated && needs->requirements.size == memory->bytes ? &dedicated : NULL,
         .opaqueCaptureAddress = memory->address};
 
+    replay_memory_make_way(dev, memory->bytes, memory->bytes);
     return replay_memory_take(dev, memory->type, memory->bytes, &address, ADDRESS_FLAGS, &memory->live, &memory->host);
 }
 

@@ -368,6 +368,8 @@ static enum lap_status play_all(struct replay *r, struct playing *p)
         r->block_command = gen_command_names[r->command];
         if (replay_named_matters(r->command))
             status = replay_named_look(r, r->command, args.bytes);
+        if (r->command == GEN_vkCmdExecuteCommands)
+            replay_named_executes(r, p->recorded->commands);
         if (status == LAP_OK)
             status = p->divides ? play_dividing(r, p, &before, &args) : play_and_note(r, p, &before, &args);
         if (status != LAP_OK)
@@ -412,6 +414,8 @@ enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev,
 
     if (status == LAP_OK && r->reach)
         status = replay_reach_check(r, args->block, r->next_order, true);
+    if (status == LAP_OK)
+        status = replay_named_begin(r, dev, args->commandBuffer);
     if (status == LAP_OK)
         status = replay_parallel_block(r, &block);
     return status == LAP_OK ? replay_named_record(r, args->commandBuffer, args->block) : status;

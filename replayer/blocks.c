@@ -23,6 +23,7 @@ struct replay_memory_pool {
     struct replay_memory_class *of;
     uint32_t type;
     bool optimal;
+    uint64_t required_bytes; /* by the object that is placed */
     struct replay_pool *pool;
     struct replay_memory_pool *next;
 };
@@ -67,16 +68,10 @@ double replay_memory_fragmentation(const struct replay_device *dev)
 
 /* ---- how much is allocated ---- */
 
-/* What may be allocated for objects that require so much: a quarter more. */
-static uint64_t bound(uint64_t used_bytes)
-{
-    return used_bytes + used_bytes / 4;
-}
-
 struct replay_allocations replay_unplanned(const struct replay_device *dev)
 {
     const struct replay_planner *planner = dev->planner;
-    uint64_t all = planner->stats.allocations, limit = replay_count_limit(dev);
+    uint64_t all = replay_memory_alive(dev).allocations, limit = replay_count_limit(dev);
 
     if (!planner->r->lifetimes || limit < LEAST_ALLOCATIONS || all > limit / 16 * 15)
         return (struct replay_allocations){all, limit};
@@ -101,9 +96,9 @@ VkDeviceSize replay_max_block_bytes(const struct replay_device *dev, uint32_t ty
 static uint64_t choose_block(void *user, uint64_t need_bytes, uint64_t pool_bytes)
 {
     const struct replay_memory_pool *pool = user;
-    const struct replay_memory_stats *stats = &pool->dev->planner->stats;
+    struct replay_memory_use alive = replay_memory_alive(pool->dev);
     struct replay_allocations made = replay_unplanned(pool->dev);
-    uint64_t limit = bound(stats->used_bytes + need_bytes), all = stats->allocated_bytes + need_bytes;
+    uint64_t limit = replay_memory_bound(alive.used_bytes + need_bytes), all = alive.allocated_bytes + need_bytes;
     uint64_t room = limit > all ? (limit - all) / 2 : 0;
     uint64_t most = pool_bytes > MIN_BLOCK_BYTES ? pool_bytes : MIN_BLOCK_BYTES;
     uint64_t least = made.count >= made.limit / 4 ? replay_small_bytes(made.count, made.limit) : 0;
@@ -146,6 +141,7 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
     if (!block)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     block->bytes = bytes;
+    replay_memory_make_way(pool->dev, bytes, pool->required_bytes);
     status = replay_memory_take(pool->dev, pool->type, bytes, NULL, replay_usual_flags(pool->dev), &block->memory,
                                 &block->host);
     if (status != LAP_OK) {
@@ -180,7 +176,7 @@ static unsigned life_of(const struct replay_needs *needs, uint64_t *out_index)
 
 uint32_t replay_cell_of(const struct replay_device *dev, const struct replay_needs *needs)
 {
-    uint64_t made = dev->planner->stats.allocations, limit = replay_count_limit(dev), index;
+    uint64_t made = replay_memory_alive(dev).allocations, limit = replay_count_limit(dev), index;
     const struct replay_lifetimes *lifetimes = dev->planner->r->lifetimes;
     unsigned kind = life_of(needs, &index);
 
@@ -432,9 +428,10 @@ enum lap_status replay_blocks_alloc(struct replay_device *dev, const struct repl
     if (!of)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     status = need_pool(dev, of, type, optimal, &pool);
-    if (status == LAP_OK)
-        status =
-            replay_pool_alloc(pool->pool, needs->requirements.size, needs->requirements.alignment, &out_place->range);
+    if (status != LAP_OK)
+        return status;
+    pool->required_bytes = needs->requirements.size;
+    status = replay_pool_alloc(pool->pool, needs->requirements.size, needs->requirements.alignment, &out_place->range);
     if (status != LAP_OK)
         return status;
     count(dev, of, needs, out_place->range.bytes);
@@ -477,16 +474,22 @@ void replay_blocks_free(struct replay_device *dev, struct replay_place *place)
         wind_up(dev, of);
 }
 
+static bool is_past_bound(const struct replay_device *dev)
+{
+    struct replay_memory_use alive = replay_memory_alive(dev);
+    return alive.allocated_bytes > replay_memory_bound(alive.used_bytes);
+}
+
 void replay_blocks_trim(struct replay_device *dev)
 {
     struct replay_planner *planner = dev->planner;
     struct replay_memory_class *of;
 
-    if (planner->stats.allocated_bytes <= bound(planner->stats.used_bytes))
+    if (!is_past_bound(dev))
         return;
     of = lap_map_get(&planner->classes, REPLAY_CELL_UNKNOWN);
     for (struct replay_memory_pool *pool = of ? of->pools : NULL; pool; pool = pool->next)
-        if (planner->stats.allocated_bytes > bound(planner->stats.used_bytes))
+        if (is_past_bound(dev))
             replay_pool_trim(pool->pool);
 }
 

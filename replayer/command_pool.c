@@ -6,6 +6,7 @@
 #include "gen_replay.h"
 #include "replayer/converter.h"
 #include "replayer/events.h"
+#include "replayer/named.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
 
@@ -13,6 +14,7 @@ struct command_pool {
     struct replay_children buffers;
     uint32_t family;    /* in the trace */
     bool has_secondary; /* or had */
+    uint64_t given[];   /* for each queue of the device's the last work that has some of them: replay_pending.given */
 };
 
 /* The pool's record; NULL for a pool that is not there. */
@@ -35,6 +37,24 @@ bool replay_command_pool_has_secondary(struct replay *r, uint64_t index)
 {
     const struct command_pool *pool = pool_of(r, index);
     return pool && pool->has_secondary;
+}
+
+void replay_command_pool_use(struct replay *r, uint64_t index, uint32_t queue, uint64_t given)
+{
+    struct command_pool *pool = pool_of(r, index);
+
+    if (pool)
+        pool->given[queue] = given;
+}
+
+enum lap_status replay_command_pool_await(struct replay *r, struct replay_device *dev, uint64_t index)
+{
+    const struct command_pool *pool = pool_of(r, index);
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; pool && i < dev->queue_count && status == LAP_OK; i++)
+        status = replay_pending_await(r, dev, i, pool->given[i], "command buffers of a pool that are in use");
+    return status;
 }
 
 uint32_t replay_command_buffer_family(struct replay *r, VkCommandBuffer command_buffer)
@@ -61,7 +81,7 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
     status = gen_keep_VkCommandPool(r, dev, args->pCommandPool, &live, 1);
     if (status != LAP_OK || index == 0)
         return status;
-    pool = calloc(1, sizeof *pool);
+    pool = calloc(1, sizeof *pool + dev->queue_count * sizeof *pool->given);
     if (!pool)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a command pool");
     pool->family = dev->families_differ ? r->mapped_family : args->pCreateInfo->queueFamilyIndex;
@@ -161,4 +181,22 @@ enum lap_status replay_BeginCommandBuffer(struct replay *r, struct replay_device
         return replay_absent(r, "pInheritanceInfo");
     result = dev->vk.BeginCommandBuffer(args->commandBuffer, args->pBeginInfo);
     return replay_result(r, result);
+}
+
+enum lap_status replay_ResetCommandBuffer(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_vkResetCommandBuffer *args)
+{
+    enum lap_status status = replay_named_begin(r, dev, args->commandBuffer);
+
+    return status == LAP_OK ? replay_result(r, dev->vk.ResetCommandBuffer(args->commandBuffer, args->flags)) : status;
+}
+
+enum lap_status replay_ResetCommandPool(struct replay *r, struct replay_device *dev,
+                                        struct gen_args_vkResetCommandPool *args)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
+    enum lap_status status = replay_command_pool_await(r, dev, index);
+
+    return status == LAP_OK ? replay_result(r, dev->vk.ResetCommandPool(dev->live, args->commandPool, args->flags))
+                            : status;
 }

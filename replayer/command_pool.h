@@ -12,6 +12,11 @@ uint64_t replay_command_buffer_pool(struct replay *r, VkCommandBuffer command_bu
 /* Whether secondary command buffers were ever allocated from a pool, by its index. */
 bool replay_command_pool_has_secondary(struct replay *r, uint64_t index);
 
+/* Work that is given to a queue (its place in dev->queues) has some of the pool's command buffers; and a wait for all
+ * such work that is not known to be over (pending.h). By the pool's index. */
+void replay_command_pool_use(struct replay *r, uint64_t index, uint32_t queue, uint64_t given);
+enum lap_status replay_command_pool_await(struct replay *r, struct replay_device *dev, uint64_t index) LAP_MUST_CHECK;
+
 /* The queue family that the trace gives the command buffer's pool; UINT32_MAX when it is not known. */
 uint32_t replay_command_buffer_family(struct replay *r, VkCommandBuffer command_buffer);
 

@@ -115,18 +115,25 @@ struct replay_instance {
     struct replay_instance *next;
 };
 
-/* A fence of the program's that tells that the queue's work so far is over, when it is signalled. */
-struct replay_known_fence {
+/* A fence that tells that the queue's work so far is over, when it is signalled: the program's, or one of the replay's
+ * own where the program gave none. */
+struct replay_told {
     VkFence fence;
     uint64_t given;
+    bool own;
 };
 
-#define REPLAY_KNOWN_FENCES 4u
+#define REPLAY_OWN_FENCES 32u /* of a queue */
 
 /* What ends when all that was given before is over. */
 struct replay_ended {
     enum gen_handle_type type;
-    uint64_t given, live, parent;
+    uint32_t memory_type; /* of memory */
+    uint64_t given, live;
+    union {
+        uint64_t parent; /* the pool of what is freed */
+        uint64_t bytes;  /* of memory */
+    };
 };
 
 /* pending.h */
@@ -135,6 +142,7 @@ struct replay_pending {
     uint64_t given; /* work of the trace's, so often */
     bool busy;      /* some of it may be under way, or something is put aside */
     bool said_lost; /* once: something is not destroyed */
+    bool stuck;     /* the device did not finish in time: nobody waits again for what need not be */
     struct replay_ended *ended;
     size_t first, count, capacity;
 };
@@ -144,10 +152,10 @@ struct replay_queue {
     uint32_t family, number;
     VkQueueFlags flags;
     uint64_t given, finished; /* pending.h: the last work, and up to which all is over, by replay_pending.given */
-    struct replay_known_fence known[REPLAY_KNOWN_FENCES];
-    uint32_t next_known;
-    VkFence mark; /* behind the work up to `marked`; 0: not under way */
-    uint64_t marked;
+    struct replay_told *told; /* by rising numbers, of what is under way; the replay's own may be behind that */
+    uint32_t told_count, told_capacity;
+    VkFence spare[REPLAY_OWN_FENCES];
+    uint32_t spare_count, own_count;
     VkFence idle_fence; /* wait.c: tells whether anything is under way; made when it is asked for */
     bool idle_pending;
 };

@@ -181,18 +181,51 @@ enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkD
     return LAP_OK;
 }
 
-void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
+static void free_memory(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
 {
     struct replay_memory_stats *stats = &dev->planner->stats;
 
-    if (dev->pending.busy)
-        replay_pending_end(dev, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory), 0);
-    else
-        dev->vk.FreeMemory(dev->live, memory, NULL); /* unmaps it */
+    dev->vk.FreeMemory(dev->live, memory, NULL); /* unmaps it */
     stats->allocations--;
     stats->allocated_bytes -= bytes;
     stats->types[type].allocations--;
     stats->types[type].allocated_bytes -= bytes;
+}
+
+void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
+{
+    if (!dev->pending.busy) {
+        free_memory(dev, type, memory, bytes);
+        return;
+    }
+    dev->planner->aside.allocations++;
+    dev->planner->aside.allocated_bytes += bytes;
+    replay_pending_end_memory(dev, type, memory, bytes);
+}
+
+void replay_memory_free(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
+{
+    dev->planner->aside.allocations--;
+    dev->planner->aside.allocated_bytes -= bytes;
+    free_memory(dev, type, memory, bytes);
+}
+
+void replay_memory_make_way(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required)
+{
+    const struct replay_planner *planner = dev->planner;
+    struct replay_memory_use alive = replay_memory_alive(dev);
+    uint64_t limit = replay_count_limit(dev) - (bytes != 0), most, room;
+
+    if (__builtin_expect(!planner->aside.allocations, 1))
+        return;
+    required += alive.used_bytes;
+    alive.allocated_bytes += bytes;
+    most = replay_memory_bound(required > REPLAY_FLOOR_BYTES ? required : REPLAY_FLOOR_BYTES);
+    /* Where what is alive passes the bound by itself, what is put aside may be a quarter of it. */
+    room = most > alive.allocated_bytes ? most - alive.allocated_bytes : most / 5;
+    while (planner->aside.allocations &&
+           (planner->aside.allocated_bytes > room || planner->stats.allocations > limit) && replay_pending_advance(dev))
+        ;
 }
 
 /* ---- alone, or beside others ---- */
@@ -289,10 +322,12 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = needs->image, .buffer = needs->buffer};
     VkDeviceSize bytes = needs->requirements.size;
     VkDeviceMemory memory;
+    enum lap_status status;
     uint8_t *host;
-    enum lap_status status = replay_memory_take(dev, type, bytes, needs->dedicated ? &dedicated : NULL,
-                                                replay_usual_flags(dev), &memory, &host);
 
+    replay_memory_make_way(dev, bytes, bytes);
+    status = replay_memory_take(dev, type, bytes, needs->dedicated ? &dedicated : NULL, replay_usual_flags(dev),
+                                &memory, &host);
     if (status == LAP_OK)
         replay_place_fill(dev, type, memory, bytes, host, 0, bytes, out_place);
     out_place->used_bytes = bytes;
@@ -385,6 +420,7 @@ void replay_place_free(struct replay_device *dev, struct replay_place *place)
         else
             replay_memory_give(dev, type, place->memory, place->memory_bytes);
         replay_blocks_trim(dev);
+        replay_memory_make_way(dev, 0, 0);
         note(dev, type);
     }
     *place = (struct replay_place){0};

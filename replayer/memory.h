@@ -93,7 +93,8 @@ struct replay_memory_use {
     uint64_t allocations, allocated_bytes, used_bytes;
 };
 
-/* The device's memory now and so far, without what the replay has for itself (own_bytes). */
+/* The device's memory now and so far, without what the replay has for itself (own_bytes): all that the driver has not
+ * freed yet, also where the trace has given it back while work is under way (pending.h). */
 struct replay_memory_stats {
     uint64_t allocations, allocated_bytes, used_bytes; /* now */
     uint64_t made_allocations;                         /* so far */

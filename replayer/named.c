@@ -8,7 +8,9 @@
 #include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/command_pool.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
+#include "replayer/queues.h"
 #include "replayer/reach.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)   /* the arguments of one command */
@@ -30,10 +32,19 @@ struct block_names {
     struct name *names;
 };
 
+/* Submitted work that has a command buffer: the last such, by replay_pending.given, on a queue of the device's. */
+struct use {
+    uint64_t given; /* 0: none */
+    uint32_t queue;
+    bool several; /* queues have it at once */
+};
+
 struct replay_named {
     uint64_t since;             /* when it came to name them, by replay.next_order: all of them are older */
     uint64_t ends;              /* replay.ends when all of them were alive; command buffers only */
     uint64_t block;             /* of a command buffer: its blob; 0: it is not recorded */
+    struct use use;             /* of a command buffer */
+    bool executes;              /* it may execute others */
     struct block_names *shared; /* the block's; NULL: they are looked up when they are needed */
     uint32_t view_count;        /* of a framebuffer */
     uint64_t *views;            /* one, if that is enough */
@@ -180,6 +191,34 @@ static __attribute__((noinline)) enum lap_status note_others(struct replay *r, c
 enum lap_status replay_named_note(struct replay *r, const void *raw)
 {
     return r->command == GEN_vkCreateImageView ? note_view(r, raw) : note_others(r, raw);
+}
+
+enum lap_status replay_named_begin(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+    struct replay_named *named = object ? need(r, object) : NULL;
+    enum lap_status status;
+
+    if (!object)
+        return LAP_OK;
+    if (!named)
+        return no_memory();
+    status = named->use.several
+                 ? replay_command_pool_await(r, dev, object->parent)
+                 : replay_pending_await(r, dev, named->use.queue, named->use.given, "a command buffer that is in use");
+    named->use = (struct use){0};
+    named->executes = false;
+    return status;
+}
+
+void replay_named_executes(struct replay *r, VkCommandBuffer commands)
+{
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+
+    if (object && object->named)
+        object->named->executes = true;
 }
 
 enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, uint64_t block)
@@ -356,28 +395,40 @@ static enum lap_status check_names(struct replay *r, const struct block_names *n
     return status;
 }
 
-/* What a command buffer's block names. */
-static enum lap_status check_block(struct replay *r, struct replay_named *named)
+/* What a command buffer's block names; let_go_names follows. */
+static enum lap_status get_names(struct replay *r, struct replay_named *named, struct block_names **out_names)
 {
     struct block_names *names = named->shared ? named->shared : lap_map_get(&r->block_names, named->block);
     enum lap_status status;
 
+    *out_names = names;
     if (names) {
         names->users += !named->shared;
         named->shared = names;
-        return check_names(r, names, named->since);
+        return LAP_OK;
     }
-    names = calloc(1, sizeof *names);
+    *out_names = names = calloc(1, sizeof *names);
     if (!names)
         return no_memory();
     names->block = named->block;
     status = find_names(r, names);
-    if (status == LAP_OK)
-        status = keep_names(r, named, names);
+    return status == LAP_OK ? keep_names(r, named, names) : status;
+}
+
+static void let_go_names(const struct replay_named *named, struct block_names *names)
+{
+    if (!named->shared && names)
+        free_names(names);
+}
+
+static enum lap_status check_block(struct replay *r, struct replay_named *named)
+{
+    struct block_names *names;
+    enum lap_status status = get_names(r, named, &names);
+
     if (status == LAP_OK)
         status = check_names(r, names, named->since);
-    if (!named->shared)
-        free_names(names);
+    let_go_names(named, names);
     return status;
 }
 
@@ -518,4 +569,58 @@ enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, 
     if (!index && commands)
         return lap_fail(LAP_ERROR_REPLAY, "a command buffer that was submitted is not alive any more");
     return index ? replay_named_check(r, GEN_HANDLE_VkCommandBuffer, index, since) : LAP_OK;
+}
+
+/* ---- what work has ---- */
+
+static enum lap_status use(struct replay *r, struct replay_device *dev, const struct replay_object *object,
+                           const struct use *now);
+
+/* The secondary ones stand together. */
+static enum lap_status use_executed(struct replay *r, struct replay_device *dev, struct replay_named *named,
+                                    const struct use *now)
+{
+    struct block_names *names;
+    enum lap_status status;
+
+    if (r->named_depth == MOST_DEPTH)
+        return lap_fail(LAP_ERROR_LIMIT, "secondary command buffers execute others %u deep", MOST_DEPTH);
+    r->named_depth++;
+    status = get_names(r, named, &names);
+    for (size_t i = 0; status == LAP_OK && i < names->count; i++) {
+        const struct replay_object *object =
+            names->names[i].type == GEN_HANDLE_VkCommandBuffer
+                ? replay_object_get(r, GEN_HANDLE_VkCommandBuffer, names->names[i].index)
+                : NULL;
+        if (object)
+            status = use(r, dev, object, now);
+    }
+    let_go_names(named, names);
+    r->named_depth--;
+    return status;
+}
+
+static enum lap_status use(struct replay *r, struct replay_device *dev, const struct replay_object *object,
+                           const struct use *now)
+{
+    struct replay_named *named = object->named;
+
+    if (!named || (named->use.given == now->given && named->use.queue == now->queue))
+        return LAP_OK;
+    named->use.several |=
+        named->use.queue != now->queue && !replay_pending_is_over(dev, named->use.queue, named->use.given);
+    named->use.given = now->given;
+    named->use.queue = now->queue;
+    replay_command_pool_use(r, object->parent, now->queue, now->given);
+    return named->executes ? use_executed(r, dev, named, now) : LAP_OK;
+}
+
+enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, VkCommandBuffer commands, VkQueue live)
+{
+    const struct replay_queue *queue = replay_queue_find(dev, live);
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
+    struct use now = {.given = dev->pending.given + 1, .queue = queue ? (uint32_t)(queue - dev->queues) : 0};
+
+    return queue && object ? use(r, dev, object, &now) : LAP_OK;
 }

@@ -13,7 +13,10 @@
  * have that in common, and it is kept as long as there is one of them. What is kept of all blocks is limited; of what
  * has no room the block is decoded again for each such submit.
  *
- * One thread, but for replay_named_look, which threads call while nobody writes (parallel.h).
+ * Which work has a command buffer, with its secondary ones, is noted here as well, since it is found in the same way.
+ *
+ * One thread, but for replay_named_look and replay_named_executes, which threads call while nobody else writes
+ * (parallel.h).
  */
 #ifndef LAP_REPLAYER_NAMED_H
 #define LAP_REPLAYER_NAMED_H
@@ -58,6 +61,12 @@ static inline bool replay_named_is_noted(uint32_t command)
            command == GEN_vkResetCommandBuffer || command == GEN_vkResetCommandPool;
 }
 
+/* Before a command buffer is recorded anew or reset: waits for the work that has it, as far as that is not known to be
+ * over (pending.h). */
+enum lap_status replay_named_begin(struct replay *r, struct replay_device *dev,
+                                   VkCommandBuffer commands) LAP_MUST_CHECK;
+/* While it is recorded: it executes others. Any thread. */
+void replay_named_executes(struct replay *r, VkCommandBuffer commands);
 /* A command buffer was recorded, from this block. */
 enum lap_status replay_named_record(struct replay *r, VkCommandBuffer commands, uint64_t block) LAP_MUST_CHECK;
 
@@ -77,5 +86,8 @@ enum lap_status replay_named_check(struct replay *r, enum gen_handle_type type, 
 /* Before a driver gets a command buffer that was submitted when the context's next_order was `since` (UINT64_MAX: now):
  * it may not have been freed or recorded anew in the meantime. */
 enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, uint64_t since) LAP_MUST_CHECK;
+/* The work that is given to a queue next has it, and those that it executes. */
+enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                 VkQueue queue) LAP_MUST_CHECK;
 
 #endif

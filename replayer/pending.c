@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/submit.h"
@@ -12,13 +13,15 @@
 
 #define FIRST_ENDED 64u
 #define MOST_ENDED  65536u /* then the device is waited for */
+#define FIRST_TOLD  16u
+#define MOST_TOLD   4096u /* of a queue; then the oldest is waited for */
 
 /* ---- what is put aside ---- */
 
 static void end_one(struct replay_device *dev, const struct replay_ended *ended)
 {
     if (ended->type == GEN_HANDLE_VkDeviceMemory) {
-        dev->vk.FreeMemory(dev->live, gen_VkDeviceMemory(ended->live), NULL);
+        replay_memory_free(dev, ended->memory_type, gen_VkDeviceMemory(ended->live), ended->bytes);
     } else if (ended->type == GEN_HANDLE_VkCommandBuffer) {
         VkCommandBuffer commands = gen_VkCommandBuffer(ended->live);
         dev->vk.FreeCommandBuffers(dev->live, gen_VkCommandPool(ended->parent), 1, &commands);
@@ -77,13 +80,11 @@ static bool need_room(struct replay_pending *pending)
     return true;
 }
 
-void replay_pending_end(struct replay_device *dev, enum gen_handle_type type, uint64_t live, uint64_t parent)
+static void put_aside(struct replay_device *dev, struct replay_ended ended)
 {
     struct replay_pending *pending = &dev->pending;
-    struct replay_ended ended = {.type = type, .given = pending->given, .live = live, .parent = parent};
 
-    if (!live)
-        return;
+    ended.given = pending->given;
     if (pending->count - pending->first >= MOST_ENDED)
         (void)replay_pending_settle(dev);
     if (!pending->busy) {
@@ -94,9 +95,24 @@ void replay_pending_end(struct replay_device *dev, enum gen_handle_type type, ui
         end_one(dev, &ended);
     } else if (!pending->said_lost) {
         lap_log(pending->r->log, LAP_LOG_WARNING, "%s is not destroyed: there is no memory, and the device is at work",
-                gen_handle_names[type]);
+                gen_handle_names[ended.type]);
         pending->said_lost = true;
     }
+}
+
+void replay_pending_end(struct replay_device *dev, enum gen_handle_type type, uint64_t live, uint64_t parent)
+{
+    if (live)
+        put_aside(dev, (struct replay_ended){.type = type, .live = live, .parent = parent});
+}
+
+void replay_pending_end_memory(struct replay_device *dev, uint32_t memory_type, VkDeviceMemory memory,
+                               VkDeviceSize bytes)
+{
+    put_aside(dev, (struct replay_ended){.type = GEN_HANDLE_VkDeviceMemory,
+                                         .memory_type = memory_type,
+                                         .live = gen_u64_VkDeviceMemory(memory),
+                                         .bytes = bytes});
 }
 
 void replay_pending_reset_pool(struct replay_device *dev, VkDescriptorPool pool)
@@ -109,30 +125,6 @@ void replay_pending_reset_pool(struct replay_device *dev, VkDescriptorPool pool)
             pending->ended[i].type = GEN_HANDLE_NONE;
 }
 
-bool replay_pending_settle(struct replay_device *dev)
-{
-    struct replay_pending *pending = &dev->pending;
-
-    if (!pending->busy || replay_submits_await(dev))
-        return false;
-    return replay_wait_device(pending->r, dev, "what objects that end are used by") == LAP_OK;
-}
-
-void replay_pending_finish(struct replay_device *dev)
-{
-    struct replay_pending *pending = &dev->pending;
-
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        dev->queues[i].finished = dev->queues[i].given;
-    look(dev);
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].mark)
-            dev->vk.DestroyFence(dev->live, dev->queues[i].mark, NULL);
-    free(pending->ended);
-    pending->ended = NULL;
-    pending->capacity = 0;
-}
-
 /* ---- what is over ---- */
 
 static void finished(struct replay_queue *queue, uint64_t given)
@@ -141,56 +133,212 @@ static void finished(struct replay_queue *queue, uint64_t given)
         queue->finished = given;
 }
 
-static struct replay_known_fence *find(struct replay_device *dev, VkFence fence, struct replay_queue **out_queue)
+/* Only what is under way is found. */
+static struct replay_told *find(struct replay_device *dev, VkFence fence, struct replay_queue **out_queue)
 {
     for (uint32_t i = 0; i < dev->queue_count; i++)
-        for (uint32_t j = 0; j < REPLAY_KNOWN_FENCES; j++)
-            if (dev->queues[i].known[j].fence == fence) {
+        for (uint32_t j = 0; j < dev->queues[i].told_count; j++)
+            if (dev->queues[i].told[j].fence == fence && dev->queues[i].told[j].given > dev->queues[i].finished) {
                 *out_queue = &dev->queues[i];
-                return &dev->queues[i].known[j];
+                return &dev->queues[i].told[j];
             }
     return NULL;
 }
 
-bool replay_pending_tells(struct replay_device *dev, VkFence fence)
+static void drop(struct replay_queue *queue, struct replay_told *first, uint32_t count)
 {
-    struct replay_queue *queue;
-    struct replay_known_fence *known = fence ? find(dev, fence, &queue) : NULL;
-    bool under_way = known && known->given > queue->finished;
-
-    if (known)
-        *known = (struct replay_known_fence){0};
-    return fence && !under_way && dev->vk.GetFenceStatus && dev->vk.GetFenceStatus(dev->live, fence) == VK_NOT_READY;
+    queue->told_count -= count;
+    memmove(first, first + count, (size_t)(queue->told + queue->told_count - first) * sizeof *first);
 }
 
-/* What the queue's mark tells. False: that is still under way, or can't be used any more. */
-static bool look_at_mark(struct replay_device *dev, struct replay_queue *queue)
+static void take_back(struct replay_device *dev, struct replay_queue *queue, VkFence fence)
 {
-    if (!queue->marked)
-        return true;
-    if (dev->vk.GetFenceStatus(dev->live, queue->mark) != VK_SUCCESS)
+    if (dev->vk.ResetFences(dev->live, 1, &fence) == VK_SUCCESS) {
+        queue->spare[queue->spare_count++] = fence;
+    } else {
+        dev->vk.DestroyFence(dev->live, fence, NULL);
+        queue->own_count--;
+    }
+}
+
+/* Asks, from the oldest on; the replay's own in any case, since they are used again. */
+static void poll(struct replay_device *dev, struct replay_queue *queue)
+{
+    uint32_t gone = 0;
+
+    while (gone < queue->told_count) {
+        const struct replay_told *told = &queue->told[gone];
+        if ((told->own || told->given > queue->finished) &&
+            dev->vk.GetFenceStatus(dev->live, told->fence) != VK_SUCCESS)
+            break;
+        finished(queue, told->given);
+        if (told->own)
+            take_back(dev, queue, told->fence);
+        gone++;
+    }
+    if (gone)
+        drop(queue, queue->told, gone);
+}
+
+static void poll_all(struct replay_device *dev)
+{
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        if (dev->queues[i].told_count)
+            poll(dev, &dev->queues[i]);
+    look(dev);
+}
+
+enum lap_status replay_pending_await(struct replay *r, struct replay_device *dev, uint32_t number, uint64_t given,
+                                     const char *what)
+{
+    struct replay_queue *queue = &dev->queues[number];
+    const struct replay_told *told = queue->told;
+    enum lap_status status;
+
+    if (replay_pending_is_over(dev, number, given))
+        return LAP_OK;
+    poll_all(dev);
+    if (replay_pending_is_over(dev, number, given))
+        return LAP_OK;
+    while (told < queue->told + queue->told_count && told->given < given)
+        told++;
+    if (told == queue->told + queue->told_count)
+        return replay_wait_queue(r, dev, queue->live, what);
+    given = told->given;
+    status = replay_wait_fence(r, dev, told->fence, what);
+    if (status == LAP_OK) {
+        finished(queue, given);
+        poll_all(dev);
+    }
+    return status;
+}
+
+bool replay_pending_settle(struct replay_device *dev)
+{
+    struct replay_pending *pending = &dev->pending;
+
+    if (!pending->busy || pending->stuck || replay_submits_await(dev))
         return false;
-    finished(queue, queue->marked);
-    queue->marked = 0;
-    return dev->vk.ResetFences(dev->live, 1, &queue->mark) == VK_SUCCESS;
+    pending->stuck = replay_wait_device(pending->r, dev, "what objects that end are used by") != LAP_OK;
+    return !pending->stuck;
 }
 
-/* Without memory for a fence, what was put aside stays so until the program waits. */
-static void mark(struct replay_device *dev, struct replay_queue *queue)
+/* The first of a queue's that is not over; NULL: none tells of it. */
+static const struct replay_told *first_told(const struct replay_queue *queue)
+{
+    for (uint32_t i = 0; i < queue->told_count; i++)
+        if (queue->told[i].given > queue->finished)
+            return &queue->told[i];
+    return NULL;
+}
+
+bool replay_pending_advance(struct replay_device *dev)
+{
+    struct replay_pending *pending = &dev->pending;
+    size_t before = pending->count - pending->first;
+    const struct replay_told *oldest = NULL;
+    uint32_t number = 0;
+
+    if (!pending->busy || pending->stuck)
+        return false;
+    poll_all(dev);
+    if (pending->count - pending->first < before)
+        return true;
+    for (uint32_t i = 0; i < dev->queue_count; i++) {
+        const struct replay_told *first = first_told(&dev->queues[i]);
+        if (first && (!oldest || first->given < oldest->given)) {
+            oldest = first;
+            number = i;
+        }
+    }
+    if (!oldest)
+        return replay_pending_settle(dev);
+    if (replay_submits_await(dev))
+        return false;
+    pending->stuck =
+        replay_pending_await(pending->r, dev, number, oldest->given, "what objects that end are used by") != LAP_OK;
+    return !pending->stuck;
+}
+
+/* ---- what is given ---- */
+
+static bool need_told(struct replay_queue *queue)
+{
+    uint32_t capacity = queue->told_capacity ? 2 * queue->told_capacity : FIRST_TOLD;
+    struct replay_told *more;
+
+    if (queue->told_count < queue->told_capacity)
+        return true;
+    more = capacity <= MOST_TOLD ? realloc(queue->told, capacity * sizeof *more) : NULL;
+    if (!more)
+        return false;
+    queue->told = more;
+    queue->told_capacity = capacity;
+    return true;
+}
+
+/* 0: there is none. */
+static VkFence take_own(struct replay_device *dev, struct replay_queue *queue)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fence = VK_NULL_HANDLE;
 
-    if (!look_at_mark(dev, queue) || is_over(queue))
-        return;
-    if (!queue->mark && dev->vk.CreateFence(dev->live, &info, NULL, &queue->mark) != VK_SUCCESS) {
-        queue->mark = VK_NULL_HANDLE;
-        return;
-    }
-    if (dev->vk.QueueSubmit(queue->live, 0, NULL, queue->mark) == VK_SUCCESS)
-        queue->marked = queue->given;
+    if (!dev->vk.CreateFence || !dev->vk.ResetFences)
+        return VK_NULL_HANDLE;
+    if (queue->told_count && queue->told->own)
+        poll(dev, queue);
+    if (queue->spare_count)
+        return queue->spare[--queue->spare_count];
+    if (queue->own_count == REPLAY_OWN_FENCES || dev->vk.CreateFence(dev->live, &info, NULL, &fence) != VK_SUCCESS)
+        return VK_NULL_HANDLE;
+    queue->own_count++;
+    return fence;
 }
 
-void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue live, VkFence fence, bool tells)
+enum lap_status replay_pending_before(struct replay *r, struct replay_device *dev, VkQueue live, VkFence fence,
+                                      struct replay_telling *out_telling)
+{
+    struct replay_queue *queue = replay_queue_find(dev, live);
+    enum lap_status status = LAP_OK;
+
+    *out_telling = (struct replay_telling){.fence = fence};
+    if (!queue || !dev->vk.GetFenceStatus)
+        return LAP_OK;
+    if (fence)
+        status = replay_pending_reset(r, dev, 1, &fence);
+    if (status == LAP_OK && queue->told_count == MOST_TOLD)
+        status = replay_pending_await(r, dev, (uint32_t)(queue - dev->queues), queue->told->given, "the oldest work");
+    if (status != LAP_OK || !need_told(queue))
+        return status;
+    if (fence) {
+        out_telling->tells = dev->vk.GetFenceStatus(dev->live, fence) == VK_NOT_READY;
+    } else {
+        out_telling->fence = take_own(dev, queue);
+        out_telling->tells = out_telling->own = out_telling->fence != VK_NULL_HANDLE;
+    }
+    return LAP_OK;
+}
+
+static void tell(struct replay_queue *queue, VkFence fence, bool own)
+{
+    queue->told[queue->told_count++] = (struct replay_told){fence, queue->given, own};
+}
+
+/* Behind work whose own fence does not tell, for whoever waits for that. */
+static void mark(struct replay_device *dev, struct replay_queue *queue)
+{
+    VkFence fence = need_told(queue) ? take_own(dev, queue) : VK_NULL_HANDLE;
+
+    if (!fence)
+        return;
+    if (dev->vk.QueueSubmit(queue->live, 0, NULL, fence) == VK_SUCCESS)
+        tell(queue, fence, true);
+    else
+        queue->spare[queue->spare_count++] = fence;
+}
+
+void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue live,
+                          const struct replay_telling *telling, bool done)
 {
     struct replay_queue *queue = replay_queue_find(dev, live);
     struct replay_pending *pending = &dev->pending;
@@ -200,43 +348,43 @@ void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue l
     pending->r = r;
     pending->busy = true;
     queue->given = ++pending->given;
-    if (tells) {
-        queue->known[queue->next_known] = (struct replay_known_fence){fence, queue->given};
-        queue->next_known = (queue->next_known + 1) % REPLAY_KNOWN_FENCES;
-    } else if (fence) {
-        mark(dev, queue); /* for whoever waits for it */
-    }
-    if (!pending->count)
-        return;
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (!is_over(&dev->queues[i]))
-            mark(dev, &dev->queues[i]);
-    look(dev);
+    if (telling->tells && done)
+        tell(queue, telling->fence, telling->own);
+    else if (telling->own)
+        queue->spare[queue->spare_count++] = telling->fence;
+    else if (telling->fence)
+        mark(dev, queue);
+    if (pending->count)
+        poll_all(dev);
+}
+
+void replay_pending_forget(struct replay_device *dev, VkFence fence)
+{
+    struct replay_queue *queue;
+    struct replay_told *told = fence ? find(dev, fence, &queue) : NULL;
+
+    if (told)
+        drop(queue, told, 1);
 }
 
 void replay_pending_seen(struct replay_device *dev, uint32_t count, const VkFence *fences)
 {
     struct replay_queue *queue;
-    bool all_known = true;
 
     for (uint32_t i = 0; i < count && dev->pending.busy; i++) {
-        const struct replay_known_fence *known = find(dev, fences[i], &queue);
-        if (known)
-            finished(queue, known->given);
-        else
-            all_known = false;
+        const struct replay_told *told = find(dev, fences[i], &queue);
+        if (told)
+            finished(queue, told->given);
     }
-    for (uint32_t i = 0; i < dev->queue_count && !all_known; i++)
-        (void)look_at_mark(dev, &dev->queues[i]);
     if (dev->pending.busy)
-        look(dev);
+        poll_all(dev);
 }
 
 void replay_pending_over(struct replay_device *dev, struct replay_queue *queue)
 {
     finished(queue, queue->given);
     if (dev->pending.busy)
-        look(dev);
+        poll_all(dev);
 }
 
 enum lap_status replay_pending_reset(struct replay *r, struct replay_device *dev, uint32_t count, const VkFence *fences)
@@ -245,16 +393,37 @@ enum lap_status replay_pending_reset(struct replay *r, struct replay_device *dev
     struct replay_queue *queue;
 
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
-        struct replay_known_fence *known = find(dev, fences[i], &queue);
-        if (!known)
+        const struct replay_told *told = find(dev, fences[i], &queue);
+        if (!told)
             continue;
-        if (known->given > queue->finished)
-            status = replay_wait_fence(r, dev, fences[i], "a fence that is reset");
+        status = replay_wait_fence(r, dev, told->fence, "a fence that is under way");
         if (status == LAP_OK)
-            finished(queue, known->given);
-        *known = (struct replay_known_fence){0};
+            finished(queue, told->given);
     }
     if (dev->pending.busy)
         look(dev);
     return status;
+}
+
+void replay_pending_finish(struct replay_device *dev)
+{
+    struct replay_pending *pending = &dev->pending;
+
+    for (uint32_t i = 0; i < dev->queue_count; i++)
+        finished(&dev->queues[i], dev->queues[i].given);
+    look(dev);
+    for (uint32_t i = 0; i < dev->queue_count; i++) {
+        struct replay_queue *queue = &dev->queues[i];
+        for (uint32_t j = 0; j < queue->told_count; j++)
+            if (queue->told[j].own)
+                dev->vk.DestroyFence(dev->live, queue->told[j].fence, NULL);
+        while (queue->spare_count)
+            dev->vk.DestroyFence(dev->live, queue->spare[--queue->spare_count], NULL);
+        queue->told_count = 0;
+        free(queue->told);
+        queue->told = NULL;
+    }
+    free(pending->ended);
+    pending->ended = NULL;
+    pending->capacity = 0;
 }

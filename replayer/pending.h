@@ -6,8 +6,10 @@
  * destroys it when all that was given before is over. Nobody waits for that: a trace's destructions come in the order
  * in which they were recorded, some frames later.
  *
- * What is over is known from waits for fences of the program's and of the replay's (wait.h), and, where something has
- * been put aside, or the program's fence does not tell, from a fence of its own on each queue that is busy.
+ * What is begun, reset or given again is waited for: command buffers and their pools, and fences. Only for the work
+ * that has it, so a program that knew by any means that it was over (fences, semaphores, queries, its other queues) is
+ * not made to wait for what it gave later. That is why each submit has a fence: one of the replay's own where the
+ * program gave none, and one behind it where the program's does not tell.
  *
  * One thread.
  */
@@ -17,11 +19,20 @@
 #include "gen_replay.h"
 #include "replayer/context.h"
 
-/* Before the driver gets work with this fence of the program's: whether its signal will tell that the work is over. One
- * that is signalled already, or under way, does not. */
-bool replay_pending_tells(struct replay_device *dev, VkFence fence);
-/* The driver has it. tells: what was said of the fence. */
-void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue queue, VkFence fence, bool tells);
+/* The fence that the driver gets with work, and whether its signal tells that the work is over: the program's does not
+ * where it is signalled already. */
+struct replay_telling {
+    VkFence fence;
+    bool tells, own;
+};
+/* Before the driver gets work with a fence of the program's, or with none (0). One that is under way is waited for. */
+enum lap_status replay_pending_before(struct replay *r, struct replay_device *dev, VkQueue queue, VkFence fence,
+                                      struct replay_telling *out_telling) LAP_MUST_CHECK;
+/* The driver has it; done: it took it. */
+void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue queue,
+                          const struct replay_telling *telling, bool done);
+/* The fence is given for something else than work that is counted: it tells of no work any more. */
+void replay_pending_forget(struct replay_device *dev, VkFence fence);
 /* The fences are signalled. */
 void replay_pending_seen(struct replay_device *dev, uint32_t count, const VkFence *fences);
 /* All that the queue was given is over. */
@@ -32,10 +43,24 @@ enum lap_status replay_pending_reset(struct replay *r, struct replay_device *dev
 
 /* Puts aside what ends; parent: the pool of what is freed, or 0. For devices that are busy. */
 void replay_pending_end(struct replay_device *dev, enum gen_handle_type type, uint64_t live, uint64_t parent);
+/* The same for memory of the trace's objects: replay_memory_free is called for it. */
+void replay_pending_end_memory(struct replay_device *dev, uint32_t memory_type, VkDeviceMemory memory,
+                               VkDeviceSize bytes);
 /* The pool is reset, and frees its sets itself. */
 void replay_pending_reset_pool(struct replay_device *dev, VkDescriptorPool pool);
 /* Destroys at once what was put aside, for whoever finds no room: waits for the device. False: nothing has changed. */
 bool replay_pending_settle(struct replay_device *dev);
+/* The same by and by: waits for the oldest work that is under way, if there is any that is not over by now. */
+bool replay_pending_advance(struct replay_device *dev);
+/* Work with the number `given` (replay_pending.given; 0: none) of a queue, by its place in dev->queues: whether it is
+ * known to be over, and a wait for it. what: "a command buffer". */
+static inline bool replay_pending_is_over(const struct replay_device *dev, uint32_t queue, uint64_t given)
+{
+    return dev->queues[queue].finished >= given || dev->queues[queue].finished == dev->queues[queue].given;
+}
+enum lap_status replay_pending_await(struct replay *r, struct replay_device *dev, uint32_t queue, uint64_t given,
+                                     const char *what) LAP_MUST_CHECK;
+
 /* When the device is idle, and ends. */
 void replay_pending_finish(struct replay_device *dev);
 

@@ -30,7 +30,8 @@ struct replay_planner {
     VkDeviceSize atom, granularity;
     uint32_t max_allocations; /* maxMemoryAllocationCount */
     bool has_requirements2;
-    struct replay_memory_stats stats;
+    struct replay_memory_stats stats; /* with all that the driver has not freed yet */
+    struct replay_memory_use aside;   /* of these: freed by the trace, while work is under way (pending.h) */
     struct lap_readback readback;
     struct replay_staging *staging; /* staging.c; NULL until something is staged */
 };
@@ -61,11 +62,32 @@ static inline VkMemoryAllocateFlags replay_usual_flags(const struct replay_devic
 enum lap_status replay_memory_take(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                    VkMemoryAllocateFlags flags, VkDeviceMemory *out_memory,
                                    uint8_t **out_host) LAP_MUST_CHECK;
+/* While work is under way it is put aside, and counts until the driver frees it. */
 void replay_memory_give(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes);
+/* Frees what was put aside: pending.c. */
+void replay_memory_free(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes);
+/* Before such memory is taken, for an object that requires so much of it, and after an object has ended (0, 0): where
+ * all that is allocated would pass the bound, or its number the limit, because of what was put aside, work is waited
+ * for, from the oldest on, until it does not. */
+void replay_memory_make_way(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required);
 /* A run of such memory as a place; and what it requires is counted until replay_place_free. */
 void replay_place_fill(const struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize memory_bytes,
                        uint8_t *host, VkDeviceSize offset, VkDeviceSize bytes, struct replay_place *out_place);
 void replay_place_count(struct replay_device *dev, const struct replay_place *place);
+
+/* What is allocated for objects that are alive. */
+static inline struct replay_memory_use replay_memory_alive(const struct replay_device *dev)
+{
+    const struct replay_planner *planner = dev->planner;
+    return (struct replay_memory_use){planner->stats.allocations - planner->aside.allocations,
+                                      planner->stats.allocated_bytes - planner->aside.allocated_bytes,
+                                      planner->stats.used_bytes};
+}
+/* What may be allocated for objects that require so much: a quarter more. */
+static inline uint64_t replay_memory_bound(uint64_t required_bytes)
+{
+    return required_bytes + required_bytes / 4;
+}
 
 /* ---- blocks.c: what small objects share ---- */
 

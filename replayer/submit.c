@@ -78,28 +78,34 @@ static void leave_out_commands(const struct job *job)
 
 /* Number j of batch i, as the trace names it; `given` stands for it. Where something was cut the batches' command
  * buffers lie one behind the other. */
-static enum lap_status look_at_one(struct replay *r, const struct job *job, VkCommandBuffer given, ptrdiff_t number)
+static enum lap_status look_at_one(struct replay *r, struct replay_device *dev, const struct job *job, VkQueue queue,
+                                   VkCommandBuffer given, ptrdiff_t number)
 {
-    return replay_named_submit(r, job->recorded ? job->recorded[number] : given, job->since);
+    VkCommandBuffer commands = job->recorded ? job->recorded[number] : given;
+    enum lap_status status = replay_named_submit(r, commands, job->since);
+
+    return status == LAP_OK ? replay_named_use(r, dev, commands, queue) : status;
 }
 
-static enum lap_status look_at_commands(struct replay *r, const struct job *job, uint32_t first, uint32_t count)
+static enum lap_status look_at_commands(struct replay *r, struct replay_device *dev, const struct job *job,
+                                        uint32_t first, uint32_t count)
 {
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = first; i < first + count && status == LAP_OK; i++) {
         if (job->command == GEN_vkQueueSubmit) {
-            const VkSubmitInfo *infos =
-                ((const struct gen_args_vkQueueSubmit *)(const void *)job->args->bytes)->pSubmits;
+            const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
+            const VkSubmitInfo *infos = args->pSubmits;
             const VkCommandBuffer *commands = infos[i].pCommandBuffers;
             for (uint32_t j = 0; j < infos[i].commandBufferCount && status == LAP_OK; j++)
-                status = look_at_one(r, job, commands[j], job->recorded ? &commands[j] - infos[0].pCommandBuffers : 0);
+                status = look_at_one(r, dev, job, args->queue, commands[j],
+                                     job->recorded ? &commands[j] - infos[0].pCommandBuffers : 0);
         } else if (job->command == GEN_vkQueueSubmit2) {
-            const VkSubmitInfo2 *infos =
-                ((const struct gen_args_vkQueueSubmit2 *)(const void *)job->args->bytes)->pSubmits;
+            const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
+            const VkSubmitInfo2 *infos = args->pSubmits;
             const VkCommandBufferSubmitInfo *commands = infos[i].pCommandBufferInfos;
             for (uint32_t j = 0; j < infos[i].commandBufferInfoCount && status == LAP_OK; j++)
-                status = look_at_one(r, job, commands[j].commandBuffer,
+                status = look_at_one(r, dev, job, args->queue, commands[j].commandBuffer,
                                      job->recorded ? &commands[j] - infos[0].pCommandBufferInfos : 0);
         }
     }
@@ -109,12 +115,12 @@ static enum lap_status look_at_commands(struct replay *r, const struct job *job,
 static enum lap_status call(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
                             uint32_t count)
 {
-    bool last = first + count == job->operation.batch_count, tells;
+    bool last = first + count == job->operation.batch_count;
+    struct replay_telling telling;
     enum lap_status status;
     VkResult result;
-    VkFence fence;
 
-    status = look_at_commands(r, job, first, count);
+    status = look_at_commands(r, dev, job, first, count);
     if (status != LAP_OK)
         return status;
     status = replay_acquired_before(r, dev, job->command, job->args->bytes, first, count);
@@ -124,26 +130,28 @@ static enum lap_status call(struct replay *r, struct replay_device *dev, const s
         leave_out_commands(job);
     if (job->command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
-        fence = last ? args->fence : VK_NULL_HANDLE;
-        tells = replay_pending_tells(dev, fence);
+        status = replay_pending_before(r, dev, args->queue, last ? args->fence : VK_NULL_HANDLE, &telling);
+        if (status != LAP_OK)
+            return status;
         replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, fence);
-        replay_pending_given(r, dev, args->queue, fence, tells && result >= 0);
+        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, telling.fence);
+        replay_pending_given(r, dev, args->queue, &telling, result >= 0);
         replay_measure_after_submit(r, dev, args->queue);
         return replay_result(r, result);
     }
     if (job->command == GEN_vkQueueSubmit2) {
         const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
-        fence = last ? args->fence : VK_NULL_HANDLE;
-        tells = replay_pending_tells(dev, fence);
+        status = replay_pending_before(r, dev, args->queue, last ? args->fence : VK_NULL_HANDLE, &telling);
+        if (status != LAP_OK)
+            return status;
         replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, fence);
-        replay_pending_given(r, dev, args->queue, fence, tells && result >= 0);
+        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, telling.fence);
+        replay_pending_given(r, dev, args->queue, &telling, result >= 0);
         replay_measure_after_submit(r, dev, args->queue);
         return replay_result(r, result);
     }
     const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
-    (void)replay_pending_tells(dev, last ? args->fence : VK_NULL_HANDLE);
+    replay_pending_forget(dev, last ? args->fence : VK_NULL_HANDLE);
     return replay_result(
         r, dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, last ? args->fence : VK_NULL_HANDLE));
 }

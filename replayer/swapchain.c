@@ -340,7 +340,7 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         queue = dev->main_queue;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
-    (void)replay_pending_tells(dev, fence);
+    replay_pending_forget(dev, fence);
     if (fence)
         status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fence));
     if (status == LAP_OK && semaphore)

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What ends while work is under way. The driver is a few functions that count work as under way until it is waited for,
- * or until the test says that it is over, and look at what is destroyed meanwhile. */
+/* What ends while work is under way. The driver looks at what is destroyed meanwhile. */
 #include "replayer/pending.h"
 
-#include "replayer/player.h"
+#include "replayer/planner.h"
 #include "replayer/submit.h"
 #include "replayer/wait.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/working_driver.h"
 
-#define MOST_FENCES 64u
-#define QUEUES      2u
-#define SAMPLERS    70000u
+#define SAMPLERS 70000u
 
 static struct {
-    uint64_t given[QUEUES], over[QUEUES]; /* work */
-    struct {
-        unsigned queue;
-        uint64_t given; /* signalled when that is over; 0: not under way */
-        bool signalled, alive;
-    } fences[MOST_FENCES];
-    bool is_done; /* with all that it gets at once, and so are its fences */
-    uint64_t fence_count, destroyed, early, waits, submits;
+    uint64_t destroyed;
     uint64_t last;                       /* that was destroyed */
     uint64_t used[SAMPLERS + 1][QUEUES]; /* when each sampler ended in the trace: work that may use it */
-} driver;
+} gone;
 
 struct scene {
     struct replay r;
@@ -32,96 +22,17 @@ struct scene {
     struct lap_log log;
 };
 
-static bool busy(void)
-{
-    return driver.given[0] != driver.over[0] || driver.given[1] != driver.over[1];
-}
-
-static unsigned number_of(VkQueue queue)
-{
-    return (unsigned)gen_u64_VkQueue(queue) - 1;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL create_fence(VkDevice device, const VkFenceCreateInfo *info,
-                                                   const VkAllocationCallbacks *allocator, VkFence *out)
-{
-    CHECK(driver.fence_count + 1 < MOST_FENCES);
-    driver.fences[++driver.fence_count].alive = true;
-    driver.fences[driver.fence_count].signalled = info->flags & VK_FENCE_CREATE_SIGNALED_BIT;
-    *out = gen_VkFence(driver.fence_count);
-    return VK_SUCCESS;
-}
-
-static void let_be_over(unsigned queue, uint64_t work)
-{
-    driver.over[queue] = work > driver.over[queue] ? work : driver.over[queue];
-    for (uint64_t i = 1; i <= driver.fence_count; i++)
-        if (driver.fences[i].given && driver.fences[i].given <= driver.over[driver.fences[i].queue]) {
-            driver.fences[i].given = 0;
-            driver.fences[i].signalled = true;
-        }
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL get_status(VkDevice device, VkFence fence)
-{
-    return driver.is_done || driver.fences[gen_u64_VkFence(fence)].signalled ? VK_SUCCESS : VK_NOT_READY;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_for(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
-                                               uint64_t limit_ns)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t fence = gen_u64_VkFence(fences[i]);
-        driver.waits += driver.fences[fence].given != 0;
-        let_be_over(driver.fences[fence].queue, driver.fences[fence].given);
-    }
-    return VK_SUCCESS;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL reset(VkDevice device, uint32_t count, const VkFence *fences)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        driver.early += driver.fences[gen_u64_VkFence(fences[i])].given != 0;
-        driver.fences[gen_u64_VkFence(fences[i])].signalled = false;
-    }
-    return VK_SUCCESS;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
-                                                   VkFence fence)
-{
-    unsigned number = number_of(queue);
-
-    driver.submits++;
-    driver.given[number] += count != 0;
-    if (fence) {
-        driver.fences[gen_u64_VkFence(fence)].queue = number;
-        driver.fences[gen_u64_VkFence(fence)].given = driver.given[number];
-        let_be_over(number, 0);
-    }
-    if (driver.is_done)
-        let_be_over(number, driver.given[number]);
-    return VK_SUCCESS;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_idle(VkDevice device)
-{
-    let_be_over(0, driver.given[0]);
-    let_be_over(1, driver.given[1]);
-    return VK_SUCCESS;
-}
-
 static void destroy(uint64_t live)
 {
-    driver.destroyed++;
-    CHECK(live > driver.last); /* in the order in which it ended */
-    driver.last = live;
+    gone.destroyed++;
+    CHECK(live > gone.last); /* in the order in which it ended */
+    gone.last = live;
 }
 
 static VKAPI_ATTR void VKAPI_CALL destroy_sampler(VkDevice device, VkSampler sampler,
                                                   const VkAllocationCallbacks *allocator)
 {
-    const uint64_t *used = driver.used[gen_u64_VkSampler(sampler) - 0x100];
+    const uint64_t *used = gone.used[gen_u64_VkSampler(sampler) - 0x100];
 
     driver.early += used[0] > driver.over[0] || used[1] > driver.over[1];
     destroy(gen_u64_VkSampler(sampler));
@@ -142,34 +53,21 @@ static VKAPI_ATTR VkResult VKAPI_CALL free_sets(VkDevice device, VkDescriptorPoo
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL destroy_fence(VkDevice device, VkFence fence, const VkAllocationCallbacks *allocator)
-{
-    driver.early += driver.fences[gen_u64_VkFence(fence)].given != 0;
-}
-
 static void begin(struct scene *s)
 {
     memset(s, 0, sizeof *s);
-    memset(&driver, 0, sizeof driver);
+    memset(&gone, 0, sizeof gone);
     s->log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
     s->r.log = &s->log;
     lap_map_init(&s->r.block_names);
     lap_arena_init(&s->r.arena, (size_t)1 << 20);
     replay_tables_show(&s->r);
-    for (uint32_t i = 0; i < QUEUES; i++)
-        s->queues[i].live = gen_VkQueue(i + 1);
+    s->dev.vk = working_driver(s->queues);
+    s->dev.vk.DestroySampler = destroy_sampler;
+    s->dev.vk.FreeDescriptorSets = free_sets;
+    s->dev.vk.DestroyCommandPool = destroy_pool;
     s->dev.queues = s->queues;
     s->dev.queue_count = QUEUES;
-    s->dev.vk = (struct gen_device_dispatch){.CreateFence = create_fence,
-                                             .DestroyFence = destroy_fence,
-                                             .GetFenceStatus = get_status,
-                                             .WaitForFences = wait_for,
-                                             .ResetFences = reset,
-                                             .QueueSubmit = queue_submit,
-                                             .DeviceWaitIdle = wait_idle,
-                                             .DestroySampler = destroy_sampler,
-                                             .FreeDescriptorSets = free_sets,
-                                             .DestroyCommandPool = destroy_pool};
 }
 
 static void finish(struct scene *s)
@@ -220,7 +118,7 @@ static void end_sampler(struct scene *s, uint64_t index)
 {
     struct replay_object *object;
 
-    memcpy(driver.used[index], driver.given, sizeof driver.given);
+    memcpy(gone.used[index], driver.given, sizeof driver.given);
     CHECK_EQ_INT(replay_object_add(&s->r, GEN_HANDLE_VkSampler, index, 0x100 + index, &s->dev, &object), LAP_OK);
     CHECK_EQ_INT(gen_replay_table[GEN_vkDestroySampler].end(&s->r, &s->dev, index, object), LAP_OK);
     CHECK(!replay_object_get(&s->r, GEN_HANDLE_VkSampler, index));
@@ -236,7 +134,7 @@ UNIT_TEST(what_ends_after_a_wait_is_destroyed_at_once)
         put_submit(&s, 0, fence);
         put_wait(&s, fence);
         end_sampler(&s, i);
-        CHECK_EQ_U64(driver.destroyed, i);
+        CHECK_EQ_U64(gone.destroyed, i);
         put_reset(&s, fence);
     }
     CHECK_EQ_U64(driver.waits, 5); /* the program's */
@@ -255,11 +153,11 @@ UNIT_TEST(what_ends_meanwhile_is_destroyed_later)
     put_submit(&s, 1, fences[1]);
     end_sampler(&s, 1);
     replay_pending_destroy(&s.dev, GEN_HANDLE_VkCommandPool, 0x200);
-    CHECK_EQ_U64(driver.destroyed, 0);
+    CHECK_EQ_U64(gone.destroyed, 0);
     put_wait(&s, fences[0]); /* the other queue is still at work */
-    CHECK_EQ_U64(driver.destroyed, 0);
+    CHECK_EQ_U64(gone.destroyed, 0);
     put_wait(&s, fences[1]);
-    CHECK_EQ_U64(driver.destroyed, 2);
+    CHECK_EQ_U64(gone.destroyed, 2);
     CHECK(!s.dev.pending.busy);
     finish(&s);
 }
@@ -281,11 +179,11 @@ UNIT_TEST(nobody_waits_for_frames_that_are_under_way)
         end_sampler(&s, frame);
         put_submit(&s, 0, fence);
         if (frame > 4)
-            CHECK(driver.destroyed + 4 >= frame && driver.over[0] + 3 == frame);
+            CHECK(gone.destroyed + 4 >= frame && driver.over[0] + 3 == frame);
     }
     CHECK_EQ_U64(driver.waits, 27);
     finish(&s);
-    CHECK_EQ_U64(driver.destroyed, 30);
+    CHECK_EQ_U64(gone.destroyed, 30);
 }
 
 /* A fence of the replay's own tells then. */
@@ -299,7 +197,7 @@ UNIT_TEST(work_without_fences_is_known_to_be_over)
         let_be_over(0, driver.given[0]);
         let_be_over(1, driver.given[1]);
     }
-    CHECK(driver.destroyed >= 16);
+    CHECK(gone.destroyed >= 16);
     CHECK_EQ_U64(driver.waits, 0);
     finish(&s);
 }
@@ -316,15 +214,16 @@ UNIT_TEST(fences_that_tell_nothing_are_not_believed)
     put_wait(&s, fence);
     end_sampler(&s, 1);
     put_submit(&s, 1, twice);
-    put_submit(&s, 0, twice); /* it is under way */
-    let_be_over(0, driver.given[0]);
+    put_submit(&s, 0, twice); /* it was under way, and is signalled */
+    CHECK_EQ_U64(driver.waits, 1);
+    driver.fences[gen_u64_VkFence(twice)].given = 0;
     put_wait(&s, twice);
     end_sampler(&s, 2);
-    CHECK_EQ_U64(driver.destroyed, 0);
+    CHECK_EQ_U64(gone.destroyed, 0);
     CHECK(busy());
     put_submit(&s, 0, VK_NULL_HANDLE);
     CHECK_EQ_INT(replay_wait_device(&s.r, &s.dev, "all"), LAP_OK);
-    CHECK_EQ_U64(driver.destroyed, 2);
+    CHECK_EQ_U64(gone.destroyed, 2);
     finish(&s);
 }
 
@@ -342,7 +241,7 @@ UNIT_TEST(nothing_is_put_aside_where_a_driver_is_done_at_once)
         put_wait(&s, fence);
         CHECK(!s.dev.pending.busy);
         end_sampler(&s, i);
-        CHECK_EQ_U64(driver.destroyed, i);
+        CHECK_EQ_U64(gone.destroyed, i);
     }
     CHECK_EQ_U64(driver.waits, 0);
     finish(&s);
@@ -372,10 +271,10 @@ UNIT_TEST(sets_are_freed_once)
     replay_pending_end(&s.dev, GEN_HANDLE_VkDescriptorSet, 0x302, 0x12);
     replay_pending_end(&s.dev, GEN_HANDLE_VkDescriptorSet, 0x303, 0x11);
     replay_pending_reset_pool(&s.dev, gen_VkDescriptorPool(0x11));
-    CHECK_EQ_U64(driver.destroyed, 0);
+    CHECK_EQ_U64(gone.destroyed, 0);
     CHECK(replay_pending_settle(&s.dev));
-    CHECK_EQ_U64(driver.destroyed, 1);
-    CHECK_EQ_U64(driver.last, 0x302);
+    CHECK_EQ_U64(gone.destroyed, 1);
+    CHECK_EQ_U64(gone.last, 0x302);
     CHECK(!replay_pending_settle(&s.dev)); /* nothing is left */
     finish(&s);
 }
@@ -389,8 +288,163 @@ UNIT_TEST(what_is_put_aside_is_limited)
     for (uint64_t i = 1; i <= SAMPLERS; i++)
         end_sampler(&s, i);
     CHECK_EQ_U64(driver.waits, 1);
-    CHECK_EQ_U64(driver.destroyed, SAMPLERS);
+    CHECK_EQ_U64(gone.destroyed, SAMPLERS);
     finish(&s);
+}
+
+/* ---- memory ---- */
+
+#define MIB ((VkDeviceSize)1 << 20)
+
+static struct {
+    uint64_t count, bytes, most_bytes, most_count, made;
+    uint64_t sizes[1024];
+} memory;
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                               const VkAllocationCallbacks *allocator, VkDeviceMemory *out)
+{
+    CHECK(memory.made + 1 < sizeof memory.sizes / sizeof *memory.sizes);
+    memory.sizes[++memory.made] = info->allocationSize;
+    memory.bytes += info->allocationSize;
+    memory.count++;
+    memory.most_count = memory.count > memory.most_count ? memory.count : memory.most_count;
+    *out = gen_VkDeviceMemory(memory.made);
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory live, const VkAllocationCallbacks *allocator)
+{
+    memory.bytes -= memory.sizes[gen_u64_VkDeviceMemory(live)];
+    memory.count--;
+}
+
+static void begin_memory(struct scene *s, struct replay_instance *instance, uint32_t most_allocations)
+{
+    begin(s);
+    memset(&memory, 0, sizeof memory);
+    *instance = (struct replay_instance){.memory = {.memoryTypeCount = 1, .memoryHeapCount = 1}};
+    instance->memory.memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    instance->memory.memoryHeaps[0].size = 8192 * MIB;
+    instance->properties.limits.maxMemoryAllocationCount = most_allocations;
+    s->dev.instance = instance;
+    s->dev.vk.AllocateMemory = allocate;
+    s->dev.vk.FreeMemory = release;
+    CHECK_EQ_INT(replay_planner_create(&s->r, &s->dev), LAP_OK);
+}
+
+/* What is there of it as the driver sees it, and as the figures say; within the bound. */
+static void look_at_memory(struct scene *s)
+{
+    struct replay_memory_stats stats = replay_memory_stats(&s->dev);
+
+    CHECK_EQ_U64(stats.allocated_bytes, memory.bytes);
+    CHECK_EQ_U64(stats.allocations, memory.count);
+    CHECK_EQ_U64(stats.types[0].allocated_bytes, memory.bytes);
+    CHECK(memory.bytes <= replay_memory_bound(stats.used_bytes > MIB ? stats.used_bytes : MIB));
+}
+
+static void place(struct scene *s, VkDeviceSize bytes, struct replay_place *out)
+{
+    struct replay_needs needs = {
+        .requirements = {.size = bytes, .alignment = 256, .memoryTypeBits = 1}, .linear = true, .alone = true};
+
+    CHECK_EQ_INT(replay_place_alloc(&s->r, &s->dev, &needs, out), LAP_OK);
+    look_at_memory(s);
+}
+
+static void end_memory(struct scene *s)
+{
+    wait_idle(s->dev.live);
+    for (uint32_t i = 0; i < QUEUES; i++)
+        replay_pending_over(&s->dev, &s->queues[i]);
+    CHECK_EQ_U64(memory.bytes, 0);
+    replay_planner_destroy(&s->r, &s->dev);
+    finish(s);
+}
+
+/* Two frames are always under way. Nobody waits as long as what they hold is within the bound. */
+UNIT_TEST(memory_that_is_put_aside_is_counted)
+{
+    enum { OBJECTS = 64 };
+    struct replay_instance instance;
+    struct replay_place places[OBJECTS] = {{0}};
+    struct scene s;
+    begin_memory(&s, &instance, 4096);
+    for (unsigned i = 0; i < OBJECTS; i++)
+        place(&s, MIB, &places[i]);
+    for (unsigned frame = 0; frame < 200; frame++) {
+        replay_place_free(&s.dev, &places[frame % OBJECTS]);
+        look_at_memory(&s);
+        place(&s, MIB, &places[frame % OBJECTS]);
+        put_submit(&s, 0, VK_NULL_HANDLE);
+        if (frame > 2)
+            let_be_over(0, driver.given[0] - 2);
+        CHECK(memory.count <= OBJECTS + 4);
+        if (frame > 2)
+            CHECK(memory.count > OBJECTS);
+    }
+    CHECK_EQ_U64(driver.waits, 0);
+    for (unsigned i = 0; i < OBJECTS; i++)
+        replay_place_free(&s.dev, &places[i]);
+    end_memory(&s);
+}
+
+/* Where it would pass the bound the oldest work is waited for, and only as much of it as is needed. */
+UNIT_TEST(memory_that_is_put_aside_is_within_the_bound)
+{
+    struct replay_instance instance;
+    struct replay_place places[4] = {{0}};
+    struct scene s;
+    begin_memory(&s, &instance, 4096);
+    for (unsigned i = 0; i < 4; i++)
+        place(&s, MIB, &places[i]);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    replay_place_free(&s.dev, &places[0]);
+    look_at_memory(&s);
+    CHECK_EQ_U64(driver.waits, 1);
+    CHECK_EQ_U64(memory.count, 3);
+    place(&s, MIB, &places[0]);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    replay_place_free(&s.dev, &places[0]);
+    CHECK_EQ_U64(driver.waits, 2);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    let_be_over(0, driver.given[0] - 1);
+    place(&s, 16 * MIB, &places[0]);
+    replay_place_free(&s.dev, &places[1]);
+    place(&s, 16 * MIB, &places[1]);
+    put_submit(&s, 1, VK_NULL_HANDLE);
+    replay_place_free(&s.dev, &places[2]);
+    replay_place_free(&s.dev, &places[3]);
+    CHECK_EQ_U64(driver.waits, 2);
+    CHECK_EQ_U64(memory.bytes, 35 * MIB);
+    for (unsigned i = 0; i < 2; i++)
+        replay_place_free(&s.dev, &places[i]);
+    end_memory(&s);
+}
+
+UNIT_TEST(allocations_that_are_put_aside_are_limited)
+{
+    enum { MOST = 100 };
+    struct replay_instance instance;
+    struct replay_place places[MOST] = {{0}};
+    struct scene s;
+    begin_memory(&s, &instance, MOST);
+    for (unsigned i = 0; i < MOST; i++)
+        place(&s, MIB, &places[i]);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    for (unsigned i = 0; i < 5; i++)
+        replay_place_free(&s.dev, &places[i]);
+    CHECK_EQ_U64(driver.waits, 0);
+    CHECK_EQ_U64(memory.count, MOST);
+    for (unsigned i = 0; i < 5; i++)
+        place(&s, MIB, &places[i]);
+    CHECK_EQ_U64(driver.waits, 1);
+    CHECK_EQ_U64(memory.most_count, MOST);
+    for (unsigned i = 0; i < MOST; i++)
+        replay_place_free(&s.dev, &places[i]);
+    end_memory(&s);
 }
 
 UNIT_MAIN();
