@@ -9,6 +9,9 @@
 /* Blobs that nobody has asked for when packets so many chunks behind them are read are of packets that are not played.
  */
 #define PATIENCE 1024u
+/* Read so far ahead to begin with, and more when that was not enough: buffers that are used again soon are in memory,
+ * and in caches, already. */
+#define FIRST_WINDOW_BYTES ((uint64_t)1 << 20)
 
 enum state { UNTOUCHED, UNDER_WAY, LOADED, GONE };
 
@@ -24,19 +27,44 @@ struct lap_ahead {
     /* Under the mutex. */
     uint8_t *states; /* enum state of each chunk */
     struct lap_loaded **loaded;
-    uint64_t bytes; /* loaded and not taken, with what is under way */
-    size_t swept;   /* what is before it is not LOADED */
+    uint64_t bytes;  /* loaded and not taken, with what is under way */
+    uint64_t window; /* no more than that, and no more than limit_bytes */
+    uint64_t wanted; /* full: what there is no room for */
+    size_t swept;    /* what is before it is not LOADED */
     bool stop, full, done;
     /* The thread's. */
     size_t next, next_blob; /* in the source's list, in blob_chunks */
 };
+
+/* Where there was no room once, half of all has to be free, so that the thread sleeps seldom. Under the mutex. */
+static bool has_room(const struct lap_ahead *ahead, uint64_t bytes)
+{
+    uint64_t most = ahead->full ? ahead->window / 2 : ahead->window;
+    return ahead->bytes == 0 || (ahead->bytes <= most && bytes <= ahead->window - ahead->bytes);
+}
+
+/* Under the mutex. */
+static void tell_of_room(struct lap_ahead *ahead)
+{
+    if (!ahead->full || !has_room(ahead, ahead->wanted))
+        return;
+    ahead->full = false;
+    pthread_cond_signal(&ahead->room);
+}
+
+/* Under the mutex. */
+static void grow(struct lap_ahead *ahead, uint64_t window)
+{
+    ahead->window = window;
+    tell_of_room(ahead);
+}
 
 /* Under the mutex. */
 static void end(struct lap_ahead *ahead, size_t chunk, uint64_t bytes)
 {
     ahead->states[chunk] = GONE;
     ahead->bytes -= bytes;
-    pthread_cond_signal(&ahead->room);
+    tell_of_room(ahead);
 }
 
 /* Under the mutex. */
@@ -51,9 +79,9 @@ static struct lap_loaded take(struct lap_ahead *ahead, size_t chunk)
 /* Waits for room for it; false when it is not to be loaded. Under the mutex. */
 static bool begin(struct lap_ahead *ahead, size_t chunk, uint64_t bytes)
 {
-    while (!ahead->stop && ahead->states[chunk] == UNTOUCHED && ahead->bytes &&
-           ahead->bytes + bytes > ahead->limit_bytes) {
+    while (!ahead->stop && ahead->states[chunk] == UNTOUCHED && !has_room(ahead, bytes)) {
         ahead->full = true;
+        ahead->wanted = bytes;
         pthread_cond_broadcast(&ahead->progress);
         pthread_cond_wait(&ahead->room, &ahead->mutex);
     }
@@ -149,6 +177,7 @@ struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t
     ahead->source.stored_capacity = 0;
     ahead->blob_chunks = blob_chunks;
     ahead->limit_bytes = options->ahead_bytes;
+    ahead->window = ahead->limit_bytes < FIRST_WINDOW_BYTES ? ahead->limit_bytes : FIRST_WINDOW_BYTES;
     ahead->trusts_blobs = options->trusts_blobs;
     ahead->buffers = buffers;
     ahead->states = calloc(source->chunk_count + 1, sizeof(*ahead->states));
@@ -196,13 +225,18 @@ bool lap_ahead_take(struct lap_ahead *ahead, size_t chunk, struct lap_loaded *ou
          ahead->swept++)
         if (ahead->states[ahead->swept] == LOADED)
             lap_buffers_put(ahead->buffers, take(ahead, ahead->swept).buffer);
+    if (ahead->states[chunk] != LOADED && ahead->states[chunk] != GONE)
+        grow(ahead, ahead->window < ahead->limit_bytes / 2 ? 2 * ahead->window : ahead->limit_bytes);
     while (ahead->states[chunk] == UNDER_WAY)
         pthread_cond_wait(&ahead->progress, &ahead->mutex);
     bool loaded = ahead->states[chunk] == LOADED;
     if (loaded)
         *out = take(ahead, chunk);
     ahead->states[chunk] = GONE;
-    pthread_cond_signal(&ahead->room); /* it may be the one that there was no room for */
+    if (ahead->full && chunk == ahead->next) { /* it is the one that there was no room for */
+        ahead->full = false;
+        pthread_cond_signal(&ahead->room);
+    }
     pthread_mutex_unlock(&ahead->mutex);
     return loaded;
 }
@@ -210,6 +244,7 @@ bool lap_ahead_take(struct lap_ahead *ahead, size_t chunk, struct lap_loaded *ou
 bool lap_ahead_wait(struct lap_ahead *ahead)
 {
     pthread_mutex_lock(&ahead->mutex);
+    grow(ahead, ahead->limit_bytes);
     while (!ahead->done && !ahead->full)
         pthread_cond_wait(&ahead->progress, &ahead->mutex);
     bool all = ahead->done;

@@ -20,9 +20,9 @@
 
 struct lap_ahead;
 
-/* Begins with the first chunk; at most options->ahead_bytes, or one chunk or blob, are loaded and not yet taken.
- * Source, list and buffers outlive it. NULL when there is no memory or no thread: then everything is loaded when it is
- * needed. */
+/* Begins with the first chunk; at most options->ahead_bytes, or one chunk or blob, are loaded and not yet taken; less
+ * at first, and twice as much each time that a chunk is taken before it is there. Source, list and buffers outlive it.
+ * NULL when there is no memory or no thread: then everything is loaded when it is needed. */
 struct lap_ahead *lap_ahead_create(const struct lap_source *source, const size_t *blob_chunks,
                                    const struct lap_reader_options *options, struct lap_buffers *buffers);
 void lap_ahead_destroy(struct lap_ahead **ahead);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a reader reads ahead changes nothing of what it gives out, and when. */
+#include <time.h>
+
 #include "tests/unit/trace_file.h"
+#include "trace/ahead.h"
+#include "trace/reader_internal.h"
 
 #define MIB     ((size_t)1 << 20)
 #define FRAMES  40u
@@ -100,6 +104,32 @@ UNIT_TEST(all_of_it_can_be_read_first)
     lap_reader_close(&reader);
     reader = open_trace(NULL);
     CHECK(!lap_reader_preload(reader));
+    lap_reader_close(&reader);
+}
+
+/* However much may be read ahead: the last packets are behind 20 MiB of others. */
+UNIT_TEST(no_more_is_read_ahead_than_is_needed)
+{
+    const struct timespec while_it_reads = {0, 200000000};
+    const struct lap_reader_options options = {.ahead_bytes = 1024 * MIB, .trusts_blobs = true};
+    struct lap_buffers buffers;
+    struct lap_loaded loaded;
+    write_trace();
+    struct lap_reader *reader = open_trace(NULL);
+    size_t last = reader->chunk_order[reader->order_count - 1];
+    for (unsigned round = 0; round < 2; round++) {
+        lap_buffers_init(&buffers);
+        struct lap_ahead *ahead = lap_ahead_create(&reader->source, reader->blob_chunks, &options, &buffers);
+        CHECK(ahead);
+        if (round) /* with --preload all of it is */
+            CHECK(lap_ahead_wait(ahead));
+        nanosleep(&while_it_reads, NULL); /* less would show nothing, and fail nothing */
+        CHECK(lap_ahead_take(ahead, last, &loaded) == (round == 1));
+        if (round)
+            lap_buffers_put(&buffers, loaded.buffer);
+        lap_ahead_destroy(&ahead);
+        lap_buffers_finish(&buffers);
+    }
     lap_reader_close(&reader);
 }
 
