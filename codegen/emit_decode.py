@@ -274,16 +274,12 @@ def _prototype(s: StructPlan) -> str:
     return f"void gen_decode_{s.name}(struct lap_dec *dec, {s.name} *s{selector})"
 
 
-# Features and the like, which programs switch on, or do not, without a look at what there is.
-_CREATION = {"VkInstanceCreateInfo", "VkDeviceCreateInfo", "VkPhysicalDeviceFeatures2"}
-
-
 def _emit_fates(model: Model, c: Text) -> None:
-    replayed = model.replayed()
+    replayed, refused = model.replayed(), model.refused()
     c("const uint8_t gen_fates[GEN_STRUCT_COUNT] = {")
     for s in model.extending:
         if model.overrides.is_hidden(s.struct.providers):
-            c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_{'QUIET' if set(s.struct.extends) <= _CREATION else 'REFUSED'},")
+            c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_{'REFUSED' if s.name in refused else 'QUIET'},")
         elif s.name not in replayed:
             c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_PASSED,")
     c("};")

@@ -239,8 +239,12 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("if (!lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT + 4))")
     c("    return;")
     c("switch ((uint32_t)s->sType) {")
+    unrecorded = model.unrecorded()
     for s in c.guarded(model.extending):
         c(f"case {s.struct.stype}:")
+        if s.name in unrecorded:
+            c("    if (lap_enc_leaves_out(enc))")
+            c("        continue;")
         c(f"    lap_put_u64(enc, GEN_STRUCT_{s.name});")
         c("    at = (size_t)(enc->p - enc->base);")
         c("    lap_put_fixed32(enc, 0);")

@@ -135,6 +135,10 @@ class CommandPlan:
         return self.fields[1:] if self.in_block else self.fields
 
 
+# What instances and devices are created with: features and the like.
+CREATION = {"VkInstanceCreateInfo", "VkDeviceCreateInfo", "VkPhysicalDeviceFeatures2"}
+
+
 @dataclass
 class Model:
     registry: Registry
@@ -161,6 +165,17 @@ class Model:
             work = [s.name for s in self.extending if s.name not in found and not self.overrides.is_hidden(s.struct.providers)
                     and found & set(s.struct.extends)]
         return found
+
+    def refused(self) -> set[str]:
+        """Structs of hidden extensions that no replay takes in a chain. Programs that create a device or an instance may ask there for what
+        they do not get, without a look at what there is: theirs are left out of a replay."""
+        return {s.name for s in self.extending if self.overrides.is_hidden(s.struct.providers) and not set(s.struct.extends) <= CREATION}
+
+    def unrecorded(self) -> set[str]:
+        """Those of them that would end a replay, since it makes the calls whose chains they can stand in. The driver may have taken them,
+        but the program was never told that there are any."""
+        replayed = self.replayed()
+        return {name for name in self.refused() if replayed & set(self.struct_of[name].struct.extends)}
 
     def holding(self, name: str) -> set[str]:
         """The struct and all structs inside it, and behind its pointers."""

@@ -344,8 +344,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
         printf("%-14s%.1f ms for compression and the disk, in recording threads\n", "waited",
                (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000);
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
-        printf("%-14s%" PRIu64 " unknown pNext structures were left out\n", "left out",
-               summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+        printf("%-14s%" PRIu64 " pNext structures that are unknown, or hidden from programs, were left out\n",
+               "left out", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
     if (pass->uses.addresses)
         printf("%-14sasked for %" PRIu64 " times; a replay translates them%s\n", "addresses", pass->uses.addresses,
                is_captured(json) ? " unless its driver is the recorded one" : "");

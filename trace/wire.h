@@ -33,7 +33,8 @@ struct lap_writer;
 struct lap_enc {
     uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written */
     bool failed;              /* out of memory, or the writer stopped: nothing more is written */
-    uint32_t unknown_structs; /* pNext structures that were left out because the registry has no such type */
+    uint32_t unknown_structs; /* pNext structures that were left out: the registry has no such type, or it is hidden */
+    bool takes_hidden;        /* no hidden ones are left out: for traces made by hand, which a replay is to refuse */
     bool fixed;               /* the buffer is the caller's and does not grow: too much is a failure */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
@@ -45,6 +46,13 @@ void lap_enc_finish(struct lap_enc *enc);
 
 /* Empties the buffer, keeps its memory, clears failed. */
 void lap_enc_reset(struct lap_enc *enc);
+
+/* Whether a structure of a hidden extension is left out, which then counts. */
+static inline bool lap_enc_leaves_out(struct lap_enc *enc)
+{
+    enc->unknown_structs += !enc->takes_hidden;
+    return !enc->takes_hidden;
+}
 
 bool lap_enc_grow(struct lap_enc *enc, size_t bytes);
 

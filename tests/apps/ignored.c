@@ -2,7 +2,9 @@
 /*
  * ignored: two subpasses with an input attachment, secondary command buffers, an imageless framebuffer and a pipeline
  * that discards all fragments. Around them stand the structure members that the specification says are ignored: with
- * --garbage they hold pointers, handles and numbers that lead nowhere, as programs that reuse their structures do.
+ * --garbage they hold pointers, handles and numbers that lead nowhere, as programs that reuse their structures do. With
+ * --sloppy a buffer and a render pass have structures in their chains of extensions that nobody was asked for, which is
+ * not valid, and which drivers pass over.
  */
 #include "common/app.h"
 #include "shaders/headless_frag.h"
@@ -13,7 +15,7 @@
 
 struct state {
     const struct app *app;
-    bool garbage, imageless, rendering, validated;
+    bool garbage, sloppy, imageless, rendering, validated;
     struct app_image first, second;
     struct app_buffer pixels;
     VkRenderPass pass;
@@ -68,6 +70,10 @@ static void check_exclusive_buffer(const struct state *state)
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     info.queueFamilyIndexCount = lost_count(state);
     info.pQueueFamilyIndices = lost(state);
+    VkOpaqueCaptureDescriptorDataCreateInfoEXT opaque = {
+        .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT};
+    if (state->sloppy)
+        info.pNext = &opaque;
     VkBuffer buffer;
     CHECK_VK(vkCreateBuffer(state->app->device, &info, NULL, &buffer));
     vkDestroyBuffer(state->app->device, buffer, NULL);
@@ -284,6 +290,12 @@ static void record_pass(const struct state *state, VkCommandBuffer commands, uin
     const VkClearValue clear = {.color.float32 = {1, 1, 1, 1}};
     VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO};
     begin.pNext = state->imageless ? &attachments : NULL;
+    const VkRenderPassTransformBeginInfoQCOM transform = {.sType =
+                                                              VK_STRUCTURE_TYPE_RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM,
+                                                          .pNext = (void *)(uintptr_t)begin.pNext,
+                                                          .transform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR};
+    if (state->sloppy)
+        begin.pNext = &transform;
     begin.renderPass = state->pass;
     begin.framebuffer = state->framebuffer;
     begin.renderArea.extent = (VkExtent2D){SIZE, SIZE};
@@ -379,9 +391,10 @@ static void destroy(struct state *state)
 
 int main(int argc, char **argv)
 {
-    static bool garbage;
+    static bool garbage, sloppy;
     static const struct app_option options[] = {
         {"--garbage", "fill what is ignored with pointers that lead nowhere", &garbage, NULL},
+        {"--sloppy", "chain structures of extensions that are not enabled", &sloppy, NULL},
         {0},
     };
     static const struct app_program program = {
@@ -394,6 +407,7 @@ int main(int argc, char **argv)
     struct state state = {.app = &app};
     app_init(&app, argc, argv, &program);
     state.garbage = garbage;
+    state.sloppy = sloppy;
     state.validated = is_validated();
     VkPhysicalDeviceImagelessFramebufferFeatures imageless = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGELESS_FRAMEBUFFER_FEATURES};

@@ -485,6 +485,18 @@ class MachineRegistry(unittest.TestCase):
         shown = [e for e in self.machine.registry.extensions.values() if e.name not in hidden]
         self.assertEqual([e.name for e in shown if not overrides_module.is_met(e.depends, hidden)], [])
 
+    def test_what_would_end_a_replay_is_not_recorded(self) -> None:
+        """Structs that a decoder refuses, where a call that a replay makes may have them."""
+        unrecorded, replayed = self.machine.unrecorded(), self.machine.replayed()
+        self.assertGreater(len(unrecorded), 20)
+        encode = importlib.import_module("emit_encode").emit(self.machine)["gen_encode_structs.c"]
+        decode = importlib.import_module("emit_decode").emit(self.machine)["gen_decode_structs.c"]
+        for s in self.machine.extending:
+            with self.subTest(s.name):
+                refused = f"[GEN_STRUCT_{s.name}] = GEN_FATE_REFUSED" in decode
+                self.assertEqual(s.name in unrecorded, refused and bool(replayed & set(s.struct.extends)))
+                self.assertEqual(s.name in unrecorded, re.search(rf"case {s.struct.stype}:\s+if \(lap_enc_leaves_out\(enc\)\)", encode) is not None)
+
     def test_what_is_hidden_is_never_replayed(self) -> None:
         """Commands that only hidden extensions have reach no driver, and it is said why."""
         hidden = self.machine.overrides.hidden_extensions

@@ -118,15 +118,21 @@ static VkBaseOutStructure *make_struct(uint32_t number)
     return s;
 }
 
-static void put_buffer_with(struct program *p, const void *chain)
+/* hidden: also what no layer records. */
+static void put_buffer_with(struct program *p, const void *chain, bool hidden)
 {
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .pNext = chain,
                                .size = BYTES,
                                .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkBuffer buffer = gen_VkBuffer(sample_handle(&p->s, GEN_HANDLE_VkBuffer, 2));
+    struct lap_enc *enc;
 
-    PUT(p, vkCreateBuffer, p->device, &info, NULL, &buffer, VK_SUCCESS);
+    enc = sample_packet(&p->s, GEN_vkCreateBuffer, 0);
+    enc->takes_hidden = hidden;
+    gen_encode_vkCreateBuffer(enc, p->device, &info, NULL, &buffer, VK_SUCCESS);
+    enc->takes_hidden = false;
+    lap_packet_end(p->s.stream);
 }
 
 UNIT_TEST(hidden_structures_are_refused)
@@ -143,13 +149,28 @@ UNIT_TEST(hidden_structures_are_refused)
         s = make_struct(number);
         begin(&p);
         put_start(&p);
-        put_buffer_with(&p, s);
+        put_buffer_with(&p, s, true);
         result = play(&p, false);
         CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, gen_struct_names[number]);
         CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, " is hidden from programs and never replayed");
         free(s);
     }
     CHECK(structs > 50);
+}
+
+/* A program may chain what it was never shown. */
+UNIT_TEST(hidden_structures_are_not_recorded)
+{
+    VkShaderModuleValidationCacheCreateInfoEXT modules = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_VALIDATION_CACHE_CREATE_INFO_EXT};
+    VkOpaqueCaptureDescriptorDataCreateInfoEXT opaque = {
+        .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT, .pNext = &modules};
+    struct program p;
+
+    begin(&p);
+    put_start(&p);
+    put_buffer_with(&p, &opaque, false);
+    check_played(&p, 0, 0);
 }
 
 /* The driver looks at the chains that it gets. */
@@ -170,7 +191,7 @@ UNIT_TEST(what_no_replayed_command_takes_is_left_out)
             p.device_info.pNext = s;
         put_start(&p);
         if (gen_fates[number] == GEN_FATE_PASSED)
-            put_buffer_with(&p, s);
+            put_buffer_with(&p, s, false);
         check_played(&p, 0, 0);
         free(s);
     }
@@ -250,7 +271,7 @@ UNIT_TEST(imports_are_not_replayed)
         struct program p;
         begin(&p);
         put_start(&p);
-        put_buffer_with(&p, chains[i]);
+        put_buffer_with(&p, chains[i], false);
         PUT(&p, vkAllocateMemory, p.device, &allocate, NULL, &p.memory, VK_SUCCESS);
         PUT(&p, vkImportSemaphoreFdKHR, p.device, &semaphore, VK_SUCCESS);
         check_played(&p, 0, 0);
@@ -302,7 +323,7 @@ UNIT_TEST(reports_say_what_is_refused)
     CHECK(strstr(refusal, "what is hidden from programs and never replayed: VK_NVX_binary_import"));
     begin(&p);
     put_start(&p);
-    put_buffer_with(&p, &modules);
+    put_buffer_with(&p, &modules, true);
     examine(&p, refusal);
     CHECK(strstr(refusal, "VkShaderModuleValidationCacheCreateInfoEXT is hidden from programs and never replayed"));
 }
