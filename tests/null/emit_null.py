@@ -21,7 +21,7 @@ import registry as registry_module  # noqa: E402
 from model import CommandPlan, Field, Model, StructPlan  # noqa: E402
 from text import Text, arguments, expand, finish_header, header, is_instance_level, parameters  # noqa: E402
 
-# By hand in driver.c, machine.c and sync.c, as hand_X.
+# By hand in driver.c, machine.c, sync.c and window.c, as hand_X.
 HAND = """
 EnumerateInstanceVersion EnumerateInstanceExtensionProperties CreateInstance DestroyInstance GetInstanceProcAddr GetDeviceProcAddr
 EnumeratePhysicalDevices EnumeratePhysicalDeviceGroups GetPhysicalDeviceFeatures GetPhysicalDeviceFeatures2
@@ -34,15 +34,20 @@ GetImageMemoryRequirements2 GetDeviceBufferMemoryRequirements GetDeviceImageMemo
 GetMemoryHostPointerPropertiesEXT CreateCommandPool AllocateCommandBuffers FreeCommandBuffers DestroyCommandPool CreateDescriptorPool AllocateDescriptorSets
 FreeDescriptorSets ResetDescriptorPool DestroyDescriptorPool CreateFence ResetFences GetFenceStatus WaitForFences CreateSemaphore
 GetSemaphoreCounterValue SignalSemaphore QueueSubmit QueueSubmit2 QueueBindSparse CreateEvent SetEvent ResetEvent GetEventStatus
+GetPhysicalDeviceSurfaceSupportKHR GetPhysicalDeviceSurfaceCapabilitiesKHR GetPhysicalDeviceSurfaceFormatsKHR
+GetPhysicalDeviceSurfacePresentModesKHR GetPhysicalDeviceSurfaceCapabilities2KHR GetPhysicalDeviceSurfaceFormats2KHR CreateSwapchainKHR GetSwapchainImagesKHR AcquireNextImageKHR AcquireNextImage2KHR QueuePresentKHR
 """.split()
 
-# Instance extensions, and what device extensions are left out for: windows are not this driver's, mapping has one way.
+# Instance extensions, and what device extensions are left out for: of windows only those that nobody sees are this driver's, and
+# what presents to them; mapping has one way.
 INSTANCE_EXTENSIONS = ["VK_KHR_device_group_creation", "VK_KHR_external_fence_capabilities", "VK_KHR_external_memory_capabilities",
-                       "VK_KHR_external_semaphore_capabilities", "VK_KHR_get_physical_device_properties2"]
+                       "VK_KHR_external_semaphore_capabilities", "VK_KHR_get_physical_device_properties2", "VK_KHR_surface", "VK_KHR_get_surface_capabilities2",
+                       "VK_EXT_headless_surface"]
+PRESENTS = "VK_KHR_swapchain"
 LEFT_OUT = re.compile(r"swapchain|surface|display|present|map_memory2|portability|image_drm_format_modifier")
 
 # Handles that the loader or a window system makes.
-FOREIGN = re.compile(r"^Vk(Surface|Display|Swapchain|DebugUtils|DebugReport)")
+FOREIGN = re.compile(r"^Vk(Display|DebugUtils|DebugReport)")
 
 
 def tracked(model: Model, name: str) -> bool:
@@ -263,7 +268,7 @@ class Emitter:
         c("};")
         c("const uint32_t null_entry_count = sizeof null_entries / sizeof null_entries[0];")
         device = sorted(e.name for e in registry.extensions.values()
-                        if e.kind == "device" and not e.platform and not LEFT_OUT.search(e.name + e.depends))
+                        if e.kind == "device" and not e.platform and (e.name == PRESENTS or not LEFT_OUT.search(e.name + e.depends)))
         for kind, names in (("instance", [n for n in INSTANCE_EXTENSIONS if n in registry.extensions]), ("device", device)):
             c(f"const char *const null_{kind}_extensions[] = {{")
             for name in names:

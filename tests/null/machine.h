@@ -11,4 +11,7 @@
 uint32_t null_memory_types(void); /* a mask of all */
 bool null_memory_is_visible(uint32_t type);
 
+/* A fence, or a semaphore that is binary; 0: none. */
+void null_signal(uint64_t id);
+
 #endif

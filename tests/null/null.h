@@ -4,7 +4,7 @@
  * (emit_null.py); a call counts, may be made to fail, and looks at each handle that it is given, in structures and
  * chains too: one that never was, is of another type, or was destroyed is told of on stderr. Handles are never used
  * twice. Memory that can be mapped is real pages; work is finished when it is submitted; queries answer what a large
- * GPU could.
+ * GPU could; windows are those that nobody sees (VK_EXT_headless_surface).
  *
  * Nothing of the layer or the replayer is in it, so it can be built with any sanitizer, and stays as it is while they
  * change. Any thread may call; the driver itself has no lock, and counts with atomics, so a

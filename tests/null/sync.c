@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/null/null.h"
+#include "tests/null/machine.h"
 
 static _Atomic uint64_t *value_of(uint64_t id)
 {
@@ -26,6 +26,11 @@ static void set(uint64_t id, uint64_t value)
     _Atomic uint64_t *at = value_of(id);
     if (at)
         atomic_store_explicit(at, value, memory_order_release);
+}
+
+void null_signal(uint64_t id)
+{
+    set(id, 1);
 }
 
 static uint64_t get(uint64_t id)

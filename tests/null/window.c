@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Surfaces that nobody sees (VK_EXT_headless_surface), and their swapchains: images come in turn, presented at once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/null/machine.h"
+#include "tests/null/pool.h"
+
+#define LEAST_IMAGES 2u
+#define MOST_IMAGES  8u
+
+struct swapchain {
+    struct null_thing thing; /* its images are the children */
+    uint32_t count, next;
+    VkImage images[MOST_IMAGES];
+};
+
+static struct swapchain *swapchain_of(VkSwapchainKHR handle)
+{
+    return (struct swapchain *)null_thing_of((uint64_t)handle);
+}
+
+/* The two-call idiom. */
+static VkResult give(const void *from, uint32_t have, size_t bytes, uint32_t *count, void *to)
+{
+    uint32_t room = *count;
+    *count = !to || have < room ? have : room;
+    if (to)
+        memcpy(to, from, *count * bytes);
+    return *count < have ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+/* ---- what can be shown ---- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceSupportKHR(VkPhysicalDevice physicalDevice,
+                                                                       uint32_t queueFamilyIndex, VkSurfaceKHR surface,
+                                                                       VkBool32 *pSupported)
+{
+    *pSupported = VK_TRUE;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceCapabilitiesKHR(
+    VkPhysicalDevice physicalDevice, VkSurfaceKHR surface, VkSurfaceCapabilitiesKHR *pSurfaceCapabilities)
+{
+    *pSurfaceCapabilities = (VkSurfaceCapabilitiesKHR){
+        .minImageCount = LEAST_IMAGES,
+        .maxImageCount = MOST_IMAGES,
+        .currentExtent = {UINT32_MAX, UINT32_MAX},
+        .minImageExtent = {1, 1},
+        .maxImageExtent = {4096, 4096},
+        .maxImageArrayLayers = 1,
+        .supportedTransforms = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
+        .currentTransform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
+        .supportedCompositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
+        .supportedUsageFlags = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
+    };
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceCapabilities2KHR(
+    VkPhysicalDevice physicalDevice, const VkPhysicalDeviceSurfaceInfo2KHR *pSurfaceInfo,
+    VkSurfaceCapabilities2KHR *pSurfaceCapabilities)
+{
+    return hand_GetPhysicalDeviceSurfaceCapabilitiesKHR(physicalDevice, pSurfaceInfo->surface,
+                                                        &pSurfaceCapabilities->surfaceCapabilities);
+}
+
+#define FORMATS 2u
+static const VkSurfaceFormatKHR formats[FORMATS] = {{VK_FORMAT_B8G8R8A8_UNORM, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
+                                                    {VK_FORMAT_B8G8R8A8_SRGB, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR}};
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceFormatsKHR(VkPhysicalDevice physicalDevice,
+                                                                       VkSurfaceKHR surface,
+                                                                       uint32_t *pSurfaceFormatCount,
+                                                                       VkSurfaceFormatKHR *pSurfaceFormats)
+{
+    return give(formats, FORMATS, sizeof *formats, pSurfaceFormatCount, pSurfaceFormats);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceFormats2KHR(
+    VkPhysicalDevice physicalDevice, const VkPhysicalDeviceSurfaceInfo2KHR *pSurfaceInfo, uint32_t *pSurfaceFormatCount,
+    VkSurfaceFormat2KHR *pSurfaceFormats)
+{
+    VkSurfaceFormatKHR given[FORMATS];
+    uint32_t count = *pSurfaceFormatCount < FORMATS ? *pSurfaceFormatCount : FORMATS;
+    if (!pSurfaceFormats)
+        return give(formats, FORMATS, sizeof *formats, pSurfaceFormatCount, NULL);
+    VkResult result = give(formats, FORMATS, sizeof *formats, &count, given);
+    for (uint32_t i = 0; i < count; i++)
+        pSurfaceFormats[i].surfaceFormat = given[i];
+    *pSurfaceFormatCount = count;
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfacePresentModesKHR(VkPhysicalDevice physicalDevice,
+                                                                            VkSurfaceKHR surface,
+                                                                            uint32_t *pPresentModeCount,
+                                                                            VkPresentModeKHR *pPresentModes)
+{
+    static const VkPresentModeKHR modes[] = {VK_PRESENT_MODE_FIFO_KHR, VK_PRESENT_MODE_IMMEDIATE_KHR,
+                                             VK_PRESENT_MODE_MAILBOX_KHR};
+    return give(modes, 3, sizeof *modes, pPresentModeCount, pPresentModes);
+}
+
+/* ---- swapchains ---- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_CreateSwapchainKHR(VkDevice device, const VkSwapchainCreateInfoKHR *pCreateInfo,
+                                                       const VkAllocationCallbacks *pAllocator,
+                                                       VkSwapchainKHR *pSwapchain)
+{
+    const VkImageCreateInfo image = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .imageType = VK_IMAGE_TYPE_2D,
+        .format = pCreateInfo->imageFormat,
+        .extent = {pCreateInfo->imageExtent.width, pCreateInfo->imageExtent.height, 1},
+        .mipLevels = 1,
+        .arrayLayers = pCreateInfo->imageArrayLayers,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .usage = pCreateInfo->imageUsage,
+    };
+    struct swapchain *swapchain;
+    if (pCreateInfo->minImageCount > MOST_IMAGES || !(swapchain = calloc(1, sizeof *swapchain)))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    *pSwapchain = (VkSwapchainKHR)null_make(NULL_TYPE_VkSwapchainKHR, swapchain);
+    for (; swapchain->count < pCreateInfo->minImageCount; swapchain->count++) {
+        VkImage *made = &swapchain->images[swapchain->count];
+        VkResult result = hand_CreateImage(device, &image, NULL, made);
+        if (result != VK_SUCCESS) {
+            null_end(NULL_vkCreateSwapchainKHR, NULL_TYPE_VkSwapchainKHR, (uint64_t)*pSwapchain);
+            return result;
+        }
+        null_pool_add(&swapchain->thing, NULL_TYPE_VkImage, (uint64_t)*made);
+    }
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetSwapchainImagesKHR(VkDevice device, VkSwapchainKHR swapchain,
+                                                          uint32_t *pSwapchainImageCount, VkImage *pSwapchainImages)
+{
+    const struct swapchain *it = swapchain_of(swapchain);
+    return give(it ? it->images : NULL, it ? it->count : 0, sizeof(VkImage), pSwapchainImageCount, pSwapchainImages);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_AcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
+                                                        VkSemaphore semaphore, VkFence fence, uint32_t *pImageIndex)
+{
+    struct swapchain *it = swapchain_of(swapchain);
+    if (!it)
+        return VK_ERROR_DEVICE_LOST;
+    *pImageIndex = it->next;
+    it->next = (it->next + 1) % it->count;
+    null_signal((uint64_t)semaphore);
+    null_signal((uint64_t)fence);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *pAcquireInfo,
+                                                         uint32_t *pImageIndex)
+{
+    return hand_AcquireNextImageKHR(device, pAcquireInfo->swapchain, pAcquireInfo->timeout, pAcquireInfo->semaphore,
+                                    pAcquireInfo->fence, pImageIndex);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *pPresentInfo)
+{
+    for (uint32_t i = 0; pPresentInfo->pResults && i < pPresentInfo->swapchainCount; i++)
+        pPresentInfo->pResults[i] = VK_SUCCESS;
+    return VK_SUCCESS;
+}
