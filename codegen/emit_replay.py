@@ -460,7 +460,14 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
             values[f.member.stride] = f"sizeof *a->{f.name}"
     call = f"{variable}->vk.{p.command.short}({', '.join(values.get(f.name, 'a->' + f.name) for f in p.fields)})"
     returns = p.command.returns == "VkResult"
-    c(f"VkResult result = {call};" if returns else call + ";")
+    ended = _ended(model, p)
+    if ended:
+        c("if (__builtin_expect(dev->pending.busy, 0))")
+        c(f"    replay_pending_end(dev, GEN_HANDLE_{ended.type}, gen_u64_{ended.type}(a->{ended.name}), 0);")
+        c("else")
+        c(f"    {call};")
+    else:
+        c(f"VkResult result = {call};" if returns else call + ";")
     if only:
         c(f"uint64_t live = gen_u64_{only.type}(a->{only.name}[0]);")
         c(f"a->{only.name}[0] = gen_{only.type}(index);")

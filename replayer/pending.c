@@ -358,6 +358,18 @@ void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue l
         poll_all(dev);
 }
 
+enum lap_status replay_pending_signal(struct replay *r, struct replay_device *dev, VkQueue queue, VkFence fence)
+{
+    struct replay_telling telling;
+    enum lap_status status = replay_pending_before(r, dev, queue, fence, &telling);
+
+    if (status != LAP_OK)
+        return status;
+    status = replay_result(r, dev->vk.QueueSubmit(queue, 0, NULL, fence));
+    replay_pending_given(r, dev, queue, &telling, status == LAP_OK);
+    return status;
+}
+
 void replay_pending_forget(struct replay_device *dev, VkFence fence)
 {
     struct replay_queue *queue;

@@ -31,6 +31,9 @@ enum lap_status replay_pending_before(struct replay *r, struct replay_device *de
 /* The driver has it; done: it took it. */
 void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue queue,
                           const struct replay_telling *telling, bool done);
+/* Gives a fence of the program's alone: it is signalled behind all that the queue has, and is under way until then. */
+enum lap_status replay_pending_signal(struct replay *r, struct replay_device *dev, VkQueue queue,
+                                      VkFence fence) LAP_MUST_CHECK;
 /* The fence is given for something else than work that is counted: it tells of no work any more. */
 void replay_pending_forget(struct replay_device *dev, VkFence fence);
 /* The fences are signalled. */

@@ -172,9 +172,8 @@ static enum lap_status signal_fences(struct replay *r, struct replay_device *dev
         const struct replay_swapchain *swapchain = replay_swapchain_of(r, info->pSwapchains[i]);
         const struct replay_queue *queue =
             swapchain ? swapchain->images[info->pImageIndices[i]].presented_by : present->queue;
-        replay_pending_forget(dev, fences->pFences[i]);
         if (fences->pFences[i])
-            status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fences->pFences[i]));
+            status = replay_pending_signal(r, dev, queue->live, fences->pFences[i]);
     }
     return status;
 }

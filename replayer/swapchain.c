@@ -340,9 +340,8 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         queue = dev->main_queue;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
-    replay_pending_forget(dev, fence);
     if (fence)
-        status = replay_result(r, dev->vk.QueueSubmit(queue->live, 0, NULL, fence));
+        status = replay_pending_signal(r, dev, queue->live, fence);
     if (status == LAP_OK && semaphore)
         status = replay_acquired_owe(r, dev, queue, semaphore);
     return status == LAP_OK && semaphore ? replay_submits_signal(r, dev, semaphore, 0) : status;

@@ -162,6 +162,23 @@ UNIT_TEST(what_ends_meanwhile_is_destroyed_later)
     finish(&s);
 }
 
+/* Where the packet is decoded, as with several devices. */
+UNIT_TEST(what_ends_meanwhile_by_a_whole_call_is_destroyed_later)
+{
+    struct gen_args_vkDestroySampler args = {.sampler = gen_VkSampler(0x101)};
+    struct replay_object *object;
+    struct scene s;
+    begin(&s);
+    put_submit(&s, 0, VK_NULL_HANDLE);
+    memcpy(gone.used[1], driver.given, sizeof driver.given);
+    CHECK_EQ_INT(replay_object_add(&s.r, GEN_HANDLE_VkSampler, 1, 0x101, &s.dev, &object), LAP_OK);
+    CHECK_EQ_INT(gen_replay_table[GEN_vkDestroySampler].call(&s.r, &s.dev, &args), LAP_OK);
+    CHECK(!replay_object_get(&s.r, GEN_HANDLE_VkSampler, 1));
+    CHECK_EQ_U64(gone.destroyed, 0);
+    finish(&s);
+    CHECK_EQ_U64(gone.destroyed, 1);
+}
+
 /* Some frames are always under way: what ends waits for those, and the replay for none. */
 UNIT_TEST(nobody_waits_for_frames_that_are_under_way)
 {
@@ -256,6 +273,26 @@ UNIT_TEST(a_fence_that_is_under_way_is_not_reset)
     fence = new_fence(&s, 0);
     put_submit(&s, 0, fence);
     put_reset(&s, fence);
+    CHECK_EQ_U64(driver.waits, 1);
+    CHECK(!s.dev.pending.busy);
+    finish(&s);
+}
+
+/* Of a swapchain, say. */
+UNIT_TEST(fences_that_are_given_alone_are_under_way)
+{
+    struct scene s;
+    VkFence fences[2];
+    begin(&s);
+    fences[0] = new_fence(&s, 0);
+    fences[1] = new_fence(&s, 0);
+    driver.given[0]++; /* work of the replay's */
+    CHECK_EQ_INT(replay_pending_signal(&s.r, &s.dev, s.queues[0].live, fences[0]), LAP_OK);
+    CHECK_EQ_INT(replay_pending_signal(&s.r, &s.dev, s.queues[0].live, fences[1]), LAP_OK);
+    replay_pending_destroy(&s.dev, GEN_HANDLE_VkFence, gen_u64_VkFence(fences[0]));
+    CHECK_EQ_U64(driver.early, 0);
+    CHECK(s.dev.pending.busy);
+    put_reset(&s, fences[1]);
     CHECK_EQ_U64(driver.waits, 1);
     CHECK(!s.dev.pending.busy);
     finish(&s);
