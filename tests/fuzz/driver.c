@@ -386,6 +386,10 @@ static bool note(uint32_t command, const void *args, uint64_t handle)
         object->bytes = ((const struct gen_args_vkAllocateMemory *)args)->pAllocateInfo->allocationSize;
         object->data = object->bytes <= MAX_MEMORY_BYTES ? calloc(1, object->bytes + 1) : NULL;
         return object->data != NULL;
+    case GEN_vkCreateFence:
+        driver_object(GEN_HANDLE_VkFence, handle)->signalled =
+            ((const struct gen_args_vkCreateFence *)args)->pCreateInfo->flags & VK_FENCE_CREATE_SIGNALED_BIT;
+        return true;
     case GEN_vkAllocateCommandBuffers:
         driver_object(GEN_HANDLE_VkCommandBuffer, handle)->pool =
             gen_u64_VkCommandPool(((const struct gen_args_vkAllocateCommandBuffers *)args)->pAllocateInfo->commandPool);
@@ -464,8 +468,174 @@ static void empty_pool(uint64_t pool)
     size_t at = 0;
 
     for (struct driver_object *o; (o = driver_object_next(&at, &handle)) != NULL;)
-        if (o->pool == pool)
+        if (o->pool == pool) {
+            o->work = 0; /* a replay does not look whether work has the sets: SECURITY.md */
             driver_object_end(o->type, handle);
+        }
+}
+
+/* ---- work ---- */
+
+#define ASKED 3u /* then a fence is signalled that nobody waits for */
+
+static uint64_t last_work;
+
+/* All up to it is over on the queue. */
+static void let_be_over(uint64_t queue, uint64_t work)
+{
+    struct driver_object *object = driver_object(GEN_HANDLE_VkQueue, queue);
+
+    object->work = work > object->work ? work : object->work;
+}
+
+static void let_all_be_over(uint64_t device)
+{
+    uint64_t handle;
+    size_t at = 0;
+
+    for (struct driver_object *o; (o = driver_object_next(&at, &handle)) != NULL;)
+        if (o->type == GEN_HANDLE_VkQueue && o->device == device)
+            o->work = last_work;
+}
+
+static bool is_signalled(struct driver_object *fence)
+{
+    if (fence->work && !driver_is_under_way(fence)) {
+        fence->signalled = true;
+        fence->work = 0;
+    }
+    return fence->signalled;
+}
+
+static void give(VkQueue queue, VkFence fence)
+{
+    struct driver_object *object = driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(fence));
+
+    last_work++;
+    if (!object)
+        return;
+    if (is_signalled(object))
+        return; /* it tells of nothing: a replay does not look whether it is under way */
+    if (object->work)
+        driver_problem("a fence is given that is under way");
+    object->queue = gen_u64_VkQueue(queue);
+    object->work = last_work;
+    object->asked = 0;
+}
+
+static uint64_t submit(const struct gen_args_vkQueueSubmit *args)
+{
+    give(args->queue, args->fence);
+    for (uint32_t i = 0; i < args->submitCount; i++)
+        for (uint32_t j = 0; j < args->pSubmits[i].commandBufferCount; j++)
+            driver_work(gen_u64_VkCommandBuffer(args->pSubmits[i].pCommandBuffers[j]), gen_u64_VkQueue(args->queue),
+                        last_work);
+    return VK_SUCCESS;
+}
+
+static uint64_t submit2(const struct gen_args_vkQueueSubmit2 *args)
+{
+    give(args->queue, args->fence);
+    for (uint32_t i = 0; i < args->submitCount; i++)
+        for (uint32_t j = 0; j < args->pSubmits[i].commandBufferInfoCount; j++)
+            driver_work(gen_u64_VkCommandBuffer(args->pSubmits[i].pCommandBufferInfos[j].commandBuffer),
+                        gen_u64_VkQueue(args->queue), last_work);
+    return VK_SUCCESS;
+}
+
+static uint64_t ask(VkFence handle)
+{
+    struct driver_object *fence = driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(handle));
+
+    if (!is_signalled(fence) && fence->work && ++fence->asked == ASKED)
+        let_be_over(fence->queue, fence->work);
+    return is_signalled(fence) ? VK_SUCCESS : VK_NOT_READY;
+}
+
+/* One that nothing signals is waited for in vain: nobody wants that. */
+static uint64_t wait(const struct gen_args_vkWaitForFences *args)
+{
+    for (uint32_t i = 0; i < args->fenceCount; i++) {
+        struct driver_object *fence = driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(args->pFences[i]));
+        if (fence->work)
+            let_be_over(fence->queue, fence->work);
+    }
+    return VK_SUCCESS;
+}
+
+static uint64_t reset(const struct gen_args_vkResetFences *args)
+{
+    for (uint32_t i = 0; i < args->fenceCount; i++) {
+        struct driver_object *fence = driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(args->pFences[i]));
+        if (!is_signalled(fence) && fence->work)
+            driver_problem("a fence is reset that is under way");
+        fence->signalled = false;
+    }
+    return VK_SUCCESS;
+}
+
+/* Its command buffers are recorded no more. */
+static void reset_pool(uint64_t pool)
+{
+    uint64_t handle;
+    size_t at = 0;
+
+    for (struct driver_object *o; (o = driver_object_next(&at, &handle)) != NULL;)
+        if (o->pool == pool) {
+            driver_idle(o->type, handle);
+            o->name_count = 0;
+        }
+}
+
+static void reset_commands(VkCommandBuffer commands)
+{
+    driver_idle(GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
+    driver_object(GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands))->name_count = 0;
+}
+
+static bool answer_work(uint32_t command, void *args, uint64_t owner, uint64_t *out)
+{
+    *out = VK_SUCCESS;
+    switch (command) {
+    case GEN_vkQueueSubmit:
+        *out = submit(args);
+        return true;
+    case GEN_vkQueueSubmit2:
+        *out = submit2(args);
+        return true;
+    case GEN_vkQueueBindSparse: {
+        struct gen_args_vkQueueBindSparse *a = args;
+        if (a->fence)
+            driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(a->fence))->signalled = true;
+        return true;
+    }
+    case GEN_vkGetFenceStatus:
+        *out = ask(((struct gen_args_vkGetFenceStatus *)args)->fence);
+        return true;
+    case GEN_vkWaitForFences:
+        *out = wait(args);
+        return true;
+    case GEN_vkResetFences:
+        *out = reset(args);
+        return true;
+    case GEN_vkQueueWaitIdle:
+        let_be_over(gen_u64_VkQueue(((struct gen_args_vkQueueWaitIdle *)args)->queue), last_work);
+        return true;
+    case GEN_vkDeviceWaitIdle:
+        let_all_be_over(owner);
+        return true;
+    case GEN_vkBeginCommandBuffer:
+        reset_commands(((struct gen_args_vkBeginCommandBuffer *)args)->commandBuffer);
+        return true;
+    case GEN_vkResetCommandBuffer:
+        reset_commands(((struct gen_args_vkResetCommandBuffer *)args)->commandBuffer);
+        return true;
+    case GEN_vkResetCommandPool:
+        reset_pool(gen_u64_VkCommandPool(((struct gen_args_vkResetCommandPool *)args)->commandPool));
+        return true;
+    default:
+        return false;
+    }
 }
 
 static uint64_t answer(uint32_t command, void *args)
@@ -474,7 +644,8 @@ static uint64_t answer(uint32_t command, void *args)
 
     driver_check(command, args);
     owner = driver_owner(command, args);
-    if (answer_gpu(command, args, &result) || answer_memory(command, args, &result))
+    if (answer_gpu(command, args, &result) || answer_memory(command, args, &result) ||
+        answer_work(command, args, owner, &result))
         return result;
     switch (command) {
     case GEN_vkGetInstanceProcAddr: {

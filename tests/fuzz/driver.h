@@ -5,6 +5,10 @@
  * device that is called. What is wrong ends the process. Stands for the loader as well. Any thread: calls wait
  * for each other.
  *
+ * Submitted work is under way until it is waited for, or its fence was asked for several times. What such work has, in
+ * its command buffers and those that they execute, must not be destroyed, freed, recorded anew or reset then. What only
+ * descriptors name is not looked at.
+ *
  * What the layer hides from programs must not come either: their commands and structures, extensions and features
  * that are switched on. Nor must addresses of the host, memory to import, and data for a cache.
  *
@@ -13,6 +17,7 @@
 #ifndef LAP_TESTS_FUZZ_DRIVER_H
 #define LAP_TESTS_FUZZ_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <vulkan/vulkan.h>
@@ -51,6 +56,11 @@ struct driver_object {
     uint32_t width, height, depth, levels, layers;
     uint32_t family, number; /* of queues */
     void *data;              /* of memory: what it holds */
+    uint64_t queue, work; /* the last work that has it, and on which queue; of a queue: its last work, which is over */
+    uint32_t asked;       /* of a fence, since it was given */
+    bool signalled;
+    uint64_t *names; /* of a command buffer: what its commands name */
+    size_t name_count, name_capacity;
 };
 
 /* Says what is wrong and ends the process. */
@@ -66,6 +76,12 @@ struct driver_object *driver_object_next(size_t *at, uint64_t *out_handle);
 
 /* Looks at all parameters of a call. */
 void driver_check(uint32_t command, const void *args);
+
+/* What is named in a command buffer is in use by work from now on; 0: nothing. */
+void driver_work(uint64_t handle, uint64_t queue, uint64_t work);
+/* Ends the process where work under way has it. */
+void driver_idle(uint32_t type, uint64_t handle);
+bool driver_is_under_way(const struct driver_object *object);
 
 /* The VkDevice or VkInstance behind the first parameter. */
 uint64_t driver_owner(uint32_t command, const void *args);

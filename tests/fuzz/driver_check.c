@@ -16,7 +16,8 @@ static size_t object_count, object_capacity;
 static const char *call; /* the command that is looked at */
 static uint64_t call_owner;
 static uint64_t digest;
-static bool is_question; /* what it is given may be room for the answer, with anything in it */
+static uint64_t recorded; /* the command buffer that a command is recorded into */
+static bool is_question;  /* what it is given may be room for the answer, with anything in it */
 
 void driver_problem(const char *format, ...)
 {
@@ -61,15 +62,72 @@ struct driver_object *driver_object(uint32_t type, uint64_t handle)
     return object;
 }
 
+/* As driver_object, of what may be gone. */
+static struct driver_object *find(uint64_t handle)
+{
+    uint64_t number = handle & UINT32_MAX;
+    return number && number <= object_count && objects[number - 1].alive ? &objects[number - 1] : NULL;
+}
+
+bool driver_is_under_way(const struct driver_object *object)
+{
+    const struct driver_object *queue = find(object->queue);
+    return queue && object->type != GEN_HANDLE_VkQueue && object->work > queue->work;
+}
+
+void driver_idle(uint32_t type, uint64_t handle)
+{
+    const struct driver_object *object = driver_object(type, handle);
+
+    if (object && driver_is_under_way(object))
+        driver_problem("work that is under way has the %s", gen_handle_names[type]);
+}
+
+void driver_work(uint64_t handle, uint64_t queue, uint64_t work)
+{
+    struct driver_object *object = find(handle);
+
+    if (!object || (object->queue == queue && object->work == work) || object->type == GEN_HANDLE_VkQueue)
+        return;
+    object->queue = queue;
+    object->work = work;
+    for (size_t i = 0; i < object->name_count; i++)
+        driver_work(object->names[i], queue, work);
+}
+
+static void note_name(uint64_t handle)
+{
+    struct driver_object *object = find(recorded);
+
+    if (!object || !handle || handle == recorded ||
+        (object->name_count && object->names[object->name_count - 1] == handle))
+        return;
+    if (object->name_count == object->name_capacity) {
+        object->name_capacity = object->name_capacity ? 2 * object->name_capacity : 16;
+        object->names = realloc(object->names, object->name_capacity * sizeof *object->names);
+        if (!object->names)
+            abort();
+    }
+    object->names[object->name_count++] = handle;
+}
+
+static void release(struct driver_object *object)
+{
+    free(object->data);
+    free(object->names);
+    object->data = object->names = NULL;
+    object->name_count = object->name_capacity = 0;
+}
+
 void driver_object_end(uint32_t type, uint64_t handle)
 {
     struct driver_object *object = driver_object(type, handle);
 
     if (!object)
         return;
+    driver_idle(type, handle);
     object->alive = 0;
-    free(object->data);
-    object->data = NULL;
+    release(object);
     for (size_t i = 0; i < object_count; i++)
         if (objects[i].alive && objects[i].pool == handle)
             driver_object_end(objects[i].type, (uint64_t)objects[i].type << 32 | (i + 1));
@@ -89,7 +147,7 @@ struct driver_object *driver_object_next(size_t *at, uint64_t *out_handle)
 void driver_reset(void)
 {
     for (size_t i = 0; i < object_count; i++)
-        free(objects[i].data);
+        release(&objects[i]);
     object_count = 0;
     call = NULL;
     digest = 0;
@@ -196,6 +254,8 @@ static void check_handle(const struct gen_member *member, uint64_t handle, bool 
     struct driver_object *object;
 
     note(handle);
+    if (recorded && member->type != GEN_HANDLE_VkPipelineLayout)
+        note_name(handle);
     if (handle == 0 && needed)
         driver_problem("%s is null", member->name);
     object = driver_object(member->type, handle);
@@ -442,6 +502,7 @@ void driver_check(uint32_t command, const void *args)
     note(command);
     call_owner = 0;
     call_owner = driver_owner(command, args);
+    recorded = strncmp(call, "vkCmd", 5) == 0 ? load(args, 8) : 0;
     for (uint32_t i = 0; i < info->member_count; i++)
         check_member(info->members, &info->members[i], args, false, 0);
     check_shown(command, args);
