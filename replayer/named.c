@@ -415,9 +415,9 @@ static enum lap_status get_names(struct replay *r, struct replay_named *named, s
     return status == LAP_OK ? keep_names(r, named, names) : status;
 }
 
-static void let_go_names(const struct replay_named *named, struct block_names *names)
+static void let_go_names(struct block_names *names)
 {
-    if (!named->shared && names)
+    if (names && !names->users)
         free_names(names);
 }
 
@@ -428,7 +428,7 @@ static enum lap_status check_block(struct replay *r, struct replay_named *named)
 
     if (status == LAP_OK)
         status = check_names(r, names, named->since);
-    let_go_names(named, names);
+    let_go_names(names);
     return status;
 }
 
@@ -595,7 +595,7 @@ static enum lap_status use_executed(struct replay *r, struct replay_device *dev,
         if (object)
             status = use(r, dev, object, now);
     }
-    let_go_names(named, names);
+    let_go_names(names);
     r->named_depth--;
     return status;
 }

@@ -87,11 +87,9 @@ static void put_aside(struct replay_device *dev, struct replay_ended ended)
     ended.given = pending->given;
     if (pending->count - pending->first >= MOST_ENDED)
         (void)replay_pending_settle(dev);
-    if (!pending->busy) {
-        end_one(dev, &ended);
-    } else if (need_room(pending) && replay_objects_take(pending->r, 1) == LAP_OK) {
+    if (pending->busy && need_room(pending) && replay_objects_take(pending->r, 1) == LAP_OK) {
         pending->ended[pending->count++] = ended;
-    } else if (replay_pending_settle(dev)) {
+    } else if (!pending->busy || replay_pending_settle(dev)) {
         end_one(dev, &ended);
     } else if (!pending->said_lost) {
         lap_log(pending->r->log, LAP_LOG_WARNING, "%s is not destroyed: there is no memory, and the device is at work",
