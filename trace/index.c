@@ -246,6 +246,15 @@ static bool is_cut(const struct lap_source *source, uint64_t offset)
            header.stored_bytes > source->file_bytes - offset - sizeof(head);
 }
 
+/* Where the last INDEX chunk is to be, damaged or not. Another chunk there is one that was moved. */
+static bool is_index_place(struct lap_source *source, uint64_t offset)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    struct lap_chunk_header header;
+    return offset == source->file_bytes - TAIL_BYTES || lap_source_read(source, offset, head, sizeof(head)) != LAP_OK ||
+           lap_chunk_header_load(head, &header) != LAP_OK || header.kind == LAP_CHUNK_INDEX;
+}
+
 static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
 {
     /* The end chunk at the end of the file may be good where the index in front of it is not. */
@@ -253,7 +262,7 @@ static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
                     load_end(source, source->file_bytes - TAIL_BYTES, &source->end) == LAP_OK;
     while (scan->offset < source->file_bytes) {
         uint64_t offset = scan->offset;
-        if (has_tail && offset == source->end.index_offset) {
+        if (has_tail && offset == source->end.index_offset && is_index_place(source, offset)) {
             source->has_end = true;
             return LAP_OK;
         }

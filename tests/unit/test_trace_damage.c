@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that were cut or damaged. */
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include "tests/unit/trace_file.h"
 #include "trace/bytes.h"
@@ -318,6 +319,28 @@ UNIT_TEST(a_blob_that_stands_twice_is_damage_behind_its_frame)
     CHECK_EQ_INT(out.ended, LAP_END);
     CHECK_EQ_U64(out.frames, 2);
     CHECK_EQ_U64(out.blobs, 3);
+    free(other);
+    free(file.data);
+}
+
+/* Something that is as long as the last chunk stands in front: that one then begins where the index was. */
+UNIT_TEST(a_chunk_in_the_place_of_the_index_is_none)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    size_t at[64], count = find_chunks(&file, at, 64), bytes = at[count - 2] - at[count - 3];
+    uint8_t *other = malloc(2 * file.bytes);
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
+    char payload[256] = "{}";
+    memset(payload + 2, ' ', sizeof(payload) - 2);
+    header.raw_bytes = header.stored_bytes = (uint32_t)(bytes - LAP_CHUNK_HEADER_BYTES);
+    header.payload_hash = XXH3_64bits(payload, header.raw_bytes);
+    CHECK(header.raw_bytes > 2 && header.raw_bytes < sizeof(payload));
+    memcpy(other, file.data, at[1]);
+    lap_chunk_header_store(&header, other + at[1]);
+    memcpy(other + at[1] + LAP_CHUNK_HEADER_BYTES, payload, header.raw_bytes);
+    memcpy(other + at[1] + bytes, file.data + at[1], file.bytes - at[1]);
+    struct outcome out = read_sample(other, file.bytes + bytes);
+    CHECK(out.opened == LAP_OK && !out.complete);
     free(other);
     free(file.data);
 }
