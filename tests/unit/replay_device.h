@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/memory.h"
 #include "replayer/named.h"
+#include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/window_system.h"
 #include "tests/unit/device.h"
@@ -65,12 +66,15 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
 static void unit_replay_finish(struct unit_replay *u)
 {
     u->dev.vk.DeviceWaitIdle(u->dev.live);
+    for (uint32_t i = 0; i < u->dev.queue_count; i++)
+        replay_pending_over(&u->dev, &u->dev.queues[i]);
     replay_destroy_left(&u->r, &u->dev);
     for (uint32_t i = 0; i < u->dev.queue_count; i++)
         if (u->dev.queues[i].idle_fence)
             u->dev.vk.DestroyFence(u->dev.live, u->dev.queues[i].idle_fence, NULL);
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
     replay_planner_destroy(&u->r, &u->dev);
+    replay_pending_finish(&u->dev);
     replay_tables_finish(&u->r);
     lap_slab_finish(&u->r.buffers);
     lap_slab_finish(&u->r.images);
