@@ -15,6 +15,11 @@ _Static_assert(LAP_COUNTER_COUNT <= LAP_TOTALS_MAX_COUNTERS, "the totals have ro
 _Static_assert(LAP_TOTALS_BYTES == 8 + 8 * LAP_TOTALS_MAX_COUNTERS + 8, "layout of the totals");
 _Static_assert(LAP_END_BYTES == 16 + LAP_TOTALS_BYTES + LAP_END_REASON_BYTES, "layout of the end chunk");
 
+uint64_t lap_file_seed(const struct lap_file_header *header)
+{
+    return header->version == 2 ? 0 : lap_hash64(header->uuid, sizeof(header->uuid));
+}
+
 void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP_FILE_HEADER_BYTES])
 {
     memcpy(out, LAP_FORMAT_MAGIC, 8);
@@ -33,15 +38,15 @@ enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES], st
     memcpy(out->uuid, in + 16, 16);
     if (lap_load_u64(in + 32) != lap_hash64(in, 32))
         return lap_fail(LAP_ERROR_FORMAT, "the file's header is damaged");
-    if (out->version != LAP_FORMAT_VERSION)
-        return lap_fail(LAP_ERROR_FORMAT, "format version %u, this program reads version %u", out->version,
-                        LAP_FORMAT_VERSION);
+    if (out->version < LAP_FORMAT_OLDEST || out->version > LAP_FORMAT_VERSION)
+        return lap_fail(LAP_ERROR_FORMAT, "format version %u, this program reads versions %u to %u", out->version,
+                        LAP_FORMAT_OLDEST, LAP_FORMAT_VERSION);
     if (out->flags)
         return lap_fail(LAP_ERROR_FORMAT, "the file's header has unknown flags (0x%x)", out->flags);
     return LAP_OK;
 }
 
-void lap_chunk_header_store(const struct lap_chunk_header *header, uint8_t out[LAP_CHUNK_HEADER_BYTES])
+void lap_chunk_header_store(const struct lap_chunk_header *header, uint64_t seed, uint8_t out[LAP_CHUNK_HEADER_BYTES])
 {
     lap_store_u32(out, LAP_CHUNK_MAGIC);
     out[4] = header->kind;
@@ -56,14 +61,15 @@ void lap_chunk_header_store(const struct lap_chunk_header *header, uint8_t out[L
     lap_store_u64(out + 40, header->epoch);
     lap_store_u64(out + 48, header->frame);
     lap_store_u64(out + 56, header->payload_hash);
-    lap_store_u64(out + 64, lap_hash64(out, 64));
+    lap_store_u64(out + 64, lap_hash64_seeded(out, 64, seed));
 }
 
-enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], struct lap_chunk_header *out)
+enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], uint64_t seed,
+                                      struct lap_chunk_header *out)
 {
     if (lap_load_u32(in) != LAP_CHUNK_MAGIC)
         return lap_fail(LAP_ERROR_FORMAT, "no chunk begins here");
-    if (lap_load_u64(in + 64) != lap_hash64(in, 64))
+    if (lap_load_u64(in + 64) != lap_hash64_seeded(in, 64, seed))
         return lap_fail(LAP_ERROR_FORMAT, "the chunk's header is damaged");
     out->kind = in[4];
     out->codec = in[5];

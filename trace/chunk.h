@@ -30,8 +30,11 @@ struct lap_file_header {
     uint8_t uuid[16];
 };
 
+/* What the hash of each chunk header begins with, so that those of another file are none; 0 in version 2. */
+uint64_t lap_file_seed(const struct lap_file_header *header);
+
 void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP_FILE_HEADER_BYTES]);
-/* LAP_ERROR_FORMAT: no trace, damaged, or another version. */
+/* LAP_ERROR_FORMAT: no trace, damaged, or of a version that is not read. */
 enum lap_status lap_file_header_load(const uint8_t in[LAP_FILE_HEADER_BYTES],
                                      struct lap_file_header *out) LAP_MUST_CHECK;
 
@@ -50,10 +53,11 @@ struct lap_chunk_header {
     uint64_t payload_hash;
 };
 
-void lap_chunk_header_store(const struct lap_chunk_header *header, uint8_t out[LAP_CHUNK_HEADER_BYTES]);
+/* seed: lap_file_seed. */
+void lap_chunk_header_store(const struct lap_chunk_header *header, uint64_t seed, uint8_t out[LAP_CHUNK_HEADER_BYTES]);
 
 /* Checks the header's own hash, kind, codec and sizes. LAP_ERROR_FORMAT with what is wrong. */
-enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES],
+enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], uint64_t seed,
                                       struct lap_chunk_header *out) LAP_MUST_CHECK;
 
 /* Most bytes that lap_chunk_pack may need behind `scratch` for a payload of raw_bytes; packer as there. */

@@ -16,6 +16,11 @@ uint64_t lap_hash64(const void *data, size_t bytes)
     return CHOOSE(64)(data, bytes);
 }
 
+uint64_t lap_hash64_seeded(const void *data, size_t bytes, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(data, bytes, seed);
+}
+
 uint64_t lap_hash64_parts(const struct iovec *parts, unsigned count)
 {
     return CHOOSE(64_parts)(parts, count);

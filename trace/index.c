@@ -34,7 +34,7 @@ static enum lap_status add_records(struct lap_source *source, const uint8_t *raw
 {
     for (uint32_t i = 0; i < count; i++) {
         struct lap_chunk_header header;
-        enum lap_status status = lap_chunk_header_load(raw + (size_t)i * LAP_CHUNK_HEADER_BYTES, &header);
+        enum lap_status status = lap_chunk_header_load(raw + (size_t)i * LAP_CHUNK_HEADER_BYTES, source->seed, &header);
         if (status != LAP_OK)
             return status;
         /* This also bounds the list by the size of the file. */
@@ -63,7 +63,7 @@ static enum lap_status find_index_chunks(struct lap_source *source, const struct
             return lap_fail(LAP_ERROR_FORMAT, "an index chunk is not where the file says");
         enum lap_status status = lap_source_read(source, at, head, sizeof(head));
         if (status == LAP_OK)
-            status = lap_chunk_header_load(head, &header);
+            status = lap_chunk_header_load(head, source->seed, &header);
         if (status != LAP_OK)
             return status;
         uint64_t room = behind - at - sizeof(head);
@@ -242,7 +242,7 @@ static bool is_cut(const struct lap_source *source, uint64_t offset)
     if (source->file_bytes - offset < sizeof(head))
         return true;
     return lap_source_read(source, offset, head, sizeof(head)) == LAP_OK &&
-           lap_chunk_header_load(head, &header) == LAP_OK &&
+           lap_chunk_header_load(head, source->seed, &header) == LAP_OK &&
            header.stored_bytes > source->file_bytes - offset - sizeof(head);
 }
 
@@ -252,7 +252,7 @@ static bool is_index_place(struct lap_source *source, uint64_t offset)
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header;
     return offset == source->file_bytes - TAIL_BYTES || lap_source_read(source, offset, head, sizeof(head)) != LAP_OK ||
-           lap_chunk_header_load(head, &header) != LAP_OK || header.kind == LAP_CHUNK_INDEX;
+           lap_chunk_header_load(head, source->seed, &header) != LAP_OK || header.kind == LAP_CHUNK_INDEX;
 }
 
 static enum lap_status scan_all(struct lap_source *source, struct scan *scan)

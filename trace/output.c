@@ -142,6 +142,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
     output->bytes = sizeof(stored);
     memcpy(output->ending, stored + sizeof(stored) - LAP_ENDING_BYTES, LAP_ENDING_BYTES);
     memcpy(output->uuid, header.uuid, sizeof(output->uuid));
+    output->seed = lap_file_seed(&header);
     return LAP_OK;
 fail:
     lap_output_release(output);
@@ -205,7 +206,7 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
                                    const uint8_t *stored)
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
-    lap_chunk_header_store(header, head);
+    lap_chunk_header_store(header, output->seed, head);
     struct iovec parts[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)stored, header->stored_bytes}};
     int error = lap_file_write(output->fd, output->bytes, parts, 2);
     if (error) {
@@ -250,7 +251,7 @@ static enum lap_status append(struct lap_output *output, const struct lap_chunk_
     }
     enum lap_status status = write_chunk(output, header, stored);
     if (status == LAP_OK)
-        lap_chunk_header_store(header, output->headers + output->chunks++ * LAP_CHUNK_HEADER_BYTES);
+        lap_chunk_header_store(header, output->seed, output->headers + output->chunks++ * LAP_CHUNK_HEADER_BYTES);
     return status;
 }
 
@@ -315,7 +316,7 @@ static void find_what_is_left(struct lap_output *output, uint64_t size, struct l
     uint8_t bytes[LAP_CHUNK_HEADER_BYTES + LAP_MARK_MAX_BYTES];
     struct lap_chunk_header header;
     while (lap_file_read(output->fd, at, bytes, LAP_CHUNK_HEADER_BYTES) == 0 &&
-           lap_chunk_header_load(bytes, &header) == LAP_OK &&
+           lap_chunk_header_load(bytes, output->seed, &header) == LAP_OK &&
            at + LAP_CHUNK_HEADER_BYTES + header.stored_bytes <= size &&
            payload_is_there(output, at + LAP_CHUNK_HEADER_BYTES, &header)) {
         uint8_t *payload = bytes + LAP_CHUNK_HEADER_BYTES;
@@ -626,7 +627,7 @@ enum lap_status lap_output_amend(struct lap_output *output, const char *reason)
     if (output->ended_fd >= 0 && lseek(output->ended_fd, 0, SEEK_END) == (off_t)output->bytes) {
         memcpy(output->end.reason, reason, strnlen(reason, sizeof(output->end.reason) - 1));
         struct lap_chunk_header header = pack_end(output, &output->end, payload);
-        lap_chunk_header_store(&header, head);
+        lap_chunk_header_store(&header, output->seed, head);
         struct iovec parts[2] = {{head, sizeof(head)}, {payload, sizeof(payload)}};
         int error = lap_file_write(output->ended_fd, output->bytes - sizeof(head) - sizeof(payload), parts, 2);
         status =

@@ -55,6 +55,7 @@ struct lap_output {
     _Atomic uint64_t frames; /* frame marks in the file */
     _Atomic uint64_t marks;  /* that were set: in the file or in its tail */
     uint8_t uuid[16];
+    uint64_t seed; /* lap_file_seed */
 
     struct lap_queue queue;
     struct lap_output_options options;

@@ -337,14 +337,14 @@ static void go_around(struct lap_queue *queue)
 static bool read_oldest(struct lap_queue *queue)
 {
     struct lap_tail_entry entry;
-    enum lap_status status = lap_tail_entry_load(queue->memory + queue->next, queue->seed, &entry);
+    enum lap_status status = lap_tail_entry_load(queue->memory + queue->next, queue->seed, queue->seed, &entry);
     if (status == LAP_OK && entry.kind == LAP_TAIL_WRAP) {
         if (!lock(queue))
             return false;
         give_back(queue);
         go_around(queue);
         pthread_mutex_unlock(&queue->mutex);
-        status = lap_tail_entry_load(queue->memory, queue->seed, &entry);
+        status = lap_tail_entry_load(queue->memory, queue->seed, queue->seed, &entry);
     }
     queue->lost = status != LAP_OK; /* somebody writes where he should not */
     queue->oldest = (struct lap_queued){entry.header, entry.in_file};

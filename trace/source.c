@@ -55,7 +55,7 @@ static enum lap_status fetch_header(const struct lap_source *source, uint64_t of
 {
     enum lap_status status = lap_source_read(source, offset, head, LAP_CHUNK_HEADER_BYTES);
     if (status == LAP_OK)
-        status = lap_chunk_header_load(head, out_header);
+        status = lap_chunk_header_load(head, source->seed, out_header);
     /* Before anything is allocated for it. */
     if (status == LAP_OK && out_header->stored_bytes > bytes_from(source, offset) - LAP_CHUNK_HEADER_BYTES)
         status = lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
@@ -86,10 +86,11 @@ enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, str
     return status;
 }
 
-static bool is_header(const struct lap_chunk_header *header, const uint8_t head[LAP_CHUNK_HEADER_BYTES])
+static bool is_header(const struct lap_source *source, const struct lap_chunk_header *header,
+                      const uint8_t head[LAP_CHUNK_HEADER_BYTES])
 {
     uint8_t bytes[LAP_CHUNK_HEADER_BYTES];
-    lap_chunk_header_store(header, bytes);
+    lap_chunk_header_store(header, source->seed, bytes);
     return memcmp(bytes, head, sizeof(bytes)) == 0;
 }
 
@@ -98,7 +99,7 @@ enum lap_status lap_source_load(struct lap_source *source, const struct lap_chun
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header;
     enum lap_status status = fetch_header(source, chunk->offset, head, &header);
-    if (status == LAP_OK && !is_header(&chunk->header, head))
+    if (status == LAP_OK && !is_header(source, &chunk->header, head))
         status = lap_fail(LAP_ERROR_FORMAT, "the chunk is not the one that the index describes");
     if (status == LAP_OK && header.codec == LAP_CODEC_NONE) {
         /* What is not packed is read to its place. */
@@ -177,6 +178,7 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path)
     status = lap_source_read(source, 0, head, sizeof(head));
     if (status == LAP_OK)
         status = lap_file_header_load(head, &source->header);
+    source->seed = lap_file_seed(&source->header);
     if (status == LAP_OK)
         status = lap_source_use_index(source);
     if (status == LAP_END)

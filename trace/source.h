@@ -29,6 +29,7 @@ struct lap_source {
     int tail_fd;
     uint64_t tail_bytes, recovered_bytes, recovered_frames;
     struct lap_file_header header;
+    uint64_t seed; /* lap_file_seed */
 
     struct lap_chunk_ref *chunks; /* in the order of the file, without index and end */
     size_t chunk_count, chunk_capacity;

@@ -49,11 +49,12 @@ void lap_tail_entry_store(uint8_t out[LAP_TAIL_ENTRY_BYTES], const struct lap_ta
     out[4] = (uint8_t)entry->kind;
     out[5] = entry->in_file;
     lap_store_u64(out + 8, entry->number);
-    lap_chunk_header_store(&entry->header, out + LAP_TAIL_CHUNK_AT);
+    lap_chunk_header_store(&entry->header, seed, out + LAP_TAIL_CHUNK_AT);
     lap_store_u64(out + HASH_AT, entry_hash(out, seed));
 }
 
-enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed, struct lap_tail_entry *out)
+enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed, uint64_t chunk_seed,
+                                    struct lap_tail_entry *out)
 {
     if (lap_load_u32(in) != LAP_TAIL_ENTRY_MAGIC || lap_load_u64(in + HASH_AT) != entry_hash(in, seed))
         return lap_fail(LAP_ERROR_FORMAT, "no entry begins here");
@@ -65,7 +66,7 @@ enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint
         return LAP_OK;
     if (out->kind != LAP_TAIL_CHUNK)
         return lap_fail(LAP_ERROR_FORMAT, "an entry of unknown kind");
-    return lap_chunk_header_load(in + LAP_TAIL_CHUNK_AT, &out->header);
+    return lap_chunk_header_load(in + LAP_TAIL_CHUNK_AT, chunk_seed, &out->header);
 }
 
 /* ---- the writer's file ---- */

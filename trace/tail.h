@@ -50,8 +50,9 @@ struct lap_tail_entry {
 uint64_t lap_tail_seed(const uint8_t uuid[16]);
 
 void lap_tail_entry_store(uint8_t out[LAP_TAIL_ENTRY_BYTES], const struct lap_tail_entry *entry, uint64_t seed);
-/* LAP_ERROR_FORMAT: there is no whole entry. */
-enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed,
+/* chunk_seed: the trace's lap_file_seed, which is the same but for traces of version 2. LAP_ERROR_FORMAT: there is no
+ * whole entry. */
+enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint64_t seed, uint64_t chunk_seed,
                                     struct lap_tail_entry *out) LAP_MUST_CHECK;
 
 /* From one entry to the next. */

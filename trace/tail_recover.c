@@ -107,7 +107,7 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
             break;
         status = lap_source_read(source, source->file_bytes + at, head, sizeof(head));
         if (status == LAP_OK)
-            status = lap_tail_entry_load(head, seed, &entry);
+            status = lap_tail_entry_load(head, seed, source->seed, &entry);
         if (status != LAP_OK || (expected && entry.number != expected) || entry.number == 0 || entry.number > wanted)
             break;
         expected = entry.number;

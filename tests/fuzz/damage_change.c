@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "tests/fuzz/forge.h"
 #include "trace/chunk.h"
 
 #define BLOCK_BYTES 512u
@@ -53,10 +54,11 @@ static void find_blocks(struct damage_trace *trace)
 /* A file that is cut has a part of a chunk at its end. */
 static const char *find_chunks(struct damage_trace *trace)
 {
+    uint64_t seed = forge_seed(trace->data, trace->bytes);
     for (size_t at = LAP_FILE_HEADER_BYTES; at + LAP_CHUNK_HEADER_BYTES <= trace->bytes;) {
         struct lap_chunk_header header;
         size_t bytes;
-        if (lap_chunk_header_load(trace->data + at, &header) != LAP_OK)
+        if (lap_chunk_header_load(trace->data + at, seed, &header) != LAP_OK)
             return lap_error_message();
         bytes = LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
         if (bytes > trace->bytes - at)

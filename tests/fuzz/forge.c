@@ -70,13 +70,21 @@ static struct forge_packet *add_packet(struct forge *forge)
     return &forge->packets[forge->packet_count++];
 }
 
+uint64_t forge_seed(const uint8_t *trace, size_t bytes)
+{
+    struct lap_file_header header;
+
+    return bytes >= LAP_FILE_HEADER_BYTES && lap_file_header_load(trace, &header) == LAP_OK ? lap_file_seed(&header)
+                                                                                            : 0;
+}
+
 static void load_dictionary(struct forge *forge, const uint8_t *data, size_t bytes)
 {
     struct lap_chunk_header header;
     uint8_t *raw;
 
     if (bytes < LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES ||
-        lap_chunk_header_load(data + LAP_FILE_HEADER_BYTES, &header) != LAP_OK ||
+        lap_chunk_header_load(data + LAP_FILE_HEADER_BYTES, forge_seed(data, bytes), &header) != LAP_OK ||
         header.stored_bytes > bytes - LAP_FILE_HEADER_BYTES - LAP_CHUNK_HEADER_BYTES)
         return;
     raw = malloc(header.raw_bytes + 1u);
@@ -152,6 +160,7 @@ void forge_finish(struct forge *forge)
 
 struct out {
     uint8_t *base, *p, *end;
+    uint64_t seed; /* forge_seed */
     bool full;
 };
 
@@ -197,7 +206,7 @@ static void end_chunk(struct out *out, uint8_t *at, struct lap_chunk_header head
     if (header.raw_bytes > LAP_CHUNK_MAX_RAW)
         out->full = true;
     header.payload_hash = lap_hash64(payload, header.stored_bytes);
-    lap_chunk_header_store(&header, at);
+    lap_chunk_header_store(&header, out->seed, at);
 }
 
 static void put_dictionary(struct out *out, const struct forge *forge)
@@ -212,7 +221,7 @@ static void put_dictionary(struct out *out, const struct forge *forge)
     at = begin_chunk(out);
     put(out, stored, header.stored_bytes);
     if (!out->full)
-        lap_chunk_header_store(&header, at);
+        lap_chunk_header_store(&header, out->seed, at);
     free(scratch);
 }
 
@@ -281,7 +290,7 @@ static void put_end(struct out *out)
     uint32_t count = 0;
 
     for (struct lap_chunk_header header; !out->full && at < last; count++) {
-        if (lap_chunk_header_load(at, &header) != LAP_OK)
+        if (lap_chunk_header_load(at, out->seed, &header) != LAP_OK)
             abort();
         put(out, at, LAP_CHUNK_HEADER_BYTES);
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
@@ -303,6 +312,7 @@ size_t forge_store(const struct forge *forge, uint8_t *data, size_t capacity)
     if (capacity < LAP_FILE_HEADER_BYTES)
         return 0;
     lap_file_header_store(&header, data);
+    out.seed = lap_file_seed(&header);
     out.p += LAP_FILE_HEADER_BYTES;
     put_dictionary(&out, forge);
     at = begin_chunk(&out);

@@ -47,6 +47,9 @@ const char *forge_place(const void *data, size_t bytes);
 bool forge_load(struct forge *forge, const void *data, size_t bytes);
 void forge_finish(struct forge *forge);
 
+/* What the hashes of a trace's chunks begin with (lap_file_seed); 0 where the bytes begin with no header. */
+uint64_t forge_seed(const uint8_t *trace, size_t bytes);
+
 /* The trace as a whole file: only the dictionary is packed. Returns its size; 0 when it is larger than `capacity`. */
 size_t forge_store(const struct forge *forge, uint8_t *out, size_t capacity);
 

@@ -159,10 +159,12 @@ static void repair_index(uint8_t *data, size_t index, size_t bytes)
 void forge_repair(uint8_t *data, size_t bytes)
 {
     size_t at = LAP_FILE_HEADER_BYTES, index = 0;
+    uint64_t seed;
 
     if (bytes < LAP_FILE_HEADER_BYTES)
         return;
     lap_store_u64(data + 32, lap_hash64(data, 32));
+    seed = forge_seed(data, bytes);
     for (size_t size; at < bytes && (size = chunk_bytes(data, bytes, at)) != 0; at += size) {
         uint8_t *chunk = data + at, *payload = chunk + LAP_CHUNK_HEADER_BYTES;
         size_t payload_bytes = size - LAP_CHUNK_HEADER_BYTES;
@@ -177,7 +179,7 @@ void forge_repair(uint8_t *data, size_t bytes)
         if (chunk[4] == LAP_CHUNK_END && payload_bytes >= 8 && index)
             lap_store_u64(payload, index);
         lap_store_u64(chunk + 56, lap_hash64(payload, payload_bytes));
-        lap_store_u64(chunk + 64, lap_hash64(chunk, 64));
+        lap_store_u64(chunk + 64, lap_hash64_seeded(chunk, 64, seed));
     }
 }
 

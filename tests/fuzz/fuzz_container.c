@@ -70,7 +70,7 @@ static size_t make_tail(const uint8_t *how, const uint8_t *trace, size_t bytes, 
     for (unsigned i = 0; bytes - at >= LAP_CHUNK_HEADER_BYTES; i++) {
         struct lap_tail_entry entry = {.kind = LAP_TAIL_CHUNK, .number = number++};
         size_t stride;
-        if (lap_chunk_header_load(trace + at, &entry.header) != LAP_OK ||
+        if (lap_chunk_header_load(trace + at, forge_seed(trace, bytes), &entry.header) != LAP_OK ||
             entry.header.stored_bytes > bytes - at - LAP_CHUNK_HEADER_BYTES)
             break;
         stride = lap_tail_entry_stride(entry.header.stored_bytes);
@@ -95,7 +95,8 @@ static void read_with_tail(const uint8_t *how, const uint8_t *trace, size_t byte
 
     for (unsigned i = 0; i < how[TAIL_CHUNKS]; i++) {
         struct lap_chunk_header header;
-        if (bytes < at || bytes - at < LAP_CHUNK_HEADER_BYTES || lap_chunk_header_load(trace + at, &header) != LAP_OK ||
+        if (bytes < at || bytes - at < LAP_CHUNK_HEADER_BYTES ||
+            lap_chunk_header_load(trace + at, forge_seed(trace, bytes), &header) != LAP_OK ||
             header.stored_bytes > bytes - at - LAP_CHUNK_HEADER_BYTES)
             return;
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;

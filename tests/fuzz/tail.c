@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/fuzz/forge.h"
 #include "trace/bytes.h"
 #include "trace/chunk.h"
 #include "trace/hash.h"
@@ -57,7 +58,8 @@ size_t tail_cut(const uint8_t *trace, size_t bytes)
     struct lap_chunk_header header;
     size_t at = LAP_FILE_HEADER_BYTES;
 
-    while (at < bytes && bytes - at >= LAP_CHUNK_HEADER_BYTES && lap_chunk_header_load(trace + at, &header) == LAP_OK &&
+    while (at < bytes && bytes - at >= LAP_CHUNK_HEADER_BYTES &&
+           lap_chunk_header_load(trace + at, forge_seed(trace, bytes), &header) == LAP_OK &&
            header.kind != LAP_CHUNK_INDEX && header.kind != LAP_CHUNK_END &&
            header.stored_bytes <= bytes - at - LAP_CHUNK_HEADER_BYTES)
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;

@@ -190,8 +190,8 @@ static size_t chunk_of(const struct file_bytes *file, enum lap_chunk_kind kind)
 {
     struct lap_chunk_header header = {.kind = 0};
     size_t at = LAP_FILE_HEADER_BYTES;
-    while (at + LAP_CHUNK_HEADER_BYTES <= file->bytes && lap_chunk_header_load(file->data + at, &header) == LAP_OK &&
-           header.kind != kind)
+    while (at + LAP_CHUNK_HEADER_BYTES <= file->bytes &&
+           lap_chunk_header_load(file->data + at, seed_of(file), &header) == LAP_OK && header.kind != kind)
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
     CHECK_EQ_INT(header.kind, kind);
     return at;
@@ -238,7 +238,7 @@ UNIT_TEST(damaged_information_ends_a_trace)
     size_t at = chunk_of(&file, LAP_CHUNK_INFO), frames = 0;
     struct lap_chunk_header header;
     for (size_t i = LAP_FILE_HEADER_BYTES; i < at; i += LAP_CHUNK_HEADER_BYTES + header.stored_bytes) {
-        CHECK_EQ_INT(lap_chunk_header_load(file.data + i, &header), LAP_OK);
+        CHECK_EQ_INT(lap_chunk_header_load(file.data + i, seed_of(&file), &header), LAP_OK);
         frames += header.kind == LAP_CHUNK_FRAME;
     }
     file.data[at] ^= 0x10;
@@ -336,7 +336,7 @@ UNIT_TEST(a_chunk_in_the_place_of_the_index_is_none)
     header.payload_hash = XXH3_64bits(payload, header.raw_bytes);
     CHECK(header.raw_bytes > 2 && header.raw_bytes < sizeof(payload));
     memcpy(other, file.data, at[1]);
-    lap_chunk_header_store(&header, other + at[1]);
+    lap_chunk_header_store(&header, seed_of(&file), other + at[1]);
     memcpy(other + at[1] + LAP_CHUNK_HEADER_BYTES, payload, header.raw_bytes);
     memcpy(other + at[1] + bytes, file.data + at[1], file.bytes - at[1]);
     struct outcome out = read_sample(other, file.bytes + bytes);

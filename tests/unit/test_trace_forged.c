@@ -17,20 +17,29 @@ static void add_bytes(const void *data, size_t bytes)
     forged_bytes += bytes;
 }
 
+static uint32_t forged_version = LAP_FORMAT_VERSION;
+
+static uint64_t forged_seed(void)
+{
+    struct lap_file_header header = {.version = 0};
+    CHECK_EQ_INT(lap_file_header_load(forged, &header), LAP_OK);
+    return lap_file_seed(&header);
+}
+
 /* A chunk whose header and payload have good hashes, whatever else is in it. */
 static void add_chunk(struct lap_chunk_header header, const void *payload, size_t bytes)
 {
     static uint8_t scratch[(5u << 20) + 65536];
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     const uint8_t *stored = lap_chunk_pack(&header, &lap_packer_lz4, payload, bytes, scratch);
-    lap_chunk_header_store(&header, head);
+    lap_chunk_header_store(&header, forged_seed(), head);
     add_bytes(head, sizeof(head));
     add_bytes(stored, header.stored_bytes);
 }
 
 static void begin_forging(void)
 {
-    struct lap_file_header header = {.version = LAP_FORMAT_VERSION};
+    struct lap_file_header header = {.version = forged_version, .uuid = {1, 2, 3}};
     forged_bytes = LAP_FILE_HEADER_BYTES;
     lap_file_header_store(&header, forged);
     add_chunk((struct lap_chunk_header){.kind = LAP_CHUNK_DICTIONARY}, "\x02\0\1A\0\0", 6);
@@ -45,7 +54,7 @@ static void add_index(void)
     struct lap_chunk_header header = {.kind = LAP_CHUNK_INDEX};
     for (size_t at = LAP_FILE_HEADER_BYTES; at < forged_bytes && header.count < 64; header.count++) {
         struct lap_chunk_header chunk;
-        CHECK_EQ_INT(lap_chunk_header_load(forged + at, &chunk), LAP_OK);
+        CHECK_EQ_INT(lap_chunk_header_load(forged + at, forged_seed(), &chunk), LAP_OK);
         memcpy(heads + (size_t)header.count * LAP_CHUNK_HEADER_BYTES, forged + at, LAP_CHUNK_HEADER_BYTES);
         at += LAP_CHUNK_HEADER_BYTES + chunk.stored_bytes;
     }
@@ -66,7 +75,7 @@ static void add_end(void)
     struct lap_chunk_header header = {.kind = LAP_CHUNK_END};
     lap_end_store(&end, payload);
     const uint8_t *stored = lap_chunk_pack(&header, NULL, payload, sizeof(payload), NULL);
-    lap_chunk_header_store(&header, head);
+    lap_chunk_header_store(&header, forged_seed(), head);
     add_bytes(head, sizeof(head));
     add_bytes(stored, sizeof(payload));
 }
@@ -425,6 +434,31 @@ UNIT_TEST(a_dictionary_has_a_limit)
     CHECK_EQ_INT(decode_names(LAP_DICTIONARY_MAX_NAMES + 1), LAP_ERROR_FORMAT);
 }
 
+/* Version 2, whose headers have hashes without a seed; in version 3 such a chunk is another file's. */
+UNIT_TEST(what_chunks_belong_to)
+{
+    forged_version = LAP_FORMAT_OLDEST;
+    begin_forging();
+    CHECK_EQ_U64(forged_seed(), 0);
+    add_end();
+    CHECK_EQ_INT(read_forged(), LAP_END);
+    CHECK(!forged_is_cut);
+    forged_version = LAP_FORMAT_VERSION;
+    begin_forging();
+    CHECK(forged_seed() != 0);
+    size_t at = forged_bytes;
+    struct lap_chunk_header header = {.kind = LAP_CHUNK_INFO};
+    add_chunk(header, "{}", 2);
+    add_end();
+    CHECK_EQ_INT(read_forged(), LAP_END);
+    CHECK(!forged_is_cut);
+    CHECK_EQ_INT(lap_chunk_header_load(forged + at, forged_seed(), &header), LAP_OK);
+    lap_chunk_header_store(&header, forged_seed() + 1, forged + at);
+    CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
+}
+
+#define SEED 77u
+
 UNIT_TEST(forged_headers)
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
@@ -434,14 +468,14 @@ UNIT_TEST(forged_headers)
                                             .stored_bytes = 10,
                                             .first = 1,
                                             .last = 2};
-    lap_chunk_header_store(&good, head);
-    CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_OK);
+    lap_chunk_header_store(&good, SEED, head);
+    CHECK_EQ_INT(lap_chunk_header_load(head, SEED, &header), LAP_OK);
 #define BAD(change)                                                                                                    \
     do {                                                                                                               \
         struct lap_chunk_header bad = good;                                                                            \
         change;                                                                                                        \
-        lap_chunk_header_store(&bad, head);                                                                            \
-        CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT);                                          \
+        lap_chunk_header_store(&bad, SEED, head);                                                                      \
+        CHECK_EQ_INT(lap_chunk_header_load(head, SEED, &header), LAP_ERROR_FORMAT);                                    \
     } while (0)
     BAD(bad.kind = 0);
     BAD(bad.kind = LAP_CHUNK_END + 1);
@@ -453,16 +487,20 @@ UNIT_TEST(forged_headers)
     BAD(bad.stored_bytes = 0);
     BAD(bad.stored_bytes = UINT32_MAX);
     BAD(bad.first = 3);
-    lap_chunk_header_store(&good, head);
+    lap_chunk_header_store(&good, SEED, head);
     head[6] = 1; /* reserved, with a good hash */
-    lap_store_u64(head + 64, XXH3_64bits(head, 64));
-    CHECK_EQ_INT(lap_chunk_header_load(head, &header), LAP_ERROR_FORMAT);
+    lap_store_u64(head + 64, XXH3_64bits_withSeed(head, 64, SEED));
+    CHECK_EQ_INT(lap_chunk_header_load(head, SEED, &header), LAP_ERROR_FORMAT);
 
-    struct lap_file_header file = {.version = LAP_FORMAT_VERSION + 1}, loaded;
+    struct lap_file_header file, loaded;
     uint8_t file_head[LAP_FILE_HEADER_BYTES];
-    lap_file_header_store(&file, file_head);
-    CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), LAP_ERROR_FORMAT);
-    CHECK(strstr(lap_error_message(), "version 2"));
+    for (uint32_t version = LAP_FORMAT_OLDEST - 1; version <= LAP_FORMAT_VERSION + 1; version++) {
+        bool reads = version >= LAP_FORMAT_OLDEST && version <= LAP_FORMAT_VERSION;
+        file = (struct lap_file_header){.version = version};
+        lap_file_header_store(&file, file_head);
+        CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), reads ? LAP_OK : LAP_ERROR_FORMAT);
+        CHECK(reads || strstr(lap_error_message(), "versions 2 to 3"));
+    }
     file = (struct lap_file_header){.version = LAP_FORMAT_VERSION, .flags = 1};
     lap_file_header_store(&file, file_head);
     CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), LAP_ERROR_FORMAT);

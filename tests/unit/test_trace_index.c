@@ -71,7 +71,7 @@ static void find_parts(const struct file_bytes *file, uint64_t *parts)
 static void store_number(struct file_bytes *file, uint64_t chunk, size_t at, uint64_t value)
 {
     lap_store_u64(file->data + chunk + at, value);
-    lap_store_u64(file->data + chunk + 64, XXH3_64bits(file->data + chunk, 64));
+    lap_store_u64(file->data + chunk + 64, XXH3_64bits_withSeed(file->data + chunk, 64, seed_of(file)));
 }
 
 UNIT_TEST(memory_does_not_grow_with_the_file)

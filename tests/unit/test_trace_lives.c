@@ -208,16 +208,19 @@ static void name_lives(uint64_t blob)
     uint8_t end[LAP_CHUNK_HEADER_BYTES + LAP_END_BYTES];
     struct lap_chunk_header header;
     struct lap_end content;
+    struct file_bytes whole = load_file(trace_path);
+    uint64_t seed = seed_of(&whole);
     FILE *file = fopen(trace_path, "r+b");
 
     CHECK(file && fseek(file, -(long)sizeof(end), SEEK_END) == 0);
     CHECK_EQ_U64(fread(end, 1, sizeof(end), file), sizeof(end));
-    CHECK_EQ_INT(lap_chunk_header_load(end, &header), LAP_OK);
+    CHECK_EQ_INT(lap_chunk_header_load(end, seed, &header), LAP_OK);
     lap_end_load(end + LAP_CHUNK_HEADER_BYTES, &content);
     content.totals.counters[LAP_COUNTER_LIVES] = blob;
     lap_end_store(&content, end + LAP_CHUNK_HEADER_BYTES);
     (void)lap_chunk_pack(&header, NULL, end + LAP_CHUNK_HEADER_BYTES, LAP_END_BYTES, NULL);
-    lap_chunk_header_store(&header, end);
+    lap_chunk_header_store(&header, seed, end);
+    free(whole.data);
     CHECK(fseek(file, -(long)sizeof(end), SEEK_END) == 0);
     CHECK_EQ_U64(fwrite(end, 1, sizeof(end), file), sizeof(end));
     CHECK_EQ_INT(fclose(file), 0);

@@ -132,7 +132,8 @@ UNIT_TEST(small_chunks_become_large_ones)
     CHECK(lz4 * 2 < (size_t)file.st_size);
     CHECK(hc <= lz4 && zstd < hc);
     CHECK_EQ_INT(rename(new_path, trace_path), 0);
-    CHECK(rewrite_and_compare(&lap_packer_zstd) <= zstd);
+    /* Headers have other hashes in each file, so the index is not equally small. */
+    CHECK(rewrite_and_compare(&lap_packer_zstd) <= zstd + 64);
 }
 
 /* What can be read of it, and no more, with the same frames. */

@@ -240,7 +240,7 @@ UNIT_TEST(the_trace_cut_at_every_byte)
     CHECK_EQ_U64(recovered, 0);
     struct file_bytes trace = load_file(trace_path);
     struct lap_chunk_header dictionary;
-    CHECK_EQ_INT(lap_chunk_header_load(trace.data + LAP_FILE_HEADER_BYTES, &dictionary), LAP_OK);
+    CHECK_EQ_INT(lap_chunk_header_load(trace.data + LAP_FILE_HEADER_BYTES, seed_of(&trace), &dictionary), LAP_OK);
     copy_file(early_path, trace_tail_path, SIZE_MAX);
     size_t first = LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES + dictionary.stored_bytes;
     for (size_t bytes = trace.bytes; bytes-- > first && !unit_failed;) {
@@ -301,10 +301,10 @@ UNIT_TEST(forged_entries)
         uint8_t *data = malloc(tail.bytes), *at = data + LAP_TAIL_RING_BEGIN;
         struct lap_tail_entry entry;
         memcpy(data, tail.data, tail.bytes);
-        CHECK_EQ_INT(lap_tail_entry_load(at, seed, &entry), LAP_OK);
+        CHECK_EQ_INT(lap_tail_entry_load(at, seed, seed, &entry), LAP_OK);
         while (what == FRAME_NUMBER && entry.header.kind != LAP_CHUNK_FRAME) {
             at += lap_tail_entry_stride(entry.header.stored_bytes);
-            CHECK_EQ_INT(lap_tail_entry_load(at, seed, &entry), LAP_OK);
+            CHECK_EQ_INT(lap_tail_entry_load(at, seed, seed, &entry), LAP_OK);
         }
         if (what == KINDS)
             entry.header.kind = LAP_CHUNK_END;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
+#include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -144,6 +145,14 @@ struct file_bytes {
     uint8_t *data;
     size_t bytes;
 };
+
+/* What the hashes of its chunks begin with. */
+static inline uint64_t seed_of(const struct file_bytes *file)
+{
+    struct lap_file_header header = {.version = 0};
+    CHECK_EQ_INT(lap_file_header_load(file->data, &header), LAP_OK);
+    return lap_file_seed(&header);
+}
 
 static inline struct file_bytes load_file(const char *path)
 {
