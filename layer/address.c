@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/address.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <vulkan/vk_layer.h>
 
 #include "gen_layer.h"
+#include "layer/describe.h"
 #include "layer/resource.h"
 
 /* ---- copies of chains ---- */
@@ -165,32 +165,21 @@ void layer_address_init(struct layer_device *dev, const struct layer_address_req
         dev->addresses.reason = "the driver lacks the functions that go with bufferDeviceAddressCaptureReplay";
 }
 
-/* Goes to the info object of the trace. */
-static void say(const char *key, const char *text)
-{
-    cJSON *info = cJSON_CreateObject();
-    char *json;
-
-    cJSON_AddStringToObject(info, key, text);
-    json = cJSON_PrintUnformatted(info);
-    if (json)
-        layer_recording_info(json);
-    cJSON_free(json);
-    cJSON_Delete(info);
-}
-
 void layer_address_describe(struct layer_device *dev)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     uint8_t uuid[VK_UUID_SIZE];
     uint64_t halves[2];
+    struct layer_description description;
     struct lap_enc *enc;
 
     if (!dev->addresses.captured && !dev->addresses.reason)
         return;
-    say("address_capture", dev->addresses.captured ? "opaque addresses" : "none");
+    description = layer_describe_begin();
+    layer_describe_text(&description, NULL, "address_capture", dev->addresses.captured ? "opaque addresses" : "none");
     if (dev->addresses.reason)
-        say("address_capture_reason", dev->addresses.reason);
+        layer_describe_text(&description, NULL, "address_capture_reason", dev->addresses.reason);
+    layer_describe_end(&description, "device addresses");
     if (!dev->addresses.captured || !ask_driver_uuid(gpu, uuid))
         return;
     memcpy(halves, uuid, sizeof halves);
@@ -247,6 +236,7 @@ static uint64_t kind_of(const VkBufferCreateInfo *info)
 static void tell_difference(struct layer_device *dev, const VkBufferCreateInfo *info, const VkMemoryRequirements *plain,
                             const VkMemoryRequirements *flagged)
 {
+    struct layer_description description;
     char text[256];
 
     if (atomic_exchange(&dev->addresses.told_of_difference, true))
@@ -257,7 +247,9 @@ static void tell_difference(struct layer_device *dev, const VkBufferCreateInfo *
              (unsigned long long)info->size, (unsigned long long)flagged->size, (unsigned long long)flagged->alignment,
              flagged->memoryTypeBits, (unsigned long long)plain->size, (unsigned long long)plain->alignment,
              plain->memoryTypeBits);
-    say("address_capture_reason", text);
+    description = layer_describe_begin();
+    layer_describe_text(&description, NULL, "address_capture_reason", text);
+    layer_describe_end(&description, "device addresses");
 }
 
 struct wish {

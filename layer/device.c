@@ -2,12 +2,12 @@
 /*
  * device: the loader's device chain, queues, and what a trace says about the machine that it was recorded on.
  */
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gen_layer.h"
+#include "layer/describe.h"
 #include "layer/records.h"
 
 static void *chain_find(const void *chain, VkStructureType type)
@@ -41,7 +41,8 @@ static bool enables_addresses(const VkDeviceCreateInfo *info)
 }
 
 /* Nothing where the driver is too old to say. */
-static void add_uuid(cJSON *object, const char *key, const uint8_t uuid[VK_UUID_SIZE])
+static void add_uuid(struct layer_description *description, struct cJSON *object, const char *key,
+                     const uint8_t uuid[VK_UUID_SIZE])
 {
     static const uint8_t none[VK_UUID_SIZE];
     char text[2 * VK_UUID_SIZE + 1];
@@ -49,17 +50,18 @@ static void add_uuid(cJSON *object, const char *key, const uint8_t uuid[VK_UUID_
     for (unsigned i = 0; i < VK_UUID_SIZE; i++)
         snprintf(text + (size_t)2 * i, 3, "%02x", uuid[i]);
     if (memcmp(uuid, none, sizeof none) != 0)
-        cJSON_AddStringToObject(object, key, text);
+        layer_describe_text(description, object, key, text);
 }
 
 static void describe_device(const struct layer_device *dev)
 {
     const VkPhysicalDeviceProperties *p = &dev->physical_device->properties;
-    cJSON *info = cJSON_CreateObject(), *machine = cJSON_AddObjectToObject(info, "recorded_on");
-    char version[64], backing[160], *text;
+    struct layer_description description = layer_describe_begin();
+    struct cJSON *machine = layer_describe_object(&description, "recorded_on");
+    char version[64], backing[160];
     VkPhysicalDeviceIDProperties ids = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
 
-    cJSON_AddStringToObject(machine, "device", p->deviceName);
+    layer_describe_text(&description, machine, "device", p->deviceName);
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &ids};
     /* VkPhysicalDeviceDriverProperties is core in 1.2. */
@@ -73,24 +75,20 @@ static void describe_device(const struct layer_device *dev)
         snprintf(version, sizeof version, "%.30s %.30s", driver.driverName, driver.driverInfo);
     else
         snprintf(version, sizeof version, "0x%x", p->driverVersion);
-    cJSON_AddStringToObject(machine, "driver", version);
+    layer_describe_text(&description, machine, "driver", version);
     snprintf(version, sizeof version, "%u.%u.%u", VK_API_VERSION_MAJOR(p->apiVersion),
              VK_API_VERSION_MINOR(p->apiVersion), VK_API_VERSION_PATCH(p->apiVersion));
-    cJSON_AddStringToObject(machine, "api_version", version);
-    add_uuid(machine, "device_uuid", ids.deviceUUID);
-    add_uuid(machine, "driver_uuid", ids.driverUUID);
-    cJSON_AddNumberToObject(machine, "vendor_id", p->vendorID);
-    cJSON_AddNumberToObject(machine, "device_id", p->deviceID);
-    cJSON_AddStringToObject(info, "write_watch", lap_memtrack_watch_name(dev->memtrack));
-    cJSON_AddStringToObject(info, "write_watch_reason", lap_memtrack_watch_reason(dev->memtrack));
+    layer_describe_text(&description, machine, "api_version", version);
+    add_uuid(&description, machine, "device_uuid", ids.deviceUUID);
+    add_uuid(&description, machine, "driver_uuid", ids.driverUUID);
+    layer_describe_number(&description, machine, "vendor_id", p->vendorID);
+    layer_describe_number(&description, machine, "device_id", p->deviceID);
+    layer_describe_text(&description, NULL, "write_watch", lap_memtrack_watch_name(dev->memtrack));
+    layer_describe_text(&description, NULL, "write_watch_reason", lap_memtrack_watch_reason(dev->memtrack));
     layer_backing_describe(dev, backing, sizeof backing);
-    cJSON_AddStringToObject(info, "backing", backing);
-    cJSON_AddStringToObject(info, "backing_reason", dev->backing.plan.reason);
-    text = cJSON_PrintUnformatted(info);
-    if (text)
-        layer_recording_info(text);
-    cJSON_free(text);
-    cJSON_Delete(info);
+    layer_describe_text(&description, NULL, "backing", backing);
+    layer_describe_text(&description, NULL, "backing_reason", dev->backing.plan.reason);
+    layer_describe_end(&description, "the device");
 }
 
 /* How many mappings could not be watched is known at the end. */
@@ -98,18 +96,13 @@ static void describe_mappings(const struct layer_device *dev)
 {
     const char *reason;
     struct lap_watch_counts counts = lap_memtrack_watch_counts(dev->memtrack, &reason);
-    cJSON *info = cJSON_CreateObject();
-    char *text;
+    struct layer_description description = layer_describe_begin();
 
-    cJSON_AddNumberToObject(info, "mappings", (double)counts.mappings);
-    cJSON_AddNumberToObject(info, "mappings_compared", (double)counts.compared);
+    layer_describe_number(&description, NULL, "mappings", (double)counts.mappings);
+    layer_describe_number(&description, NULL, "mappings_compared", (double)counts.compared);
     if (reason)
-        cJSON_AddStringToObject(info, "mappings_compared_reason", reason);
-    text = cJSON_PrintUnformatted(info);
-    if (text)
-        layer_recording_info(text);
-    cJSON_free(text);
-    cJSON_Delete(info);
+        layer_describe_text(&description, NULL, "mappings_compared_reason", reason);
+    layer_describe_end(&description, "mappings");
 }
 
 static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_physical_device *gpu,

@@ -4,7 +4,6 @@
  * the first vkCreateInstance that finds the layer armed, before the driver gets it, and closed when the process ends,
  * behind what other libraries do then (this one is never unloaded).
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "base/cancel.h"
 #include "base/version.h"
+#include "layer/describe.h"
 #include "layer/layer.h"
 
 struct layer_state layer = {.log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
@@ -138,20 +138,15 @@ static void describe_process(void)
 {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    cJSON *info = cJSON_CreateObject();
-    char *text;
+    struct layer_description description = layer_describe_begin();
 
     path[length > 0 ? length : 0] = '\0';
-    cJSON_AddStringToObject(info, "program", path);
-    cJSON_AddNumberToObject(info, "pid", getpid());
-    cJSON_AddStringToObject(info, "layer_version", LAPILLI_VERSION);
-    cJSON_AddStringToObject(info, "registry", GEN_REGISTRY_VERSION);
-    cJSON_AddBoolToObject(info, "verify", layer.options.verify);
-    text = cJSON_PrintUnformatted(info);
-    if (text)
-        layer_recording_info(text);
-    cJSON_free(text);
-    cJSON_Delete(info);
+    layer_describe_text(&description, NULL, "program", path);
+    layer_describe_number(&description, NULL, "pid", getpid());
+    layer_describe_text(&description, NULL, "layer_version", LAPILLI_VERSION);
+    layer_describe_text(&description, NULL, "registry", GEN_REGISTRY_VERSION);
+    layer_describe_flag(&description, NULL, "verify", layer.options.verify);
+    layer_describe_end(&description, "the process");
 }
 
 static void report(const char *path)

@@ -18,6 +18,7 @@ $(BUILD)/tests/unit/test_attachment: $(call object,layer/attachment.c layer/imag
 $(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
 $(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
 $(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
+$(BUILD)/tests/unit/test_describe: $(call object,layer/describe.c)
 $(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
 $(BUILD)/tests/unit/test_quick: $(call object,layer/touched.c layer/tell.c layer/region.c layer/image_rows.c layer/rows.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
