@@ -66,9 +66,7 @@ def needs_the_feature(context: Context) -> None:
 
 def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        if not OTHER_DRIVERS[name].exists():
-            raise Skip(f"{name} is not there")
-        other = replace(context, driver=OTHER_DRIVERS[name])
+        other = context.on(name)
         record(other if back else context)
         check_verified((context if back else other).replay())
     return run

@@ -6,10 +6,9 @@ A driver's own mappings are ordinary memory here, so nothing but this option mak
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import (LAYER, OTHER_DRIVERS, VALIDATION, Context, Program, Skip, check, check_no_validation_message, check_verified,
+from e2e.cases import (LAYER, VALIDATION, Context, Program, Skip, check, check_no_validation_message, check_verified,
                        prepare, programs, validation_layer)
 
 HOST = {"LAPILLI_BACKING": "host"}
@@ -41,9 +40,7 @@ def record_and_replay(program: Program) -> Callable[[Context], None]:
 
 def without_imports(context: Context) -> None:
     """A driver with the extension that has no buffers for it: its own memory is used, and the trace says why."""
-    if not OTHER_DRIVERS["swiftshader"].exists():
-        raise Skip("SwiftShader is not there")
-    context = replace(context, driver=OTHER_DRIVERS["swiftshader"])
+    context = context.on("swiftshader")
     compute = next(p for p in programs(context) if p.name == "compute")
     for trace in record(context, compute):
         info = context.info(trace)

@@ -74,6 +74,16 @@ class Context:
     def in_folder(self, folder: Path) -> "Context":
         return replace(self, folder=folder)
 
+    def on(self, driver: str | None) -> "Context":
+        """With one of OTHER_DRIVERS, which are for the libraries of this system; None: as it is."""
+        if not driver:
+            return self
+        if self.driver_dir:
+            raise Skip(f"{driver} does not run with the libraries of --driver-dir")
+        if not OTHER_DRIVERS[driver].exists():
+            raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
+        return replace(self, driver=OTHER_DRIVERS[driver])
+
     def program(self, name: str) -> str:
         return str(self.build / "bin" / name)
 
@@ -231,12 +241,9 @@ def validating_shaders(context: Context) -> list[str]:
     return [] if "built without SPIRV-Tools" in done.err else ["--validate-shaders"]
 
 
-def record_and_replay(program: Program, driver: Path | None = None) -> Callable[[Context], None]:
+def record_and_replay(program: Program, driver: str | None = None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        if driver:
-            if not driver.exists():
-                raise Skip(f"{driver} is not there")
-            context = replace(context, driver=driver)
+        context = context.on(driver)
         prepare(context, program)
         context.capture(program.command)
         traces = sorted(p.name for p in context.folder.glob("*.lapilli"))
@@ -264,8 +271,8 @@ def all_cases(context: Context) -> list[Case]:
     from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
                      present, process, queues, sandbox, stuck, torture, validation, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
-    for name, driver in OTHER_DRIVERS.items() if not context.driver_dir else ():
-        result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, driver)) for p in programs(context)]
+    for name in OTHER_DRIVERS if not context.driver_dir else ():
+        result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, name)) for p in programs(context)]
     result += [Case(f"validate/{name}", run) for name, run in validation.cases(context).items()]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]

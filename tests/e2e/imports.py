@@ -6,10 +6,9 @@ Pages with two mappings are among them: whatever the watch, these are compared.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import OTHER_DRIVERS, Context, Skip, check, check_verified
+from e2e.cases import Context, Skip, check, check_verified
 
 FRAMES = 4  # each imports pages with two mappings once
 
@@ -60,9 +59,7 @@ def twice(name: str) -> Callable[[Context], None]:
 def replayed_without_the_extension(context: Context) -> None:
     """Memory of a replay is its own: a GPU that imports nothing will do."""
     context.capture(hostptr(context))
-    if not OTHER_DRIVERS["swiftshader"].exists():
-        raise Skip("SwiftShader is not there")
-    check_verified(replace(context, driver=OTHER_DRIVERS["swiftshader"]).replay())
+    check_verified(context.on("swiftshader").replay())
 
 
 def foreign_memory_is_not_shown(context: Context) -> None:

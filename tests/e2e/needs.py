@@ -204,9 +204,7 @@ def gpus_by_uuid(context: Context) -> None:
 
 def everything_on_one_driver_plays_on_the_other(driver: str, to_other: bool) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        if not OTHER_DRIVERS[driver].exists():
-            raise Skip(f"there is no {driver}")
-        other = replace(context, driver=OTHER_DRIVERS[driver])
+        other = context.on(driver)
         source, target = (context, other) if to_other else (other, context)
         capture(source)
         check(len([n for n, outcome in outcomes(report(target)).items() if outcome == "dropped"]) > 5, "the drivers hardly differ")

@@ -14,10 +14,9 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+from e2e.cases import LAYER, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
     validation_layer
 from e2e.loader import windows_env
 
@@ -92,10 +91,7 @@ def replay_everywhere(context: Context, trace: str, environment: dict[str, str])
 def across(name: str, driver: str | None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         display()
-        if driver:
-            if not OTHER_DRIVERS[driver].exists():
-                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
-            context = replace(context, driver=OTHER_DRIVERS[driver])
+        context = context.on(driver)
         recorded, skips = [], []
         with weston(context) as (environment, _):
             for kind in KINDS:
@@ -241,9 +237,7 @@ def a_compositor_that_stands_still(context: Context) -> None:
 def present_modes_and_extensions_of_another_driver(context: Context) -> None:
     """What says how images are presented is no reason to refuse a trace, and the report names the modes that differ."""
     display()
-    if not OTHER_DRIVERS["swiftshader"].exists():
-        raise Skip("there is no second driver")
-    other = replace(context, driver=OTHER_DRIVERS["swiftshader"])
+    other = context.on("swiftshader")
     context.capture([context.app("wsi")], "wsi.lapilli")
     recorded = {line["args"]["pCreateInfo"]["presentMode"] for line in context.print_lines("wsi.lapilli") if line["name"] == "vkCreateSwapchainKHR"}
     check(len(recorded) > 1, f"{recorded}")
@@ -374,10 +368,7 @@ def pixels_are_the_same(driver: str | None) -> Callable[[Context], None]:
     """What a program reads back of the images that it presents is what it reads without the layer, each frame to the bit."""
     def run(context: Context) -> None:
         display()
-        if driver:
-            if not OTHER_DRIVERS[driver].exists():
-                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
-            context = replace(context, driver=OTHER_DRIVERS[driver])
+        context = context.on(driver)
         shown = set()
         for program in (["triangle"], ["triangle", "--srgb"], ["triangle", "--window", "xlib"], ["churn", "--present"]):
             command = [context.app(program[0]), *program[1:], "--hash", "--frames", "8"]
@@ -399,10 +390,7 @@ def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         display()
         validation_layer(context)
-        if driver:
-            if not OTHER_DRIVERS[driver].exists():
-                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
-            context = replace(context, driver=OTHER_DRIVERS[driver])
+        context = context.on(driver)
         with weston(context) as (environment, _):
             context.capture([context.app("wsi"), "--window", "wayland"], env=environment)
             for target in targets(context, "out.lapilli", environment):

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
-from pathlib import Path
 from typing import Callable
 
 from e2e.cases import OTHER_DRIVERS, Cases, Context, Skip, check, check_verified
@@ -29,16 +27,10 @@ LIVES: dict[str, dict[str, str]] = {
 }
 
 
-def on_other_driver(context: Context, driver: Path | None) -> Context:
-    if driver and (context.driver_dir or not driver.exists()):
-        raise Skip(f"{driver} is not there")
-    return replace(context, driver=driver) if driver else context
-
-
-def life(way: str, settings: dict[str, str], driver: Path | None) -> Callable[[Context], None]:
+def life(way: str, settings: dict[str, str], driver: str | None) -> Callable[[Context], None]:
     """The process ends as without the layer, and its trace has all that it did."""
     def run(context: Context) -> None:
-        context = on_other_driver(context, driver)
+        context = context.on(driver)
         command = [context.app("lives"), *way.split()]
         alone = context.run(command, expect=None)
         done = context.run(command, context.layer_env(LAPILLI_VERIFY="1", **settings), expect=None)
@@ -61,8 +53,8 @@ def life(way: str, settings: dict[str, str], driver: Path | None) -> Callable[[C
 def cases() -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
     for way, settings in LIVES.items():
-        for name, driver in {"": None, **OTHER_DRIVERS}.items():
-            label = "-".join(word.strip("-") for word in (name, "lives", *way.split()) if word)
+        for driver in (None, *OTHER_DRIVERS):
+            label = "-".join(word.strip("-") for word in (driver, "lives", *way.split()) if word)
             result[label] = life(way, settings, driver)
     return result
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import INTRUDER, OTHER_DRIVERS, Cases, Context, Done, Skip, check, check_verified, display, prepare, programs
+from e2e.cases import INTRUDER, Cases, Context, Done, Skip, check, check_verified, display, prepare, programs
 from e2e.present import weston
 
 CASES = Cases()
@@ -170,10 +170,7 @@ def nothing_is_read_before(context: Context) -> None:
 
 def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        if driver:
-            if context.driver_dir or not OTHER_DRIVERS[driver].exists():
-                raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
-            context = replace(context, driver=OTHER_DRIVERS[driver])
+        context = context.on(driver)
         display()
         with weston(context) as (environment, _):
             context.capture([context.app(name), *arguments])

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_IMAGES  2u
-#define MOST_IMAGES 8u
+#include "tests/layers/shown.h"
 
 enum state { FREE, ACQUIRED, PRESENTED };
 
@@ -28,7 +27,7 @@ struct image {
 
 struct swapchain {
     uint32_t count, next; /* in which order images are given out */
-    struct image images[MOST_IMAGES];
+    struct image images[SHOWN_MOST_IMAGES];
 };
 
 struct device {
@@ -36,14 +35,6 @@ struct device {
     VkQueue queue;             /* that acquired images are signalled on */
     pthread_mutex_t mutex;     /* swapchains and queues, which programs call from several threads */
 };
-
-static const VkSurfaceFormatKHR formats[] = {
-    {VK_FORMAT_B8G8R8A8_UNORM, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
-    {VK_FORMAT_B8G8R8A8_SRGB, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
-};
-static const VkPresentModeKHR modes[] = {VK_PRESENT_MODE_FIFO_KHR, VK_PRESENT_MODE_MAILBOX_KHR,
-                                         VK_PRESENT_MODE_IMMEDIATE_KHR};
-#define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
 
 static struct device *device_of(const void *dispatchable)
 {
@@ -53,15 +44,6 @@ static struct device *device_of(const void *dispatchable)
 static struct swapchain *swapchain_of(VkSwapchainKHR handle)
 {
     return (struct swapchain *)(uintptr_t)handle;
-}
-
-/* How many of `have` elements fit where there is room for *count, which becomes their number. */
-static VkResult give(uint32_t have, uint32_t *count)
-{
-    VkResult result = *count < have ? VK_INCOMPLETE : VK_SUCCESS;
-    if (*count > have)
-        *count = have;
-    return result;
 }
 
 /* ---- surfaces ---- */
@@ -94,19 +76,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceCapabilitiesKHR(Vk
                                                                               VkSurfaceKHR surface,
                                                                               VkSurfaceCapabilitiesKHR *out)
 {
-    *out = (VkSurfaceCapabilitiesKHR){
-        .minImageCount = MIN_IMAGES,
-        .maxImageCount = MOST_IMAGES,
-        .currentExtent = {UINT32_MAX, UINT32_MAX},
-        .minImageExtent = {1, 1},
-        .maxImageExtent = {4096, 4096},
-        .maxImageArrayLayers = 1,
-        .supportedTransforms = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
-        .currentTransform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
-        .supportedCompositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
-        .supportedUsageFlags = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
-    };
+    *out = shown_capabilities;
     return VK_SUCCESS;
 }
 
@@ -136,57 +106,28 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceCapabilities2KHR(
 static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceFormatsKHR(VkPhysicalDevice gpu, VkSurfaceKHR surface,
                                                                          uint32_t *count, VkSurfaceFormatKHR *out)
 {
-    VkResult result = VK_SUCCESS;
-    if (out) {
-        result = give(COUNT_OF(formats), count);
-        memcpy(out, formats, *count * sizeof *out);
-    } else {
-        *count = COUNT_OF(formats);
-    }
-    return result;
+    return shown_list(shown_formats, SHOWN_FORMATS, sizeof *out, count, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceFormats2KHR(VkPhysicalDevice gpu,
                                                                           const VkPhysicalDeviceSurfaceInfo2KHR *info,
                                                                           uint32_t *count, VkSurfaceFormat2KHR *out)
 {
-    VkSurfaceFormatKHR all[COUNT_OF(formats)];
-    uint32_t have = COUNT_OF(formats);
-    VkResult result = GetPhysicalDeviceSurfaceFormatsKHR(gpu, info->surface, &have, all);
-    if (out)
-        result = give(have, count);
-    else
-        *count = have;
-    for (uint32_t i = 0; out && i < *count; i++)
-        out[i].surfaceFormat = all[i];
-    return result;
+    return shown_list_formats(count, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfacePresentModesKHR(VkPhysicalDevice gpu,
                                                                               VkSurfaceKHR surface, uint32_t *count,
                                                                               VkPresentModeKHR *out)
 {
-    VkResult result = VK_SUCCESS;
-    if (out) {
-        result = give(COUNT_OF(modes), count);
-        memcpy(out, modes, *count * sizeof *out);
-    } else {
-        *count = COUNT_OF(modes);
-    }
-    return result;
+    return shown_list(shown_modes, SHOWN_MODES, sizeof *out, count, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDevicePresentRectanglesKHR(VkPhysicalDevice gpu, VkSurfaceKHR surface,
                                                                             uint32_t *count, VkRect2D *out)
 {
-    VkResult result = VK_SUCCESS;
-    if (out)
-        result = give(1, count);
-    else
-        *count = 1;
-    if (out && *count)
-        out[0] = (VkRect2D){{0, 0}, {4096, 4096}};
-    return result;
+    static const VkRect2D all = {{0, 0}, {4096, 4096}};
+    return shown_list(&all, 1, sizeof *out, count, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL GetDeviceGroupSurfacePresentModesKHR(VkDevice device, VkSurfaceKHR surface,
@@ -275,7 +216,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice handle, const 
     if (!swapchain)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     viewed.pNext = NULL;
-    while (result >= 0 && swapchain->count < info->minImageCount && swapchain->count < MOST_IMAGES)
+    while (result >= 0 && swapchain->count < info->minImageCount && swapchain->count < SHOWN_MOST_IMAGES)
         result = make_image(device, &image, &swapchain->images[swapchain->count++]);
     if (result < 0) {
         destroy_images(device, swapchain);
@@ -303,12 +244,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetSwapchainImagesKHR(VkDevice handle, VkS
                                                             VkImage *out)
 {
     const struct swapchain *known = swapchain_of(swapchain);
-    VkResult result = VK_SUCCESS;
+    VkResult result = shown_count(known->count, count, out);
 
-    if (out)
-        result = give(known->count, count);
-    else
-        *count = known->count;
     for (uint32_t i = 0; out && i < *count; i++)
         out[i] = known->images[i].handle;
     return result;

@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Surfaces that nobody sees (VK_EXT_headless_surface), and their swapchains: images come in turn, presented at once. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "tests/layers/shown.h"
 #include "tests/null/machine.h"
 #include "tests/null/pool.h"
-
-#define LEAST_IMAGES 2u
-#define MOST_IMAGES  8u
 
 struct swapchain {
     struct null_thing thing; /* its images are the children */
     uint32_t count, next;
-    VkImage images[MOST_IMAGES];
+    VkImage images[SHOWN_MOST_IMAGES];
 };
 
 static struct swapchain *swapchain_of(VkSwapchainKHR handle)
 {
     return (struct swapchain *)null_thing_of((uint64_t)handle);
-}
-
-/* The two-call idiom. */
-static VkResult give(const void *from, uint32_t have, size_t bytes, uint32_t *count, void *to)
-{
-    uint32_t room = *count;
-    *count = !to || have < room ? have : room;
-    if (to)
-        memcpy(to, from, *count * bytes);
-    return *count < have ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
 /* ---- what can be shown ---- */
@@ -43,19 +30,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceSupportKHR(VkPhysica
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceCapabilitiesKHR(
     VkPhysicalDevice physicalDevice, VkSurfaceKHR surface, VkSurfaceCapabilitiesKHR *pSurfaceCapabilities)
 {
-    *pSurfaceCapabilities = (VkSurfaceCapabilitiesKHR){
-        .minImageCount = LEAST_IMAGES,
-        .maxImageCount = MOST_IMAGES,
-        .currentExtent = {UINT32_MAX, UINT32_MAX},
-        .minImageExtent = {1, 1},
-        .maxImageExtent = {4096, 4096},
-        .maxImageArrayLayers = 1,
-        .supportedTransforms = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
-        .currentTransform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
-        .supportedCompositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
-        .supportedUsageFlags = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
-    };
+    *pSurfaceCapabilities = shown_capabilities;
     return VK_SUCCESS;
 }
 
@@ -67,31 +42,19 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceCapabilities2KHR(
                                                         &pSurfaceCapabilities->surfaceCapabilities);
 }
 
-#define FORMATS 2u
-static const VkSurfaceFormatKHR formats[FORMATS] = {{VK_FORMAT_B8G8R8A8_UNORM, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
-                                                    {VK_FORMAT_B8G8R8A8_SRGB, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR}};
-
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceFormatsKHR(VkPhysicalDevice physicalDevice,
                                                                        VkSurfaceKHR surface,
                                                                        uint32_t *pSurfaceFormatCount,
                                                                        VkSurfaceFormatKHR *pSurfaceFormats)
 {
-    return give(formats, FORMATS, sizeof *formats, pSurfaceFormatCount, pSurfaceFormats);
+    return shown_list(shown_formats, SHOWN_FORMATS, sizeof *pSurfaceFormats, pSurfaceFormatCount, pSurfaceFormats);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfaceFormats2KHR(
     VkPhysicalDevice physicalDevice, const VkPhysicalDeviceSurfaceInfo2KHR *pSurfaceInfo, uint32_t *pSurfaceFormatCount,
     VkSurfaceFormat2KHR *pSurfaceFormats)
 {
-    VkSurfaceFormatKHR given[FORMATS];
-    uint32_t count = *pSurfaceFormatCount < FORMATS ? *pSurfaceFormatCount : FORMATS;
-    if (!pSurfaceFormats)
-        return give(formats, FORMATS, sizeof *formats, pSurfaceFormatCount, NULL);
-    VkResult result = give(formats, FORMATS, sizeof *formats, &count, given);
-    for (uint32_t i = 0; i < count; i++)
-        pSurfaceFormats[i].surfaceFormat = given[i];
-    *pSurfaceFormatCount = count;
-    return result;
+    return shown_list_formats(pSurfaceFormatCount, pSurfaceFormats);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfacePresentModesKHR(VkPhysicalDevice physicalDevice,
@@ -99,9 +62,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceSurfacePresentModesKHR(VkPh
                                                                             uint32_t *pPresentModeCount,
                                                                             VkPresentModeKHR *pPresentModes)
 {
-    static const VkPresentModeKHR modes[] = {VK_PRESENT_MODE_FIFO_KHR, VK_PRESENT_MODE_IMMEDIATE_KHR,
-                                             VK_PRESENT_MODE_MAILBOX_KHR};
-    return give(modes, 3, sizeof *modes, pPresentModeCount, pPresentModes);
+    return shown_list(shown_modes, SHOWN_MODES, sizeof *pPresentModes, pPresentModeCount, pPresentModes);
 }
 
 /* ---- swapchains ---- */
@@ -121,7 +82,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_CreateSwapchainKHR(VkDevice device, const Vk
         .usage = pCreateInfo->imageUsage,
     };
     struct swapchain *swapchain;
-    if (pCreateInfo->minImageCount > MOST_IMAGES || !(swapchain = calloc(1, sizeof *swapchain)))
+    if (pCreateInfo->minImageCount > SHOWN_MOST_IMAGES || !(swapchain = calloc(1, sizeof *swapchain)))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     *pSwapchain = (VkSwapchainKHR)null_make(NULL_TYPE_VkSwapchainKHR, swapchain);
     for (; swapchain->count < pCreateInfo->minImageCount; swapchain->count++) {
@@ -140,7 +101,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_GetSwapchainImagesKHR(VkDevice device, VkSwa
                                                           uint32_t *pSwapchainImageCount, VkImage *pSwapchainImages)
 {
     const struct swapchain *it = swapchain_of(swapchain);
-    return give(it ? it->images : NULL, it ? it->count : 0, sizeof(VkImage), pSwapchainImageCount, pSwapchainImages);
+    return shown_list(it ? it->images : NULL, it ? it->count : 0, sizeof(VkImage), pSwapchainImageCount,
+                      pSwapchainImages);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hand_AcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
