@@ -136,6 +136,15 @@ struct replay_ended {
     };
 };
 
+/* A vkQueueBindSparse that may be under way. No fence tells of others than its own: neither of earlier ones nor of
+ * submits, and theirs not of it. */
+#define REPLAY_MOST_BINDS 64u
+struct replay_bind {
+    VkFence fence;
+    uint64_t given;
+    bool own;
+};
+
 /* pending.h */
 struct replay_pending {
     struct replay *r;
@@ -145,6 +154,8 @@ struct replay_pending {
     bool stuck;     /* the device did not finish in time: nobody waits again for what need not be */
     struct replay_ended *ended;
     size_t first, count, capacity;
+    struct replay_bind *binds; /* REPLAY_MOST_BINDS, by rising numbers */
+    uint32_t bind_count;
 };
 
 struct replay_queue {

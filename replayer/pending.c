@@ -48,6 +48,8 @@ static void look(struct replay_device *dev)
     for (uint32_t i = 0; i < dev->queue_count; i++)
         if (!is_over(&dev->queues[i]) && dev->queues[i].finished < safe)
             safe = dev->queues[i].finished;
+    if (pending->bind_count && pending->binds->given - 1 < safe)
+        safe = pending->binds->given - 1;
     while (pending->first < pending->count && pending->ended[pending->first].given <= safe) {
         end_one(dev, &pending->ended[pending->first++]);
         gone++;
@@ -143,6 +145,16 @@ static struct replay_told *find(struct replay_device *dev, VkFence fence, struct
     return NULL;
 }
 
+static void drop_bind(struct replay_device *dev, uint32_t number)
+{
+    struct replay_pending *pending = &dev->pending;
+    struct replay_bind *bind = &pending->binds[number];
+
+    if (bind->own)
+        dev->vk.DestroyFence(dev->live, bind->fence, NULL);
+    memmove(bind, bind + 1, (--pending->bind_count - number) * sizeof *bind);
+}
+
 static void drop(struct replay_queue *queue, struct replay_told *first, uint32_t count)
 {
     queue->told_count -= count;
@@ -183,6 +195,9 @@ static void poll_all(struct replay_device *dev)
     for (uint32_t i = 0; i < dev->queue_count; i++)
         if (dev->queues[i].told_count)
             poll(dev, &dev->queues[i]);
+    for (uint32_t i = dev->pending.bind_count; i-- > 0;)
+        if (dev->vk.GetFenceStatus(dev->live, dev->pending.binds[i].fence) == VK_SUCCESS)
+            drop_bind(dev, i);
     look(dev);
 }
 
@@ -368,13 +383,60 @@ enum lap_status replay_pending_signal(struct replay *r, struct replay_device *de
     return status;
 }
 
-void replay_pending_forget(struct replay_device *dev, VkFence fence)
+enum lap_status replay_pending_before_bind(struct replay *r, struct replay_device *dev, VkFence fence,
+                                           struct replay_telling *out_telling)
 {
-    struct replay_queue *queue;
-    struct replay_told *told = fence ? find(dev, fence, &queue) : NULL;
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    struct replay_pending *pending = &dev->pending;
+    enum lap_status status = LAP_OK;
 
-    if (told)
-        drop(queue, told, 1);
+    *out_telling = (struct replay_telling){.fence = fence};
+    if (!dev->vk.GetFenceStatus || !dev->vk.CreateFence)
+        return LAP_OK;
+    if (fence)
+        status = replay_pending_reset(r, dev, 1, &fence);
+    if (status == LAP_OK && pending->bind_count == REPLAY_MOST_BINDS)
+        status = replay_pending_await_binds(r, dev, "sparse binds");
+    if (status != LAP_OK)
+        return status;
+    if (!pending->binds)
+        pending->binds = malloc(REPLAY_MOST_BINDS * sizeof *pending->binds);
+    if (!pending->binds)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for sparse binds");
+    out_telling->tells = true;
+    if (fence && dev->vk.GetFenceStatus(dev->live, fence) == VK_NOT_READY)
+        return LAP_OK;
+    out_telling->own = true;
+    return replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, &out_telling->fence));
+}
+
+void replay_pending_given_bind(struct replay *r, struct replay_device *dev, const struct replay_telling *telling,
+                               bool done)
+{
+    struct replay_pending *pending = &dev->pending;
+
+    if (!telling->tells)
+        return;
+    pending->r = r;
+    pending->busy = true;
+    pending->binds[pending->bind_count++] = (struct replay_bind){telling->fence, ++pending->given, telling->own};
+    if (!done)
+        drop_bind(dev, pending->bind_count - 1);
+    poll_all(dev);
+}
+
+enum lap_status replay_pending_await_binds(struct replay *r, struct replay_device *dev, const char *what)
+{
+    enum lap_status status = LAP_OK;
+
+    while (dev->pending.bind_count && status == LAP_OK) {
+        status = replay_wait_fence(r, dev, dev->pending.binds->fence, what);
+        if (status == LAP_OK)
+            drop_bind(dev, 0);
+    }
+    if (dev->pending.busy)
+        poll_all(dev);
+    return status;
 }
 
 void replay_pending_seen(struct replay_device *dev, uint32_t count, const VkFence *fences)
@@ -397,6 +459,15 @@ void replay_pending_over(struct replay_device *dev, struct replay_queue *queue)
         poll_all(dev);
 }
 
+static bool is_one_of(VkFence fence, uint32_t count, const VkFence *fences)
+{
+    uint32_t i = 0;
+
+    while (i < count && fences[i] != fence)
+        i++;
+    return i < count;
+}
+
 enum lap_status replay_pending_reset(struct replay *r, struct replay_device *dev, uint32_t count, const VkFence *fences)
 {
     enum lap_status status = LAP_OK;
@@ -410,6 +481,13 @@ enum lap_status replay_pending_reset(struct replay *r, struct replay_device *dev
         if (status == LAP_OK)
             finished(queue, told->given);
     }
+    for (uint32_t i = dev->pending.bind_count; i-- > 0 && status == LAP_OK;) {
+        if (!is_one_of(dev->pending.binds[i].fence, count, fences))
+            continue;
+        status = replay_wait_fence(r, dev, dev->pending.binds[i].fence, "a fence that is under way");
+        if (status == LAP_OK)
+            drop_bind(dev, i);
+    }
     if (dev->pending.busy)
         look(dev);
     return status;
@@ -421,6 +499,8 @@ void replay_pending_finish(struct replay_device *dev)
 
     for (uint32_t i = 0; i < dev->queue_count; i++)
         finished(&dev->queues[i], dev->queues[i].given);
+    while (pending->bind_count)
+        drop_bind(dev, pending->bind_count - 1);
     look(dev);
     for (uint32_t i = 0; i < dev->queue_count; i++) {
         struct replay_queue *queue = &dev->queues[i];
@@ -433,6 +513,8 @@ void replay_pending_finish(struct replay_device *dev)
         free(queue->told);
         queue->told = NULL;
     }
+    free(pending->binds);
+    pending->binds = NULL;
     free(pending->ended);
     pending->ended = NULL;
     pending->capacity = 0;

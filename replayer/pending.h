@@ -34,8 +34,14 @@ void replay_pending_given(struct replay *r, struct replay_device *dev, VkQueue q
 /* Gives a fence of the program's alone: it is signalled behind all that the queue has, and is under way until then. */
 enum lap_status replay_pending_signal(struct replay *r, struct replay_device *dev, VkQueue queue,
                                       VkFence fence) LAP_MUST_CHECK;
-/* The fence is given for something else than work that is counted: it tells of no work any more. */
-void replay_pending_forget(struct replay_device *dev, VkFence fence);
+/* The same for a vkQueueBindSparse, which gets a fence in any case. */
+enum lap_status replay_pending_before_bind(struct replay *r, struct replay_device *dev, VkFence fence,
+                                           struct replay_telling *out_telling) LAP_MUST_CHECK;
+void replay_pending_given_bind(struct replay *r, struct replay_device *dev, const struct replay_telling *telling,
+                               bool done);
+/* Waits for all binds that are under way: no fence behind other work tells of them. what: as in replay_wait_fence. */
+enum lap_status replay_pending_await_binds(struct replay *r, struct replay_device *dev,
+                                           const char *what) LAP_MUST_CHECK;
 /* The fences are signalled. */
 void replay_pending_seen(struct replay_device *dev, uint32_t count, const VkFence *fences);
 /* All that the queue was given is over. */

@@ -112,48 +112,58 @@ static enum lap_status look_at_commands(struct replay *r, struct replay_device *
     return status;
 }
 
+static enum lap_status give_binds(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
+                                  uint32_t count, bool last)
+{
+    const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
+    struct replay_telling telling;
+    enum lap_status status = replay_pending_before_bind(r, dev, last ? args->fence : VK_NULL_HANDLE, &telling);
+    VkResult result;
+
+    if (status != LAP_OK)
+        return status;
+    result = dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, telling.fence);
+    replay_pending_given_bind(r, dev, &telling, result >= 0);
+    return replay_result(r, result);
+}
+
+static enum lap_status give_work(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
+                                 uint32_t count, bool last)
+{
+    const struct gen_args_vkQueueSubmit *one = (const void *)job->args->bytes;
+    const struct gen_args_vkQueueSubmit2 *two = (const void *)job->args->bytes;
+    bool is_one = job->command == GEN_vkQueueSubmit;
+    VkQueue queue = is_one ? one->queue : two->queue;
+    VkFence fence = is_one ? one->fence : two->fence;
+    struct replay_telling telling;
+    enum lap_status status = replay_pending_before(r, dev, queue, last ? fence : VK_NULL_HANDLE, &telling);
+    VkResult result;
+
+    if (status != LAP_OK)
+        return status;
+    replay_measure_before_submit(r, dev, queue);
+    result = is_one ? dev->vk.QueueSubmit(queue, count, one->pSubmits + first, telling.fence)
+                    : dev->vk.QueueSubmit2(queue, count, two->pSubmits + first, telling.fence);
+    replay_pending_given(r, dev, queue, &telling, result >= 0);
+    replay_measure_after_submit(r, dev, queue);
+    return replay_result(r, result);
+}
+
 static enum lap_status call(struct replay *r, struct replay_device *dev, const struct job *job, uint32_t first,
                             uint32_t count)
 {
     bool last = first + count == job->operation.batch_count;
-    struct replay_telling telling;
-    enum lap_status status;
-    VkResult result;
+    enum lap_status status = look_at_commands(r, dev, job, first, count);
 
-    status = look_at_commands(r, dev, job, first, count);
+    if (status == LAP_OK)
+        status = replay_acquired_before(r, dev, job->command, job->args->bytes, first, count);
     if (status != LAP_OK)
         return status;
-    status = replay_acquired_before(r, dev, job->command, job->args->bytes, first, count);
-    if (status != LAP_OK)
-        return status;
+    if (job->command == GEN_vkQueueBindSparse)
+        return give_binds(r, dev, job, first, count, last);
     if (r->options.blackhole)
         leave_out_commands(job);
-    if (job->command == GEN_vkQueueSubmit) {
-        const struct gen_args_vkQueueSubmit *args = (const void *)job->args->bytes;
-        status = replay_pending_before(r, dev, args->queue, last ? args->fence : VK_NULL_HANDLE, &telling);
-        if (status != LAP_OK)
-            return status;
-        replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit(args->queue, count, args->pSubmits + first, telling.fence);
-        replay_pending_given(r, dev, args->queue, &telling, result >= 0);
-        replay_measure_after_submit(r, dev, args->queue);
-        return replay_result(r, result);
-    }
-    if (job->command == GEN_vkQueueSubmit2) {
-        const struct gen_args_vkQueueSubmit2 *args = (const void *)job->args->bytes;
-        status = replay_pending_before(r, dev, args->queue, last ? args->fence : VK_NULL_HANDLE, &telling);
-        if (status != LAP_OK)
-            return status;
-        replay_measure_before_submit(r, dev, args->queue);
-        result = dev->vk.QueueSubmit2(args->queue, count, args->pSubmits + first, telling.fence);
-        replay_pending_given(r, dev, args->queue, &telling, result >= 0);
-        replay_measure_after_submit(r, dev, args->queue);
-        return replay_result(r, result);
-    }
-    const struct gen_args_vkQueueBindSparse *args = (const void *)job->args->bytes;
-    replay_pending_forget(dev, last ? args->fence : VK_NULL_HANDLE);
-    return replay_result(
-        r, dev->vk.QueueBindSparse(args->queue, count, args->pBindInfo + first, last ? args->fence : VK_NULL_HANDLE));
+    return give_work(r, dev, job, first, count, last);
 }
 
 /* As the context's source, but that what came to be since is not what was submitted, though it has its number. */

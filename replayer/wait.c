@@ -117,6 +117,8 @@ enum lap_status replay_wait_device(struct replay *r, struct replay_device *dev, 
 
     for (uint32_t i = 0; i < dev->queue_count && status == LAP_OK; i++)
         status = replay_wait_queue(r, dev, dev->queues[i].live, what);
+    if (status == LAP_OK)
+        status = replay_pending_await_binds(r, dev, what);
     return status == LAP_OK ? replay_result(r, dev->vk.DeviceWaitIdle(dev->live)) : status;
 }
 

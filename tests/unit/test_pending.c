@@ -11,8 +11,8 @@
 
 static struct {
     uint64_t destroyed;
-    uint64_t last;                       /* that was destroyed */
-    uint64_t used[SAMPLERS + 1][QUEUES]; /* when each sampler ended in the trace: work that may use it */
+    uint64_t last;                           /* that was destroyed */
+    uint64_t used[SAMPLERS + 1][QUEUES + 1]; /* when each sampler ended in the trace: work that may use it */
 } gone;
 
 struct scene {
@@ -34,7 +34,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_sampler(VkDevice device, VkSampler sam
 {
     const uint64_t *used = gone.used[gen_u64_VkSampler(sampler) - 0x100];
 
-    driver.early += used[0] > driver.over[0] || used[1] > driver.over[1];
+    driver.early += used[0] > driver.over[0] || used[1] > driver.over[1] || used[BINDS] > driver.over[BINDS];
     destroy(gen_u64_VkSampler(sampler));
 }
 
@@ -96,6 +96,15 @@ static void put_submit(struct scene *s, unsigned queue, VkFence fence)
         .queue = s->queues[queue].live, .submitCount = 1, .pSubmits = &info, .fence = fence};
 
     CHECK_EQ_INT(replay_QueueSubmit(&s->r, &s->dev, &args), LAP_OK);
+}
+
+static void put_binds(struct scene *s, VkFence fence)
+{
+    const VkBindSparseInfo info = {.sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO};
+    struct gen_args_vkQueueBindSparse args = {
+        .queue = s->queues[0].live, .bindInfoCount = 1, .pBindInfo = &info, .fence = fence};
+
+    CHECK_EQ_INT(replay_submit_binds(&s->r, &s->dev, &args), LAP_OK);
 }
 
 static void put_wait(struct scene *s, VkFence fence)
@@ -299,6 +308,53 @@ UNIT_TEST(fences_that_are_given_alone_are_under_way)
 }
 
 /* A pool that is reset has freed its sets, and is full of those that are put aside. */
+UNIT_TEST(binds_are_under_way_until_their_own_fence_tells)
+{
+    struct scene s;
+    VkFence fence, binds;
+    begin(&s);
+    fence = new_fence(&s, 0);
+    binds = new_fence(&s, 0);
+    put_binds(&s, VK_NULL_HANDLE);
+    end_sampler(&s, 1);
+    put_binds(&s, binds);
+    end_sampler(&s, 2);
+    put_submit(&s, 0, fence); /* of the same queue */
+    put_wait(&s, fence);
+    CHECK_EQ_U64(gone.destroyed, 0);
+    end_sampler(&s, 3);
+    let_be_over(BINDS, 1);
+    put_reset(&s, fence);
+    put_submit(&s, 0, fence);
+    put_wait(&s, fence);
+    CHECK_EQ_U64(gone.destroyed, 1);
+    put_reset(&s, binds); /* waits for it */
+    CHECK_EQ_U64(gone.destroyed, 3);
+    put_binds(&s, binds);
+    end_sampler(&s, 4);
+    CHECK_EQ_U64(gone.destroyed, 3);
+    CHECK(replay_pending_settle(&s.dev));
+    CHECK_EQ_U64(gone.destroyed, 4);
+    put_binds(&s, binds); /* signalled: it would tell nothing */
+    end_sampler(&s, 5);
+    CHECK_EQ_U64(gone.destroyed, 4);
+    finish(&s);
+    CHECK_EQ_U64(gone.destroyed, 5);
+}
+
+UNIT_TEST(binds_under_way_are_limited)
+{
+    struct scene s;
+    begin(&s);
+    for (uint64_t i = 1; i <= REPLAY_MOST_BINDS + 1; i++) {
+        put_binds(&s, VK_NULL_HANDLE);
+        end_sampler(&s, i);
+    }
+    CHECK_EQ_U64(gone.destroyed, REPLAY_MOST_BINDS);
+    finish(&s);
+    CHECK_EQ_U64(gone.destroyed, REPLAY_MOST_BINDS + 1);
+}
+
 UNIT_TEST(sets_are_freed_once)
 {
     struct scene s;

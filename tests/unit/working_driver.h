@@ -7,11 +7,12 @@
 #include "replayer/player.h"
 #include "tests/unit/unit.h"
 
-#define MOST_FENCES 64u
+#define MOST_FENCES 256u
 #define QUEUES      2u
+#define BINDS       QUEUES /* in the place of a queue: sparse binds, of which no fence behind submits tells */
 
 static struct {
-    uint64_t given[QUEUES], over[QUEUES]; /* work */
+    uint64_t given[QUEUES + 1], over[QUEUES + 1]; /* work */
     struct {
         unsigned queue;
         uint64_t given; /* signalled when that is over; 0: not under way */
@@ -24,7 +25,8 @@ static struct {
 
 static inline bool busy(void)
 {
-    return driver.given[0] != driver.over[0] || driver.given[1] != driver.over[1];
+    return driver.given[0] != driver.over[0] || driver.given[1] != driver.over[1] ||
+           driver.given[BINDS] != driver.over[BINDS];
 }
 
 static unsigned number_of(VkQueue queue)
@@ -77,11 +79,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL reset(VkDevice device, uint32_t count, con
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
-                                                   VkFence fence)
+static VkResult take_work(unsigned number, uint32_t count, VkFence fence)
 {
-    unsigned number = number_of(queue);
-
     driver.submits++;
     driver.given[number] += count != 0;
     if (fence) {
@@ -94,10 +93,23 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count
     return VK_SUCCESS;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                                   VkFence fence)
+{
+    return take_work(number_of(queue), count, fence);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
+                                                  VkFence fence)
+{
+    return take_work(BINDS, count, fence);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL wait_idle(VkDevice device)
 {
     let_be_over(0, driver.given[0]);
     let_be_over(1, driver.given[1]);
+    let_be_over(BINDS, driver.given[BINDS]);
     return VK_SUCCESS;
 }
 
@@ -118,6 +130,7 @@ static struct gen_device_dispatch working_driver(struct replay_queue *queues)
                                         .WaitForFences = wait_for,
                                         .ResetFences = reset,
                                         .QueueSubmit = queue_submit,
+                                        .QueueBindSparse = bind_sparse,
                                         .DeviceWaitIdle = wait_idle};
 }
 
