@@ -131,7 +131,7 @@ struct replay_ended {
     uint32_t memory_type; /* of memory */
     uint64_t given, live;
     union {
-        uint64_t parent; /* the pool of what is freed */
+        uint64_t parent; /* the driver's pool of what is freed; of a descriptor pool: descriptor.h's, if it was reset */
         uint64_t bytes;  /* of memory */
     };
 };
@@ -358,6 +358,8 @@ struct replay_object *replay_object_get(struct replay *r, enum gen_handle_type t
  */
 uint64_t replay_object_index(struct replay *r, enum gen_handle_type type, uint64_t live);
 void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t index);
+/* An object that is alive stands for another one of the driver's from now on. */
+void replay_object_move(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live);
 
 /* Both index (0 where there is none) and object (NULL) of a live handle. */
 static inline struct replay_object *replay_object_of(struct replay *r, enum gen_handle_type type, uint64_t live,

@@ -1,43 +1,204 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptor pools and the sets that end with them, or with their reset. */
+#include "replayer/descriptor.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "gen_replay.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
 
-/* The list of a pool's sets, made when it is first needed; NULL (and a sentence) without the pool or memory. */
-static struct replay_children *sets_of(struct replay *r, uint64_t index)
-{
-    struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkDescriptorPool, index);
+#define MOST_RETIRED 8u   /* of a pool; then the oldest work is waited for */
+#define MOST_KEPT    512u /* bytes of what a pool was made with: kinds of descriptors take a few each */
 
-    if (!object) {
-        (void)replay_absent(r, "descriptorPool");
+struct replay_descriptor_pool {
+    struct replay_children sets;
+    bool used;        /* since it was made or reset, sets were allocated */
+    bool gone;        /* it has ended in the trace */
+    uint32_t retired; /* that are put aside */
+    uint32_t spare_count;
+    VkDescriptorPool spares[MOST_RETIRED];
+    uint32_t creation_bytes; /* 0: it can't be made once more */
+    uint8_t creation[];      /* the packet's body */
+};
+
+/* With its index; NULL (and a sentence) without it. */
+static struct replay_descriptor_pool *pool_of(struct replay *r, VkDescriptorPool live, uint64_t *out_index)
+{
+    const struct replay_object *object =
+        replay_object_of(r, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(live), out_index);
+
+    if (object && object->record)
+        return object->record;
+    (void)replay_absent(r, "descriptorPool");
+    return NULL;
+}
+
+/* ---- pools ---- */
+
+/* Of the current packet. NULL without memory. */
+static struct replay_descriptor_pool *new_pool(const struct replay *r)
+{
+    uint32_t bytes = r->packet.bytes <= MOST_KEPT ? (uint32_t)r->packet.bytes : 0;
+    struct replay_descriptor_pool *pool = calloc(1, sizeof *pool + bytes);
+
+    if (!pool)
         return NULL;
-    }
-    if (!object->record)
-        object->record = calloc(1, sizeof(struct replay_children));
-    if (!object->record)
-        (void)lap_fail(LAP_ERROR_MEMORY, "out of memory for the sets of a descriptor pool");
-    return object->record;
+    pool->creation_bytes = bytes;
+    if (bytes)
+        memcpy(pool->creation, r->packet.body, bytes);
+    return pool;
 }
 
-static uint64_t pool_index(struct replay *r, VkDescriptorPool pool)
+enum lap_status replay_CreateDescriptorPool(struct replay *r, struct replay_device *dev,
+                                            struct gen_args_vkCreateDescriptorPool *args)
 {
-    return replay_object_index(r, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(pool));
+    uint64_t index = gen_u64_VkDescriptorPool(*args->pDescriptorPool);
+    struct replay_descriptor_pool *pool = new_pool(r);
+    VkDescriptorPool live = VK_NULL_HANDLE;
+    enum lap_status status;
+
+    if (!pool)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a descriptor pool");
+    status = replay_result(r, dev->vk.CreateDescriptorPool(dev->live, args->pCreateInfo, NULL, &live));
+    if (status == LAP_OK)
+        status = gen_keep_VkDescriptorPool(r, dev, args->pDescriptorPool, &live, 1);
+    if (status == LAP_OK && index)
+        replay_object_get(r, GEN_HANDLE_VkDescriptorPool, index)->record = pool;
+    else
+        free(pool);
+    return status;
 }
+
+static void destroy_spares(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool)
+{
+    replay_objects_give(r, pool->spare_count);
+    while (pool->spare_count)
+        gen_destroy_live(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(pool->spares[--pool->spare_count]));
+}
+
+static void free_if_over(struct replay_descriptor_pool *pool)
+{
+    if (pool->gone && !pool->retired)
+        free(pool);
+}
+
+enum lap_status replay_DestroyDescriptorPool(struct replay *r, struct replay_device *dev,
+                                             struct gen_args_vkDestroyDescriptorPool *args)
+{
+    uint64_t live = gen_u64_VkDescriptorPool(args->descriptorPool), index;
+    struct replay_object *object = replay_object_of(r, GEN_HANDLE_VkDescriptorPool, live, &index);
+    struct replay_descriptor_pool *pool = object ? object->record : NULL;
+
+    replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorPool, live);
+    if (pool) {
+        destroy_spares(r, dev, pool);
+        replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
+        replay_children_finish(&pool->sets);
+        pool->gone = true;
+        free_if_over(pool);
+    }
+    replay_object_remove(r, GEN_HANDLE_VkDescriptorPool, index);
+    return LAP_OK;
+}
+
+/* ---- resets ---- */
+
+void replay_descriptor_pool_over(struct replay_device *dev, struct replay_descriptor_pool *pool, VkDescriptorPool live)
+{
+    pool->retired--;
+    if (!pool->gone && pool->spare_count < MOST_RETIRED && replay_objects_take(dev->pending.r, 1) == LAP_OK) {
+        pool->spares[pool->spare_count++] = live;
+        if (dev->vk.ResetDescriptorPool(dev->live, live, 0) == VK_SUCCESS)
+            return;
+        pool->spare_count--;
+        replay_objects_give(dev->pending.r, 1);
+    }
+    gen_destroy_live(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(live));
+    free_if_over(pool);
+}
+
+/* As it was made. */
+static enum lap_status make_another(struct replay *r, struct replay_device *dev,
+                                    const struct replay_descriptor_pool *pool, VkDescriptorPool *out)
+{
+    struct gen_args_vkCreateDescriptorPool args;
+    struct lap_dec dec;
+
+    if (!pool->creation_bytes)
+        return replay_fail(r, "the device is at work, and the descriptor pool can't be made once more");
+    lap_dec_init(&dec, pool->creation, pool->creation_bytes, &r->arena, &r->source);
+    gen_decode_table[GEN_vkCreateDescriptorPool](&dec, &args);
+    if (dec.status != LAP_OK)
+        return dec.status;
+    return replay_result(r, dev->vk.CreateDescriptorPool(dev->live, args.pCreateInfo, NULL, out));
+}
+
+static enum lap_status take_another(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool,
+                                    VkDescriptorPool *out)
+{
+    if (!pool->spare_count)
+        return make_another(r, dev, pool, out);
+    replay_objects_give(r, 1);
+    *out = pool->spares[--pool->spare_count];
+    return LAP_OK;
+}
+
+/* Work may use sets of the driver's pool. Where it can't be put aside that is waited for. */
+static enum lap_status retire(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool,
+                              uint64_t index, VkDescriptorPool live)
+{
+    VkDescriptorPool other = VK_NULL_HANDLE;
+    enum lap_status status = take_another(r, dev, pool, &other);
+
+    if (status == LAP_OK && replay_pending_retire(dev, pool, live)) {
+        pool->retired++;
+        replay_object_move(r, GEN_HANDLE_VkDescriptorPool, index, gen_u64_VkDescriptorPool(other));
+        return LAP_OK;
+    }
+    if (status == LAP_OK) {
+        gen_destroy_live(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(other));
+        status = lap_fail(LAP_ERROR_MEMORY, "out of memory for a descriptor pool that work may use");
+    }
+    return replay_pending_settle(dev) ? replay_result(r, dev->vk.ResetDescriptorPool(dev->live, live, 0)) : status;
+}
+
+enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_device *dev,
+                                           struct gen_args_vkResetDescriptorPool *args)
+{
+    uint64_t index;
+    struct replay_descriptor_pool *pool = pool_of(r, args->descriptorPool, &index);
+    bool under_way = pool && pool->used && replay_pending_look(dev);
+    enum lap_status status;
+
+    if (!pool)
+        return LAP_ERROR_REPLAY;
+    while (under_way && pool->retired >= MOST_RETIRED && !pool->spare_count && replay_pending_advance(dev))
+        under_way = dev->pending.busy;
+    if (under_way)
+        status = retire(r, dev, pool, index, args->descriptorPool);
+    else
+        status = replay_result(r, dev->vk.ResetDescriptorPool(dev->live, args->descriptorPool, args->flags));
+    if (status != LAP_OK)
+        return status;
+    pool->used = false;
+    replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
+    return LAP_OK;
+}
+
+/* ---- sets ---- */
 
 enum lap_status replay_AllocateDescriptorSets(struct replay *r, struct replay_device *dev,
                                               struct gen_args_vkAllocateDescriptorSets *args)
 {
     const VkDescriptorSetAllocateInfo *info = args->pAllocateInfo;
-    uint64_t pool = pool_index(r, info->descriptorPool);
-    struct replay_children *sets = sets_of(r, pool);
+    uint64_t index;
+    struct replay_descriptor_pool *pool = pool_of(r, info->descriptorPool, &index);
     VkDescriptorSet *live = replay_scratch(r, info->descriptorSetCount, sizeof *live);
     enum lap_status status;
     VkResult result;
 
-    if (!sets)
+    if (!pool)
         return LAP_ERROR_REPLAY;
     if (!live)
         return replay_no_scratch(r);
@@ -48,10 +209,11 @@ enum lap_status replay_AllocateDescriptorSets(struct replay *r, struct replay_de
         result = dev->vk.AllocateDescriptorSets(dev->live, info, live);
     if (result < 0)
         return replay_result(r, result);
+    pool->used = true;
     status = gen_keep_VkDescriptorSet(r, dev, args->pDescriptorSets, live, info->descriptorSetCount);
     for (uint32_t i = 0; i < info->descriptorSetCount && status == LAP_OK; i++)
-        status = replay_children_add(r, sets, GEN_HANDLE_VkDescriptorSet,
-                                     gen_u64_VkDescriptorSet(args->pDescriptorSets[i]), pool);
+        status = replay_children_add(r, &pool->sets, GEN_HANDLE_VkDescriptorSet,
+                                     gen_u64_VkDescriptorSet(args->pDescriptorSets[i]), index);
     return status;
 }
 
@@ -70,12 +232,13 @@ static enum lap_status free_sets(struct replay *r, struct replay_device *dev,
 enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device *dev,
                                           struct gen_args_vkFreeDescriptorSets *args)
 {
-    struct replay_children *sets = sets_of(r, pool_index(r, args->descriptorPool));
-    enum lap_status status = sets ? LAP_OK : LAP_ERROR_REPLAY;
+    uint64_t index;
+    struct replay_descriptor_pool *pool = pool_of(r, args->descriptorPool, &index);
+    enum lap_status status = pool ? LAP_OK : LAP_ERROR_REPLAY;
 
     for (uint32_t i = 0; i < args->descriptorSetCount && status == LAP_OK; i++)
         status = replay_children_check(
-            r, sets, GEN_HANDLE_VkDescriptorSet,
+            r, &pool->sets, GEN_HANDLE_VkDescriptorSet,
             replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])));
     if (status != LAP_OK)
         return status;
@@ -84,39 +247,7 @@ enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device
         return status;
     for (uint32_t i = 0; i < args->descriptorSetCount; i++)
         replay_children_remove(
-            r, sets, GEN_HANDLE_VkDescriptorSet,
+            r, &pool->sets, GEN_HANDLE_VkDescriptorSet,
             replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])));
-    return LAP_OK;
-}
-
-enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_device *dev,
-                                           struct gen_args_vkResetDescriptorPool *args)
-{
-    struct replay_children *sets = sets_of(r, pool_index(r, args->descriptorPool));
-    VkResult result;
-
-    if (!sets)
-        return LAP_ERROR_REPLAY;
-    result = dev->vk.ResetDescriptorPool(dev->live, args->descriptorPool, args->flags);
-    if (result < 0)
-        return replay_result(r, result);
-    replay_pending_reset_pool(dev, args->descriptorPool);
-    replay_children_clear(r, sets, GEN_HANDLE_VkDescriptorSet);
-    return LAP_OK;
-}
-
-enum lap_status replay_DestroyDescriptorPool(struct replay *r, struct replay_device *dev,
-                                             struct gen_args_vkDestroyDescriptorPool *args)
-{
-    uint64_t index = pool_index(r, args->descriptorPool);
-    struct replay_children *sets = index ? sets_of(r, index) : NULL;
-
-    replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(args->descriptorPool));
-    if (sets) {
-        replay_children_clear(r, sets, GEN_HANDLE_VkDescriptorSet);
-        replay_children_finish(sets);
-        free(sets);
-    }
-    replay_object_remove(r, GEN_HANDLE_VkDescriptorPool, index);
     return LAP_OK;
 }

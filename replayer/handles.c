@@ -321,6 +321,18 @@ void replay_object_remove(struct replay *r, enum gen_handle_type type, uint64_t 
         replay_object_end(r, type, index, object);
 }
 
+void replay_object_move(struct replay *r, enum gen_handle_type type, uint64_t index, uint64_t live)
+{
+    struct replay_table *table = &r->tables[type];
+
+    if (table->slots)
+        slot_remove(table, index);
+    replay_table_get(table, index)->live = live;
+    table->live.pages[index / REPLAY_PAGE_OBJECTS]->live[index % REPLAY_PAGE_OBJECTS] = live;
+    if (table->slots)
+        slot_put(table, index);
+}
+
 /* What has no object in the trace, or can't have the one that it has: nobody would ever destroy it. */
 static __attribute__((noinline)) enum lap_status keep(struct replay *r, enum gen_handle_type type, void *owner,
                                                       uint64_t index, uint64_t live)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/descriptor.h"
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
@@ -28,6 +29,9 @@ static void end_one(struct replay_device *dev, const struct replay_ended *ended)
     } else if (ended->type == GEN_HANDLE_VkDescriptorSet) {
         VkDescriptorSet set = gen_VkDescriptorSet(ended->live);
         (void)dev->vk.FreeDescriptorSets(dev->live, gen_VkDescriptorPool(ended->parent), 1, &set);
+    } else if (ended->type == GEN_HANDLE_VkDescriptorPool && ended->parent) {
+        replay_descriptor_pool_over(dev, (struct replay_descriptor_pool *)(uintptr_t)ended->parent,
+                                    gen_VkDescriptorPool(ended->live));
     } else {
         gen_destroy_live(dev, ended->type, ended->live);
     }
@@ -82,16 +86,30 @@ static bool need_room(struct replay_pending *pending)
     return true;
 }
 
+static bool is_full(const struct replay_pending *pending)
+{
+    return pending->count - pending->first >= MOST_ENDED;
+}
+
+/* False: there is no need, or no room. */
+static bool add(struct replay_pending *pending, struct replay_ended ended)
+{
+    if (!pending->busy || !need_room(pending) || replay_objects_take(pending->r, 1) != LAP_OK)
+        return false;
+    ended.given = pending->given;
+    pending->ended[pending->count++] = ended;
+    return true;
+}
+
 static void put_aside(struct replay_device *dev, struct replay_ended ended)
 {
     struct replay_pending *pending = &dev->pending;
 
-    ended.given = pending->given;
-    if (pending->count - pending->first >= MOST_ENDED)
+    if (is_full(pending))
         (void)replay_pending_settle(dev);
-    if (pending->busy && need_room(pending) && replay_objects_take(pending->r, 1) == LAP_OK) {
-        pending->ended[pending->count++] = ended;
-    } else if (!pending->busy || replay_pending_settle(dev)) {
+    if (add(pending, ended))
+        return;
+    if (!pending->busy || replay_pending_settle(dev)) {
         end_one(dev, &ended);
     } else if (!pending->said_lost) {
         lap_log(pending->r->log, LAP_LOG_WARNING, "%s is not destroyed: there is no memory, and the device is at work",
@@ -115,14 +133,11 @@ void replay_pending_end_memory(struct replay_device *dev, uint32_t memory_type, 
                                          .bytes = bytes});
 }
 
-void replay_pending_reset_pool(struct replay_device *dev, VkDescriptorPool pool)
+bool replay_pending_retire(struct replay_device *dev, struct replay_descriptor_pool *pool, VkDescriptorPool live)
 {
-    struct replay_pending *pending = &dev->pending;
-
-    for (size_t i = pending->first; i < pending->count; i++)
-        if (pending->ended[i].type == GEN_HANDLE_VkDescriptorSet &&
-            pending->ended[i].parent == gen_u64_VkDescriptorPool(pool))
-            pending->ended[i].type = GEN_HANDLE_NONE;
+    return !is_full(&dev->pending) && add(&dev->pending, (struct replay_ended){.type = GEN_HANDLE_VkDescriptorPool,
+                                                                               .live = gen_u64_VkDescriptorPool(live),
+                                                                               .parent = (uintptr_t)pool});
 }
 
 /* ---- what is over ---- */
@@ -199,6 +214,13 @@ static void poll_all(struct replay_device *dev)
         if (dev->vk.GetFenceStatus(dev->live, dev->pending.binds[i].fence) == VK_SUCCESS)
             drop_bind(dev, i);
     look(dev);
+}
+
+bool replay_pending_look(struct replay_device *dev)
+{
+    if (dev->pending.busy)
+        poll_all(dev);
+    return dev->pending.busy;
 }
 
 enum lap_status replay_pending_await(struct replay *r, struct replay_device *dev, uint32_t number, uint64_t given,

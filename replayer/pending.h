@@ -4,7 +4,8 @@
  * vkDestroy* and vkFree*); a trace may say anything, and a driver that computes on the CPU would follow what is gone.
  * So as long as a device has work of which it is not known that it is over, what ends is only put aside, and the driver
  * destroys it when all that was given before is over. Nobody waits for that: a trace's destructions come in the order
- * in which they were recorded, some frames later.
+ * in which they were recorded, some frames later. Descriptor pools that are reset go the same way: the driver's pool is
+ * put aside, and the trace's goes on with another one (descriptor.h).
  *
  * What is begun, reset or given again is waited for: command buffers and their pools, and fences. Only for the work
  * that has it, so a program that knew by any means that it was over (fences, semaphores, queries, its other queues) is
@@ -55,12 +56,16 @@ void replay_pending_end(struct replay_device *dev, enum gen_handle_type type, ui
 /* The same for memory of the trace's objects: replay_memory_free is called for it. */
 void replay_pending_end_memory(struct replay_device *dev, uint32_t memory_type, VkDeviceMemory memory,
                                VkDeviceSize bytes);
-/* The pool is reset, and frees its sets itself. */
-void replay_pending_reset_pool(struct replay_device *dev, VkDescriptorPool pool);
+/* The same for a driver's pool whose sets may be used, of one that goes on: replay_descriptor_pool_over is called for
+ * it. False: there is no room, and nothing is done. */
+struct replay_descriptor_pool;
+bool replay_pending_retire(struct replay_device *dev, struct replay_descriptor_pool *pool, VkDescriptorPool live);
 /* Destroys at once what was put aside, for whoever finds no room: waits for the device. False: nothing has changed. */
 bool replay_pending_settle(struct replay_device *dev);
 /* The same by and by: waits for the oldest work that is under way, if there is any that is not over by now. */
 bool replay_pending_advance(struct replay_device *dev);
+/* Whether the device is busy still, after a look at what is over; no wait. */
+bool replay_pending_look(struct replay_device *dev);
 /* Work with the number `given` (replay_pending.given; 0: none) of a queue, by its place in dev->queues: whether it is
  * known to be over, and a wait for it. what: "a command buffer". */
 static inline bool replay_pending_is_over(const struct replay_device *dev, uint32_t queue, uint64_t given)

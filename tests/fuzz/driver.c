@@ -468,10 +468,8 @@ static void empty_pool(uint64_t pool)
     size_t at = 0;
 
     for (struct driver_object *o; (o = driver_object_next(&at, &handle)) != NULL;)
-        if (o->pool == pool) {
-            o->work = 0; /* a replay does not look whether work has the sets: SECURITY.md */
+        if (o->pool == pool)
             driver_object_end(o->type, handle);
-        }
 }
 
 /* ---- work ---- */

@@ -585,4 +585,56 @@ PLAYER_TEST(what_was_pushed_must_be_there_if_it_is_used)
     CHECK_REFUSED(p, "command 3 (vkCmdPushDescriptorSet");
 }
 
+/* ---- sets that end while work uses them ---- */
+
+static void put_write(struct program *p, const struct work *w, VkDescriptorSet set)
+{
+    VkDescriptorBufferInfo buffers[2];
+    VkDescriptorImageInfo image;
+    VkWriteDescriptorSet writes[3];
+    uint32_t used = writes_of(w, set, buffers, &image, writes);
+
+    PUT(p, vkUpdateDescriptorSets, p->device, used, writes, 0, NULL);
+}
+
+/* No program does that. The driver gets its pools reset when the work is over: so the validation layer says nothing,
+ * and drivers that compute on the CPU find what they follow. */
+PLAYER_TEST(pools_are_reset_while_work_uses_their_sets)
+{
+    struct work w = begin(p, false);
+    VkDescriptorSet sets[4] = {w.sets[0], w.sets[1], HANDLE(VkDescriptorSet, 3), HANDLE(VkDescriptorSet, 4)};
+    VkCommandBuffer commands[3] = {p->commands, HANDLE(VkCommandBuffer, 2), HANDLE(VkCommandBuffer, 3)};
+    VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                        .descriptorPool = w.pool,
+                                        .descriptorSetCount = 1,
+                                        .pSetLayouts = &w.layout};
+    VkCommandBufferAllocateInfo more = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool, .commandBufferCount = 2};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
+
+    put_start(p);
+    PUT(p, vkAllocateCommandBuffers, p->device, &more, commands + 1, VK_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        put_buffer(p, &w.buffers[i]);
+    put_pipeline(p, &w);
+    put_sets(p, &w);
+    for (int i = 0; i < 3; i++) {
+        p->commands = commands[i];
+        submit.pCommandBuffers = &commands[i];
+        w.sets[0] = sets[i ? i + 1 : 0];
+        if (i)
+            PUT(p, vkAllocateDescriptorSets, p->device, &info, &w.sets[0], VK_SUCCESS);
+        put_write(p, &w, w.sets[0]);
+        block_begin(p);
+        for (int j = 0; j < 200; j++)
+            put_commands(p, &w, 0);
+        block_end(p, 0);
+        PUT(p, vkQueueSubmit, p->queue, 1, &submit, VK_NULL_HANDLE);
+        PUT(p, vkResetDescriptorPool, p->device, w.pool, 0);
+    }
+    PUT(p, vkDestroyDescriptorPool, p->device, w.pool, NULL);
+    PUT(p, vkDeviceWaitIdle, p->device, VK_SUCCESS);
+    check_played(p, 0, 0);
+}
+
 UNIT_MAIN();
