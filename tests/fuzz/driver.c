@@ -13,6 +13,7 @@
 #define MAX_OBJECTS      (1u << 20)
 #define ALIGNMENT        256u
 #define ALL_TYPES        7u
+#define ADDRESS_BITS     32u /* of places in one buffer: more than a pointer of 32 bits has */
 
 /* ---- physical devices ---- */
 
@@ -340,7 +341,8 @@ static bool answer_memory(uint32_t command, void *args, uint64_t *out)
         return true;
     }
     case GEN_vkGetBufferDeviceAddress:
-        *out = (gen_u64_VkBuffer(((struct gen_args_vkGetBufferDeviceAddress *)args)->pInfo->buffer) & UINT32_MAX) << 24;
+        *out = driver_object_number(gen_u64_VkBuffer(((struct gen_args_vkGetBufferDeviceAddress *)args)->pInfo->buffer))
+               << ADDRESS_BITS;
         return true;
     default:
         return false;
@@ -426,6 +428,28 @@ static void end_owned(uint64_t owner)
             driver_object_end(o->type, handle);
 }
 
+/* What a replay that ended early leaves goes with the device. */
+static void end(const struct gen_member *member, const void *at)
+{
+    uint64_t handle = driver_load_handle(member, at);
+
+    if (member->type == GEN_HANDLE_VkDevice || member->type == GEN_HANDLE_VkInstance)
+        end_owned(handle);
+    driver_object_end(member->type, handle);
+}
+
+/* False: there is no room for it. */
+static bool make(uint32_t command, const void *args, const struct gen_member *member, void *at, uint64_t owner)
+{
+    uint64_t handle = driver_object_new(member->type, owner);
+    bool made = note(command, args, handle) && driver_object_number(handle) <= MAX_OBJECTS;
+
+    if (!made)
+        driver_object_end(member->type, handle);
+    driver_store_handle(member, at, made ? handle : 0);
+    return made;
+}
+
 /* Makes, or ends, what a call makes or ends. */
 static uint64_t change(uint32_t command, void *args, uint64_t owner)
 {
@@ -433,29 +457,20 @@ static uint64_t change(uint32_t command, void *args, uint64_t owner)
 
     for (uint32_t i = 0; i < info->member_count; i++) {
         const struct gen_member *member = &info->members[i];
-        uint64_t *handles, count;
+        char *place = (char *)args + member->offset, *first = place;
+        uint64_t count = 1;
         if (!(member->flags & (GEN_MEMBER_CREATED | GEN_MEMBER_DESTROYED)))
             continue;
-        memcpy(&handles, (char *)args + member->offset, sizeof handles);
-        if (member->shape == GEN_SHAPE_VALUE) {
-            /* What a replay that ended early leaves goes with the device. */
-            if (member->type == GEN_HANDLE_VkDevice || member->type == GEN_HANDLE_VkInstance)
-                end_owned((uint64_t)(uintptr_t)handles);
-            driver_object_end(member->type, (uint64_t)(uintptr_t)handles);
-            continue;
+        if (member->shape != GEN_SHAPE_VALUE) {
+            count = count_of(info, member, args);
+            memcpy(&first, place, sizeof first);
         }
-        count = count_of(info, member, args);
-        for (uint64_t j = 0; handles && j < count; j++) {
-            if (member->flags & GEN_MEMBER_DESTROYED) {
-                driver_object_end(member->type, handles[j]);
-                continue;
-            }
-            handles[j] = driver_object_new(member->type, owner);
-            if (!note(command, args, handles[j]) || (handles[j] & UINT32_MAX) > MAX_OBJECTS) {
-                driver_object_end(member->type, handles[j]);
-                handles[j] = 0;
+        for (uint64_t j = 0; first && j < count; j++) {
+            char *at = first + j * member->element_bytes;
+            if (member->flags & GEN_MEMBER_DESTROYED)
+                end(member, at);
+            else if (!make(command, args, member, at, owner))
                 return (uint64_t)VK_ERROR_OUT_OF_DEVICE_MEMORY;
-            }
         }
     }
     return VK_SUCCESS;

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
+#include "codegen/support/reflect.h"
 #include "gen_ids.h"
 
 struct driver_function {
@@ -66,8 +67,12 @@ struct driver_object {
 /* Says what is wrong and ends the process. */
 void driver_problem(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* A new object's handle. */
+/* A new object's handle, and which of all it is, from 1. */
 uint64_t driver_object_new(uint32_t type, uint64_t device);
+uint64_t driver_object_number(uint64_t handle);
+/* A handle in memory: those of a member that are pointers have 32 bits on some machines, all others 64. */
+uint64_t driver_load_handle(const struct gen_member *member, const void *at);
+void driver_store_handle(const struct gen_member *member, void *at, uint64_t handle);
 /* It must be alive and of this type; NULL for VK_NULL_HANDLE. */
 struct driver_object *driver_object(uint32_t type, uint64_t handle);
 void driver_object_end(uint32_t type, uint64_t handle);

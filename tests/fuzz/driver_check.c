@@ -10,6 +10,7 @@
 #include "tests/fuzz/forge.h"
 
 #define MAX_DEPTH 64
+#define TYPE_BITS 8u
 
 static struct driver_object *objects;
 static size_t object_count, object_capacity;
@@ -31,7 +32,19 @@ void driver_problem(const char *format, ...)
     abort();
 }
 
-/* ---- objects: a handle is its type and its place in the list ---- */
+/* ---- objects: a handle is its place in the list and its type, which together are no wider than a pointer ---- */
+
+_Static_assert(GEN_HANDLE_COUNT <= 1u << TYPE_BITS, "a handle has room for its type");
+
+static uint64_t handle_of(size_t place)
+{
+    return (uint64_t)(place + 1) << TYPE_BITS | objects[place].type;
+}
+
+uint64_t driver_object_number(uint64_t handle)
+{
+    return handle >> TYPE_BITS;
+}
 
 uint64_t driver_object_new(uint32_t type, uint64_t device)
 {
@@ -42,17 +55,19 @@ uint64_t driver_object_new(uint32_t type, uint64_t device)
             abort();
     }
     objects[object_count] = (struct driver_object){.type = type, .alive = 1, .device = device};
-    return (uint64_t)type << 32 | ++object_count;
+    if (handle_of(object_count) > UINT32_MAX)
+        driver_problem("there are too many objects");
+    return handle_of(object_count++);
 }
 
 struct driver_object *driver_object(uint32_t type, uint64_t handle)
 {
     struct driver_object *object;
-    uint64_t number = handle & UINT32_MAX;
+    uint64_t number = driver_object_number(handle);
 
     if (handle == 0)
         return NULL;
-    if (number == 0 || number > object_count || handle >> 32 != objects[number - 1].type)
+    if (number == 0 || number > object_count || handle != handle_of(number - 1))
         driver_problem("%#llx is no handle", (unsigned long long)handle);
     object = &objects[number - 1];
     if (object->type != type)
@@ -65,7 +80,7 @@ struct driver_object *driver_object(uint32_t type, uint64_t handle)
 /* As driver_object, of what may be gone. */
 static struct driver_object *find(uint64_t handle)
 {
-    uint64_t number = handle & UINT32_MAX;
+    uint64_t number = driver_object_number(handle);
     return number && number <= object_count && objects[number - 1].alive ? &objects[number - 1] : NULL;
 }
 
@@ -130,14 +145,14 @@ void driver_object_end(uint32_t type, uint64_t handle)
     release(object);
     for (size_t i = 0; i < object_count; i++)
         if (objects[i].alive && objects[i].pool == handle)
-            driver_object_end(objects[i].type, (uint64_t)objects[i].type << 32 | (i + 1));
+            driver_object_end(objects[i].type, handle_of(i));
 }
 
 struct driver_object *driver_object_next(size_t *at, uint64_t *out_handle)
 {
     while (*at < object_count) {
         size_t i = (*at)++;
-        *out_handle = (uint64_t)objects[i].type << 32 | (i + 1);
+        *out_handle = handle_of(i);
         if (objects[i].alive)
             return &objects[i];
     }
@@ -215,6 +230,16 @@ static uint64_t load(const void *at, uint32_t bytes)
     return value;
 }
 
+uint64_t driver_load_handle(const struct gen_member *member, const void *at)
+{
+    return load(at, member->element_bytes);
+}
+
+void driver_store_handle(const struct gen_member *member, void *at, uint64_t handle)
+{
+    memcpy(at, &handle, member->element_bytes);
+}
+
 static void *load_pointer(const void *at)
 {
     void *pointer;
@@ -271,7 +296,7 @@ static void check_element(const struct gen_member *member, const void *at, uint6
     if (member->element == GEN_ELEMENT_STRUCT)
         check_struct(member->type, at, selector, false, depth);
     else if (member->element == GEN_ELEMENT_HANDLE)
-        check_handle(member, load(at, 8), needed);
+        check_handle(member, driver_load_handle(member, at), needed);
     else if (member->element == GEN_ELEMENT_OPAQUE && !is_question && load(at, member->element_bytes))
         driver_problem("%s is an address", member->name);
     else
@@ -474,17 +499,22 @@ static void check_shown(uint32_t command, const void *args)
     }
 }
 
+/* The first parameter, if it is a handle; else 0. */
+static uint64_t first_handle(const struct gen_command_info *info, const void *args)
+{
+    const struct gen_member *first = info->members;
+
+    if (info->member_count == 0 || first->element != GEN_ELEMENT_HANDLE || first->shape != GEN_SHAPE_VALUE)
+        return 0;
+    return driver_load_handle(first, (const char *)args + first->offset);
+}
+
 uint64_t driver_owner(uint32_t command, const void *args)
 {
     const struct gen_command_info *info = &gen_command_infos[command];
-    struct driver_object *object;
-    uint64_t handle;
+    uint64_t handle = first_handle(info, args);
+    const struct driver_object *object = handle ? driver_object(info->members[0].type, handle) : NULL;
 
-    if (info->member_count == 0 || info->members[0].element != GEN_ELEMENT_HANDLE ||
-        info->members[0].shape != GEN_SHAPE_VALUE)
-        return 0;
-    handle = load(args, 8);
-    object = driver_object(info->members[0].type, handle);
     if (!object)
         return 0;
     return info->members[0].type == GEN_HANDLE_VkDevice || info->members[0].type == GEN_HANDLE_VkInstance
@@ -502,7 +532,7 @@ void driver_check(uint32_t command, const void *args)
     note(command);
     call_owner = 0;
     call_owner = driver_owner(command, args);
-    recorded = strncmp(call, "vkCmd", 5) == 0 ? load(args, 8) : 0;
+    recorded = strncmp(call, "vkCmd", 5) == 0 ? first_handle(info, args) : 0;
     for (uint32_t i = 0; i < info->member_count; i++)
         check_member(info->members, &info->members[i], args, false, 0);
     check_shown(command, args);

@@ -31,7 +31,10 @@ def _emit_function(c: Text, p: CommandPlan) -> None:
         if f.member.dims:
             c(f"memcpy(args.{f.name}, {f.name}, sizeof args.{f.name});")
     call = f"driver_call(GEN_{p.name}, &args)"
-    c(f"(void){call};" if returns == "void" else f"return ({returns})(uintptr_t){call};")
+    if returns == "void":
+        c(f"(void){call};")
+    else:
+        c(f"return ({returns}){'(uintptr_t)' if returns.startswith('PFN_') else ''}{call};")
     c("}")
 
 

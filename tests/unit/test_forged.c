@@ -48,6 +48,39 @@ UNIT_TEST(the_driver_takes_good_traces)
     check_played(&p, 0, 0);
 }
 
+#define DRIVER(name) ((PFN_##name)driver_get_instance_proc_addr(NULL, #name))
+
+/* Handles that are pointers, and numbers of 64 bits, are as wide as they are on this machine. */
+UNIT_TEST(the_driver_knows_how_wide_handles_and_addresses_are)
+{
+    const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 1};
+    const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+    const VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 3};
+    VkBufferDeviceAddressInfo address = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+    VkCommandBuffer commands[4] = {NULL};
+    VkInstance instance;
+    VkPhysicalDevice gpu;
+    VkDevice device;
+    VkCommandPool pool;
+
+    driver_reset();
+    CHECK_EQ_INT(DRIVER(vkCreateInstance)(&instance_info, NULL, &instance), VK_SUCCESS);
+    CHECK_EQ_INT(DRIVER(vkEnumeratePhysicalDevices)(instance, &(uint32_t){1}, &gpu), VK_SUCCESS);
+    CHECK_EQ_INT(DRIVER(vkCreateDevice)(gpu, &device_info, NULL, &device), VK_SUCCESS);
+    CHECK_EQ_INT(DRIVER(vkCreateCommandPool)(device, &pool_info, NULL, &pool), VK_SUCCESS);
+    CHECK_EQ_INT(DRIVER(vkCreateBuffer)(device, &buffer_info, NULL, &address.buffer), VK_SUCCESS);
+    CHECK(DRIVER(vkGetBufferDeviceAddress)(device, &address) > UINT32_MAX);
+    allocate.commandPool = pool;
+    CHECK_EQ_INT(DRIVER(vkAllocateCommandBuffers)(device, &allocate, commands), VK_SUCCESS);
+    CHECK(commands[0] != commands[1] && commands[1] != commands[2] && commands[2] && !commands[3]);
+    DRIVER(vkFreeCommandBuffers)(device, pool, 2, commands + 1);
+    CHECK_EQ_INT(DRIVER(vkEndCommandBuffer)(commands[0]), VK_SUCCESS);
+    DRIVER(vkDestroyInstance)(instance, NULL);
+}
+
 /* Nothing of the packet is looked at. */
 UNIT_TEST(hidden_commands_are_refused)
 {
