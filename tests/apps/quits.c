@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         vkCmdFillBuffer(commands, buffer.buffer, 0, VK_WHOLE_SIZE, value++);
         app_run(&app, commands);
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (!left && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 > app.frames)
+        if (!left && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 > (long)app.frames)
             CHECK(pthread_kill(thread, SIGUSR1) == 0 && (left = true));
     }
 }

@@ -110,7 +110,7 @@ static void place(struct heap *heap, struct piece *piece, uint32_t offset, uint3
 static void take_over(struct heap *heap, struct piece *piece)
 {
     vkDestroyBuffer(heap->app->device, piece->buffer, NULL);
-    piece->buffer = NULL;
+    piece->buffer = VK_NULL_HANDLE;
     uint32_t size = piece->size - piece->size / 4;
     piece->buffer = create_buffer(heap->app, size);
     piece->size = size;
@@ -245,7 +245,7 @@ static void change(struct heap *heap, uint32_t frame)
     if (frame % 4 == 3) { /* elsewhere; half of the time written before it is bound, else only its first half is */
         uint32_t size = 100 + app_random(&heap->seed) % (MAX_BUFFER - 100);
         vkDestroyBuffer(app->device, piece->buffer, NULL);
-        piece->buffer = NULL;
+        piece->buffer = VK_NULL_HANDLE;
         uint32_t offset = find_place(heap, size);
         if (frame % 8 == 3) { /* no byte of a buffer may be unknown to the model */
             place(heap, piece, offset, size, true);

@@ -24,6 +24,7 @@
 
 #include "tests/layers/chain.h"
 
+#ifdef __x86_64__
 static char command[128], how[16];
 static unsigned long at;
 static atomic_ulong calls;
@@ -95,7 +96,6 @@ __attribute__((used)) void crash_count(void)
         fail();
 }
 
-#ifdef __x86_64__
 /* One for what vkGetInstanceProcAddr gives, and one for vkGetDeviceProcAddr: they may be different functions. */
 __attribute__((used)) static PFN_vkVoidFunction next[2];
 #define ENTRY(n)                                                                                                       \

@@ -181,12 +181,12 @@ static void add(VkCommandBuffer commands, uint64_t handle, bool image, enum use 
 
 static void use_buffer(VkCommandBuffer commands, VkBuffer buffer, enum use use, const char *command)
 {
-    add(commands, (uint64_t)(uintptr_t)buffer, false, use, 0, 0, command);
+    add(commands, (uint64_t)buffer, false, use, 0, 0, command);
 }
 
 static void use_image(VkCommandBuffer commands, VkImage image, enum use use, const char *command)
 {
-    add(commands, (uint64_t)(uintptr_t)image, true, use, 0, 0, command);
+    add(commands, (uint64_t)image, true, use, 0, 0, command);
 }
 
 static void transfer(VkCommandBuffer commands, uint64_t handle, bool image, uint32_t from, uint32_t to, bool discards)
@@ -214,11 +214,11 @@ static VKAPI_ATTR void VKAPI_CALL CmdPipelineBarrier(VkCommandBuffer commands, V
                                                      uint32_t image_count, const VkImageMemoryBarrier *image)
 {
     for (uint32_t i = 0; i < buffer_count; i++)
-        transfer(commands, (uint64_t)(uintptr_t)buffer[i].buffer, false, buffer[i].srcQueueFamilyIndex,
+        transfer(commands, (uint64_t)buffer[i].buffer, false, buffer[i].srcQueueFamilyIndex,
                  buffer[i].dstQueueFamilyIndex, false);
     for (uint32_t i = 0; i < image_count; i++)
-        transfer(commands, (uint64_t)(uintptr_t)image[i].image, true, image[i].srcQueueFamilyIndex,
-                 image[i].dstQueueFamilyIndex, image[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
+        transfer(commands, (uint64_t)image[i].image, true, image[i].srcQueueFamilyIndex, image[i].dstQueueFamilyIndex,
+                 image[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     shape_device_of(commands)->chain.next.CmdPipelineBarrier(commands, before, after, flags, memory_count, memory,
                                                              buffer_count, buffer, image_count, image);
 }
@@ -227,12 +227,11 @@ static VKAPI_ATTR void VKAPI_CALL CmdPipelineBarrier2(VkCommandBuffer commands, 
 {
     for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++) {
         const VkBufferMemoryBarrier2 *b = &info->pBufferMemoryBarriers[i];
-        transfer(commands, (uint64_t)(uintptr_t)b->buffer, false, b->srcQueueFamilyIndex, b->dstQueueFamilyIndex,
-                 false);
+        transfer(commands, (uint64_t)b->buffer, false, b->srcQueueFamilyIndex, b->dstQueueFamilyIndex, false);
     }
     for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
         const VkImageMemoryBarrier2 *b = &info->pImageMemoryBarriers[i];
-        transfer(commands, (uint64_t)(uintptr_t)b->image, true, b->srcQueueFamilyIndex, b->dstQueueFamilyIndex,
+        transfer(commands, (uint64_t)b->image, true, b->srcQueueFamilyIndex, b->dstQueueFamilyIndex,
                  b->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     }
     shape_device_of(commands)->chain.next.CmdPipelineBarrier2(commands, info);
@@ -298,7 +297,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice handle, co
     if (!owners)
         return result;
     pthread_mutex_lock(&mutex);
-    pool = commands_of(pools, (uint64_t)(uintptr_t)info->commandPool);
+    pool = commands_of(pools, (uint64_t)info->commandPool);
     for (uint32_t i = 0; i < info->commandBufferCount && result >= 0; i++)
         note_commands(buffers, (uint64_t)(uintptr_t)out[i], pool ? pool->family : 0);
     pthread_mutex_unlock(&mutex);
@@ -323,7 +322,7 @@ void shape_note_pool(VkCommandPool pool, uint32_t family)
     if (!owners)
         return;
     pthread_mutex_lock(&mutex);
-    note_commands(pools, (uint64_t)(uintptr_t)pool, family);
+    note_commands(pools, (uint64_t)pool, family);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -332,7 +331,7 @@ void shape_note_image(VkImage image, const VkImageCreateInfo *info)
     if (!owners)
         return;
     pthread_mutex_lock(&mutex);
-    note_resource((uint64_t)(uintptr_t)image, true, info->sharingMode == VK_SHARING_MODE_CONCURRENT);
+    note_resource((uint64_t)image, true, info->sharingMode == VK_SHARING_MODE_CONCURRENT);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -343,7 +342,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateBuffer(VkDevice handle, const VkBuff
     if (result < 0 || !owners)
         return result;
     pthread_mutex_lock(&mutex);
-    note_resource((uint64_t)(uintptr_t)*out, false, info->sharingMode == VK_SHARING_MODE_CONCURRENT);
+    note_resource((uint64_t)*out, false, info->sharingMode == VK_SHARING_MODE_CONCURRENT);
     pthread_mutex_unlock(&mutex);
     return result;
 }
