@@ -267,7 +267,7 @@ check-platforms: check-platforms-compile ## compile and link what is generated f
 		PLATFORMS="$$($(PLATFORM_CHECK) --list)" all
 
 # The other build beside it, for both play each other's traces. Where its packages can't be had, a sentence says so.
-M32_ARGUMENTS ?= --suite unit --suite e2e --match '^(unit|words|validate/(triangle-offscreen|compute|descriptors|memory|suballoc)$$)'
+M32_ARGUMENTS ?= --suite unit --suite e2e --match '^(unit|words|torture/damage|validate/(triangle-offscreen|compute|descriptors|memory|suballoc)$$)'
 .PHONY: check-m32 check-m32-built
 check-m32: ## record and replay with 32-bit programs, and across: 32-bit traces in 64 bits and the reverse
 	scripts/install-deps.sh build check
