@@ -32,7 +32,8 @@ struct block_names {
     struct name *names;
 };
 
-/* Submitted work that has a command buffer: the last such, by replay_pending.given, on a queue of the device's. */
+/* Submitted work that has a command buffer, or with --validate-descriptors a set: the last such, by
+ * replay_pending.given, on a queue of the device's. */
 struct use {
     uint64_t given; /* 0: none */
     uint32_t queue;
@@ -43,7 +44,7 @@ struct replay_named {
     uint64_t since;             /* when it came to name them, by replay.next_order: all of them are older */
     uint64_t ends;              /* replay.ends when all of them were alive; command buffers only */
     uint64_t block;             /* of a command buffer: its blob; 0: it is not recorded */
-    struct use use;             /* of a command buffer */
+    struct use use;             /* of a command buffer, and of a set */
     bool executes;              /* it may execute others */
     struct block_names *shared; /* the block's; NULL: they are looked up when they are needed */
     uint32_t view_count;        /* of a framebuffer */
@@ -576,9 +577,34 @@ enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, 
 static enum lap_status use(struct replay *r, struct replay_device *dev, const struct replay_object *object,
                            const struct use *now);
 
+static void note_use(const struct replay_device *dev, struct use *use, const struct use *now)
+{
+    use->several |= use->queue != now->queue && !replay_pending_is_over(dev, use->queue, use->given);
+    use->given = now->given;
+    use->queue = now->queue;
+}
+
+static enum lap_status use_named(struct replay *r, struct replay_device *dev, const struct name *name,
+                                 const struct use *now)
+{
+    struct replay_object *object = replay_object_get(r, (enum gen_handle_type)name->type, name->index);
+    struct replay_named *named;
+
+    if (!object ||
+        (name->type != GEN_HANDLE_VkCommandBuffer && (name->type != GEN_HANDLE_VkDescriptorSet || !r->reach)))
+        return LAP_OK;
+    if (name->type == GEN_HANDLE_VkCommandBuffer)
+        return use(r, dev, object, now);
+    named = need(r, object);
+    if (!named)
+        return no_memory();
+    note_use(dev, &named->use, now);
+    return LAP_OK;
+}
+
 /* The secondary ones stand together. */
-static enum lap_status use_executed(struct replay *r, struct replay_device *dev, struct replay_named *named,
-                                    const struct use *now)
+static enum lap_status use_names(struct replay *r, struct replay_device *dev, struct replay_named *named,
+                                 const struct use *now)
 {
     struct block_names *names;
     enum lap_status status;
@@ -587,14 +613,8 @@ static enum lap_status use_executed(struct replay *r, struct replay_device *dev,
         return lap_fail(LAP_ERROR_LIMIT, "secondary command buffers execute others %u deep", MOST_DEPTH);
     r->named_depth++;
     status = get_names(r, named, &names);
-    for (size_t i = 0; status == LAP_OK && i < names->count; i++) {
-        const struct replay_object *object =
-            names->names[i].type == GEN_HANDLE_VkCommandBuffer
-                ? replay_object_get(r, GEN_HANDLE_VkCommandBuffer, names->names[i].index)
-                : NULL;
-        if (object)
-            status = use(r, dev, object, now);
-    }
+    for (size_t i = 0; status == LAP_OK && i < names->count; i++)
+        status = use_named(r, dev, &names->names[i], now);
     let_go_names(names);
     r->named_depth--;
     return status;
@@ -607,12 +627,9 @@ static enum lap_status use(struct replay *r, struct replay_device *dev, const st
 
     if (!named || (named->use.given == now->given && named->use.queue == now->queue))
         return LAP_OK;
-    named->use.several |=
-        named->use.queue != now->queue && !replay_pending_is_over(dev, named->use.queue, named->use.given);
-    named->use.given = now->given;
-    named->use.queue = now->queue;
+    note_use(dev, &named->use, now);
     replay_command_pool_use(r, object->parent, now->queue, now->given);
-    return named->executes ? use_executed(r, dev, named, now) : LAP_OK;
+    return named->executes || r->reach ? use_names(r, dev, named, now) : LAP_OK;
 }
 
 enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, VkCommandBuffer commands, VkQueue live)
@@ -623,4 +640,46 @@ enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, Vk
     struct use now = {.given = dev->pending.given + 1, .queue = queue ? (uint32_t)(queue - dev->queues) : 0};
 
     return queue && object ? use(r, dev, object, &now) : LAP_OK;
+}
+
+/* ---- sets that are written ---- */
+
+static enum lap_status await_set(struct replay *r, struct replay_device *dev, const struct replay_reach_part *part)
+{
+    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkDescriptorSet, part->set);
+    struct use *use = object && object->named ? &object->named->use : NULL;
+    enum lap_status status = LAP_OK;
+
+    if (!use || !use->given || replay_reach_may_write(r, part))
+        return LAP_OK;
+    for (uint32_t i = 0; i < dev->queue_count && status == LAP_OK; i++)
+        if (use->several || i == use->queue)
+            status = replay_pending_await(r, dev, i, use->given, "a descriptor set that is in use");
+    *use = (struct use){0};
+    return status;
+}
+
+static uint64_t set_index(struct replay *r, VkDescriptorSet live)
+{
+    return replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(live));
+}
+
+enum lap_status replay_named_write(struct replay *r, struct replay_device *dev, const void *raw)
+{
+    const struct gen_args_vkUpdateDescriptorSets *args = raw;
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; args->pDescriptorWrites && i < args->descriptorWriteCount && status == LAP_OK; i++) {
+        const VkWriteDescriptorSet *to = &args->pDescriptorWrites[i];
+        struct replay_reach_part part = {set_index(r, to->dstSet), to->dstBinding, to->dstArrayElement,
+                                         to->descriptorCount};
+        status = await_set(r, dev, &part);
+    }
+    for (uint32_t i = 0; args->pDescriptorCopies && i < args->descriptorCopyCount && status == LAP_OK; i++) {
+        const VkCopyDescriptorSet *to = &args->pDescriptorCopies[i];
+        struct replay_reach_part part = {set_index(r, to->dstSet), to->dstBinding, to->dstArrayElement,
+                                         to->descriptorCount};
+        status = await_set(r, dev, &part);
+    }
+    return status;
 }

@@ -14,6 +14,7 @@
  * has no room the block is decoded again for each such submit.
  *
  * Which work has a command buffer, with its secondary ones, is noted here as well, since it is found in the same way.
+ * With --validate-descriptors, which has every block decoded for each submit in any case, also which work has a set.
  *
  * One thread, but for replay_named_look and replay_named_executes, which threads call while nobody else writes
  * (parallel.h).
@@ -86,8 +87,12 @@ enum lap_status replay_named_check(struct replay *r, enum gen_handle_type type, 
 /* Before a driver gets a command buffer that was submitted when the context's next_order was `since` (UINT64_MAX: now):
  * it may not have been freed or recorded anew in the meantime. */
 enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, uint64_t since) LAP_MUST_CHECK;
-/* The work that is given to a queue next has it, and those that it executes. */
+/* The work that is given to a queue next has it, those that it executes, and with --validate-descriptors their sets. */
 enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                  VkQueue queue) LAP_MUST_CHECK;
+
+/* Before a vkUpdateDescriptorSets (its arguments), with --validate-descriptors: waits for the work that has the sets,
+ * but where bindings may be written meanwhile. */
+enum lap_status replay_named_write(struct replay *r, struct replay_device *dev, const void *args) LAP_MUST_CHECK;
 
 #endif

@@ -88,8 +88,9 @@ struct replay_command {
     bool lenient;
     bool called; /* by programs, not a packet of the layer's own */
     /* What few commands have: */
-    bool is_prepared;     /* one of the next two, or there are threads, so that others need one look */
+    bool is_prepared;     /* one of the next three, or there are threads, so that others need one look */
     bool settles_updates; /* staging.h */
+    bool writes_sets;     /* and --validate-descriptors looks at them: named.h */
     bool has_code;        /* it may have: spirv.h */
     bool is_noted;        /* named.h, reach.h */
     uint16_t ended;       /* enum gen_handle_type of what `end` is for */
@@ -112,14 +113,16 @@ static enum lap_status find_commands(struct replay *r)
         bool settles = replay_staging_is_settled_by(command);
         bool has_code = r->options.judge && !(entry->flags & GEN_REPLAY_INSTANCE) &&
                         strncmp(gen_command_names[command], "vkCreate", 8) == 0;
+        bool writes_sets = r->reach && command == GEN_vkUpdateDescriptorSets;
         r->commands[i] = (struct replay_command){
             .command = (uint16_t)command,
             .owner_type = entry->owner_type,
             .played = entry->call && gen_decode_table[command] && !dictionary->block_commands[i],
             .lenient = entry->flags & GEN_REPLAY_LENIENT,
             .called = gen_command_providers[command],
-            .is_prepared = settles || has_code || r->parallel,
+            .is_prepared = settles || has_code || writes_sets || r->parallel,
             .settles_updates = settles,
+            .writes_sets = writes_sets,
             .has_code = has_code,
             .is_noted = replay_named_is_noted(command) || (r->reach && replay_reach_is_noted(command)),
             .ended = entry->ended,
@@ -287,6 +290,8 @@ static enum lap_status prepare(struct replay *r, const struct replay_command *co
 
     if (status == LAP_OK && command->settles_updates)
         status = replay_staging_before(r, owner, r->command, args);
+    if (status == LAP_OK && command->writes_sets)
+        status = replay_named_write(r, owner, args);
     if (status == LAP_OK && command->has_code)
         status = replay_spirv_look(r, owner, args);
     return status;

@@ -345,6 +345,22 @@ static enum lap_status note_updates(struct replay *r, const struct gen_args_vkUp
     return status;
 }
 
+bool replay_reach_may_write(const struct replay *r, const struct replay_reach_part *part)
+{
+    const VkDescriptorBindingFlags may =
+        VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT;
+    const struct set *set = lap_map_get(&r->reach->tables[SET_RECORDS].map, part->set);
+    const struct lap_set_binding *binding = set ? lap_set_layout_find(set->layout, part->binding) : NULL;
+    uint64_t left = (uint64_t)part->element + part->count;
+
+    for (; binding && binding < set->layout->bindings + set->layout->binding_count && binding->flags & may; binding++) {
+        if (left <= binding->count)
+            return true;
+        left -= binding->count;
+    }
+    return false;
+}
+
 /* ---- shaders and pipelines ---- */
 
 static enum lap_status note_module(struct replay *r, const struct gen_args_vkCreateShaderModule *args)

@@ -39,4 +39,14 @@ enum lap_status replay_reach_note(struct replay *r) LAP_MUST_CHECK;
  * yet. LAP_ERROR_REPLAY: no, with a sentence that begins with the command. */
 enum lap_status replay_reach_check(struct replay *r, uint64_t block, uint64_t since, bool recording) LAP_MUST_CHECK;
 
+/* Descriptors of a set, by its index in the trace, from an element of a binding on; past that binding's end they are in
+ * those behind it. */
+struct replay_reach_part {
+    uint64_t set;
+    uint32_t binding, element, count;
+};
+/* Whether all of them may be written while work has the set (VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, or
+ * _UNUSED_WHILE_PENDING_BIT). */
+bool replay_reach_may_write(const struct replay *r, const struct replay_reach_part *part);
+
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Work whose shaders use descriptors of objects that are gone is refused; what they don't use may be gone. */
 
+#include "replayer/reach.h"
+
+#include "gen_replay.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/spirv_code.h"
 
@@ -143,7 +146,7 @@ static void put_image(struct program *p, struct work *w)
     PUT(p, vkCreateImageView, p->device, &view, NULL, &w->view, VK_SUCCESS);
 }
 
-static void put_pipeline(struct program *p, struct work *w)
+static void put_layout(struct program *p, struct work *w)
 {
     VkDescriptorSetLayoutBinding bindings[3] = {
         {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
@@ -159,6 +162,12 @@ static void put_pipeline(struct program *p, struct work *w)
         .flags = w->pushes ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0,
         .bindingCount = w->has_image ? 3 : 2,
         .pBindings = bindings};
+
+    PUT(p, vkCreateDescriptorSetLayout, p->device, &layout, NULL, &w->layout, VK_SUCCESS);
+}
+
+static void put_pipeline(struct program *p, struct work *w)
+{
     VkPipelineLayoutCreateInfo pipeline_layout = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 1, .pSetLayouts = &w->layout};
     VkShaderModuleCreateInfo module = {
@@ -170,7 +179,7 @@ static void put_pipeline(struct program *p, struct work *w)
                                                       .pName = "main"},
                                             .layout = w->pipeline_layout};
 
-    PUT(p, vkCreateDescriptorSetLayout, p->device, &layout, NULL, &w->layout, VK_SUCCESS);
+    put_layout(p, w);
     PUT(p, vkCreatePipelineLayout, p->device, &pipeline_layout, NULL, &w->pipeline_layout, VK_SUCCESS);
     PUT(p, vkCreateShaderModule, p->device, &module, NULL, &w->module, VK_SUCCESS);
     PUT(p, vkCreateComputePipelines, p->device, VK_NULL_HANDLE, 1, &pipeline, NULL, &w->pipeline, VK_SUCCESS);
@@ -597,6 +606,24 @@ static void put_write(struct program *p, const struct work *w, VkDescriptorSet s
     PUT(p, vkUpdateDescriptorSets, p->device, used, writes, 0, NULL);
 }
 
+/* Behind the first one. */
+static void put_more_commands(struct program *p, VkCommandBuffer commands[3])
+{
+    VkCommandBufferAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool, .commandBufferCount = 2};
+
+    PUT(p, vkAllocateCommandBuffers, p->device, &info, commands + 1, VK_SUCCESS);
+}
+
+/* And nobody waits for it. */
+static void put_given(struct program *p)
+{
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &p->commands};
+
+    PUT(p, vkQueueSubmit, p->queue, 1, &submit, VK_NULL_HANDLE);
+}
+
 /* No program does that. The driver gets its pools reset when the work is over: so the validation layer says nothing,
  * and drivers that compute on the CPU find what they follow. */
 PLAYER_TEST(pools_are_reset_while_work_uses_their_sets)
@@ -608,19 +635,15 @@ PLAYER_TEST(pools_are_reset_while_work_uses_their_sets)
                                         .descriptorPool = w.pool,
                                         .descriptorSetCount = 1,
                                         .pSetLayouts = &w.layout};
-    VkCommandBufferAllocateInfo more = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool, .commandBufferCount = 2};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
 
     put_start(p);
-    PUT(p, vkAllocateCommandBuffers, p->device, &more, commands + 1, VK_SUCCESS);
+    put_more_commands(p, commands);
     for (int i = 0; i < 2; i++)
         put_buffer(p, &w.buffers[i]);
     put_pipeline(p, &w);
     put_sets(p, &w);
     for (int i = 0; i < 3; i++) {
         p->commands = commands[i];
-        submit.pCommandBuffers = &commands[i];
         w.sets[0] = sets[i ? i + 1 : 0];
         if (i)
             PUT(p, vkAllocateDescriptorSets, p->device, &info, &w.sets[0], VK_SUCCESS);
@@ -629,12 +652,115 @@ PLAYER_TEST(pools_are_reset_while_work_uses_their_sets)
         for (int j = 0; j < 200; j++)
             put_commands(p, &w, 0);
         block_end(p, 0);
-        PUT(p, vkQueueSubmit, p->queue, 1, &submit, VK_NULL_HANDLE);
+        put_given(p);
         PUT(p, vkResetDescriptorPool, p->device, w.pool, 0);
     }
     PUT(p, vkDestroyDescriptorPool, p->device, w.pool, NULL);
     PUT(p, vkDeviceWaitIdle, p->device, VK_SUCCESS);
     check_played(p, 0, 0);
+}
+
+/* Nor that: what is written here is written when the work is over, as the validation layer sees. */
+PLAYER_TEST(sets_are_written_when_no_work_has_them)
+{
+    VkCommandBuffer commands[3] = {p->commands, HANDLE(VkCommandBuffer, 2), HANDLE(VkCommandBuffer, 3)};
+    struct work w = put_work(p, false);
+    struct result result;
+
+    put_more_commands(p, commands);
+    put_given(p);
+    put_writes(p, &w);
+    p->commands = commands[1];
+    put_dispatch(p, &w, 0);
+    put_given(p);
+    put_write(p, &w, w.sets[1]); /* no work has it */
+    p->commands = commands[2];
+    put_dispatch(p, &w, 1);
+    put_given(p);
+    put_copies(p, &w);
+    PUT(p, vkDeviceWaitIdle, p->device, VK_SUCCESS);
+    result = play_strictly(p);
+    CHECK_PLAYED(result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL create_layout(VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
+                                                    const VkAllocationCallbacks *allocator, VkDescriptorSetLayout *out)
+{
+    *out = gen_VkDescriptorSetLayout(1);
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice device, const VkDescriptorPoolCreateInfo *info,
+                                                  const VkAllocationCallbacks *allocator, VkDescriptorPool *out)
+{
+    *out = gen_VkDescriptorPool(1);
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL destroy_pool(VkDevice device, VkDescriptorPool pool,
+                                               const VkAllocationCallbacks *allocator)
+{
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate_sets(VkDevice device, const VkDescriptorSetAllocateInfo *info,
+                                                    VkDescriptorSet *out)
+{
+    for (uint32_t i = 0; i < info->descriptorSetCount; i++)
+        out[i] = gen_VkDescriptorSet(i + 1);
+    return VK_SUCCESS;
+}
+
+/* On a driver that makes sets, of which nobody asks more. */
+UNIT_TEST(bindings_say_whether_they_may_be_written_meanwhile)
+{
+    static const struct {
+        VkDescriptorBindingFlags flags[3];
+        struct replay_reach_part part;
+        bool may;
+    } cases[] = {
+        {{0, 0, 0}, {1, 0, 0, 1}, false},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {1, 0, 0, 1}, true},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {1, 1, 0, 1}, false},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {1, 0, 0, 2}, false}, /* the next one, too */
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {1, 0, 1, 1}, false},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT, 0},
+         {2, 0, 0, 2},
+         true},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0},
+         {2, 1, 0, UINT32_MAX},
+         false},
+        {{VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT, 0, 0}, {1, 0, 0, 1}, false},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {1, 7, 0, 1}, false},
+        {{VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0, 0}, {9, 0, 0, 1}, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct program program, *p = &program;
+        struct replay_options options = {.threads = 1, .validate_descriptors = REPLAY_VALIDATE_USED};
+        struct replay_device dev = {.vk = {.CreateDescriptorSetLayout = create_layout,
+                                           .CreateDescriptorPool = create_pool,
+                                           .DestroyDescriptorPool = destroy_pool,
+                                           .AllocateDescriptorSets = allocate_sets}};
+        struct gen_args_vkDestroyDescriptorPool destroy = {.descriptorPool = gen_VkDescriptorPool(1)};
+        struct replay r;
+        struct work w;
+        CHECK(program_begin(p));
+        w = begin(p, false);
+        memcpy(w.flags, cases[i].flags, sizeof w.flags);
+        put_layout(p, &w);
+        put_sets(p, &w);
+        lap_writer_frame(p->s.writer);
+        sample_end(&p->s);
+        options.file = p->s.path;
+        CHECK_EQ_INT(replay_open(&r, &options, NULL), LAP_OK);
+        CHECK_EQ_INT(replay_object_add(&r, GEN_HANDLE_VkDevice, 1, 0x1000, &dev, NULL), LAP_OK);
+        while (lap_reader_next(r.reader, &r.packet) == LAP_OK)
+            CHECK_EQ_INT(replay_packet(&r), LAP_OK);
+        CHECK_EQ_INT(replay_reach_may_write(&r, &cases[i].part), cases[i].may);
+        CHECK_EQ_INT(replay_DestroyDescriptorPool(&r, &dev, &destroy), LAP_OK);
+        CHECK(replay_close(&r));
+        sample_finish(&p->s);
+    }
 }
 
 UNIT_MAIN();
