@@ -520,7 +520,24 @@ static bool is_signalled(struct driver_object *fence)
     return fence->signalled;
 }
 
-static void give(VkQueue queue, VkFence fence)
+#define BINDS                                                                                                          \
+    UINT32_MAX /* in the place of a queue's family: what a device's sparse binds are on, which no other work waits for \
+                */
+
+static uint64_t binds_of(uint64_t device)
+{
+    uint64_t handle;
+    size_t at = 0;
+
+    for (struct driver_object *o; (o = driver_object_next(&at, &handle)) != NULL;)
+        if (o->type == GEN_HANDLE_VkQueue && o->device == device && o->family == BINDS)
+            return handle;
+    handle = driver_object_new(GEN_HANDLE_VkQueue, device);
+    driver_object(GEN_HANDLE_VkQueue, handle)->family = BINDS;
+    return handle;
+}
+
+static void give(uint64_t queue, VkFence fence)
 {
     struct driver_object *object = driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(fence));
 
@@ -531,14 +548,14 @@ static void give(VkQueue queue, VkFence fence)
         return; /* it tells of nothing: a replay does not look whether it is under way */
     if (object->work)
         driver_problem("a fence is given that is under way");
-    object->queue = gen_u64_VkQueue(queue);
+    object->queue = queue;
     object->work = last_work;
     object->asked = 0;
 }
 
 static uint64_t submit(const struct gen_args_vkQueueSubmit *args)
 {
-    give(args->queue, args->fence);
+    give(gen_u64_VkQueue(args->queue), args->fence);
     for (uint32_t i = 0; i < args->submitCount; i++)
         for (uint32_t j = 0; j < args->pSubmits[i].commandBufferCount; j++)
             driver_work(gen_u64_VkCommandBuffer(args->pSubmits[i].pCommandBuffers[j]), gen_u64_VkQueue(args->queue),
@@ -548,11 +565,43 @@ static uint64_t submit(const struct gen_args_vkQueueSubmit *args)
 
 static uint64_t submit2(const struct gen_args_vkQueueSubmit2 *args)
 {
-    give(args->queue, args->fence);
+    give(gen_u64_VkQueue(args->queue), args->fence);
     for (uint32_t i = 0; i < args->submitCount; i++)
         for (uint32_t j = 0; j < args->pSubmits[i].commandBufferInfoCount; j++)
             driver_work(gen_u64_VkCommandBuffer(args->pSubmits[i].pCommandBufferInfos[j].commandBuffer),
                         gen_u64_VkQueue(args->queue), last_work);
+    return VK_SUCCESS;
+}
+
+static void bind_one(const VkBindSparseInfo *info, uint64_t queue)
+{
+    for (uint32_t i = 0; i < info->bufferBindCount; i++) {
+        const VkSparseBufferMemoryBindInfo *bind = &info->pBufferBinds[i];
+        driver_work(gen_u64_VkBuffer(bind->buffer), queue, last_work);
+        for (uint32_t j = 0; j < bind->bindCount; j++)
+            driver_work(gen_u64_VkDeviceMemory(bind->pBinds[j].memory), queue, last_work);
+    }
+    for (uint32_t i = 0; i < info->imageOpaqueBindCount; i++) {
+        const VkSparseImageOpaqueMemoryBindInfo *bind = &info->pImageOpaqueBinds[i];
+        driver_work(gen_u64_VkImage(bind->image), queue, last_work);
+        for (uint32_t j = 0; j < bind->bindCount; j++)
+            driver_work(gen_u64_VkDeviceMemory(bind->pBinds[j].memory), queue, last_work);
+    }
+    for (uint32_t i = 0; i < info->imageBindCount; i++) {
+        const VkSparseImageMemoryBindInfo *bind = &info->pImageBinds[i];
+        driver_work(gen_u64_VkImage(bind->image), queue, last_work);
+        for (uint32_t j = 0; j < bind->bindCount; j++)
+            driver_work(gen_u64_VkDeviceMemory(bind->pBinds[j].memory), queue, last_work);
+    }
+}
+
+static uint64_t bind_sparse(const struct gen_args_vkQueueBindSparse *args, uint64_t device)
+{
+    uint64_t queue = binds_of(device);
+
+    give(queue, args->fence);
+    for (uint32_t i = 0; i < args->bindInfoCount; i++)
+        bind_one(&args->pBindInfo[i], queue);
     return VK_SUCCESS;
 }
 
@@ -616,12 +665,9 @@ static bool answer_work(uint32_t command, void *args, uint64_t owner, uint64_t *
     case GEN_vkQueueSubmit2:
         *out = submit2(args);
         return true;
-    case GEN_vkQueueBindSparse: {
-        struct gen_args_vkQueueBindSparse *a = args;
-        if (a->fence)
-            driver_object(GEN_HANDLE_VkFence, gen_u64_VkFence(a->fence))->signalled = true;
+    case GEN_vkQueueBindSparse:
+        *out = bind_sparse(args, owner);
         return true;
-    }
     case GEN_vkGetFenceStatus:
         *out = ask(((struct gen_args_vkGetFenceStatus *)args)->fence);
         return true;

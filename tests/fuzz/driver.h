@@ -6,8 +6,8 @@
  * for each other.
  *
  * Submitted work is under way until it is waited for, or its fence was asked for several times. What such work has, in
- * its command buffers and those that they execute, must not be destroyed, freed, recorded anew or reset then. What only
- * descriptors name is not looked at.
+ * its command buffers and those that they execute, or what a sparse bind names, must not be destroyed, freed, recorded
+ * anew or reset then. What only descriptors name is not looked at.
  *
  * What the layer hides from programs must not come either: their commands and structures, extensions and features
  * that are switched on. Nor must addresses of the host, memory to import, and data for a cache.
