@@ -48,6 +48,45 @@ UNIT_TEST(the_driver_takes_good_traces)
     check_played(&p, 0, 0);
 }
 
+/* Nor does it take resets of what work under way has. */
+UNIT_TEST(sets_that_work_has_stay)
+{
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    VkDescriptorPoolCreateInfo pool_info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorSetLayoutCreateInfo layout_info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    VkPipelineLayoutCreateInfo pipeline_info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorSetCount = 1};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
+    VkDescriptorSetLayout layout;
+    VkPipelineLayout pipeline_layout;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;
+    struct program p;
+
+    begin(&p);
+    layout = gen_VkDescriptorSetLayout(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSetLayout, 1));
+    pipeline_layout = gen_VkPipelineLayout(sample_handle(&p.s, GEN_HANDLE_VkPipelineLayout, 1));
+    pool = gen_VkDescriptorPool(sample_handle(&p.s, GEN_HANDLE_VkDescriptorPool, 1));
+    set = gen_VkDescriptorSet(sample_handle(&p.s, GEN_HANDLE_VkDescriptorSet, 1));
+    allocate.descriptorPool = pool;
+    allocate.pSetLayouts = &layout;
+    submit.pCommandBuffers = &p.commands;
+    put_start(&p);
+    PUT(&p, vkCreateDescriptorSetLayout, p.device, &layout_info, NULL, &layout, VK_SUCCESS);
+    PUT(&p, vkCreatePipelineLayout, p.device, &pipeline_info, NULL, &pipeline_layout, VK_SUCCESS);
+    PUT(&p, vkCreateDescriptorPool, p.device, &pool_info, NULL, &pool, VK_SUCCESS);
+    PUT(&p, vkAllocateDescriptorSets, p.device, &allocate, &set, VK_SUCCESS);
+    block_begin(&p);
+    COMMAND(&p, vkCmdBindDescriptorSets, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_layout, 0, 1, &set, 0, NULL);
+    block_end(&p, 0);
+    PUT(&p, vkQueueSubmit, p.queue, 1, &submit, VK_NULL_HANDLE);
+    PUT(&p, vkResetDescriptorPool, p.device, pool, 0);
+    PUT(&p, vkDestroyDescriptorPool, p.device, pool, NULL);
+    check_played(&p, 0, 0);
+}
+
 #define DRIVER(name) ((PFN_##name)driver_get_instance_proc_addr(NULL, #name))
 
 /* Handles that are pointers, and numbers of 64 bits, are as wide as they are on this machine. */
