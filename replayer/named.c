@@ -12,6 +12,7 @@
 #include "replayer/player.h"
 #include "replayer/queues.h"
 #include "replayer/reach.h"
+#include "replayer/wait.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)   /* the arguments of one command */
 #define KEPT_NAMES  ((size_t)1 << 22)   /* of all blocks: 64 MiB */
@@ -680,6 +681,62 @@ enum lap_status replay_named_write(struct replay *r, struct replay_device *dev, 
         struct replay_reach_part part = {set_index(r, to->dstSet), to->dstBinding, to->dstArrayElement,
                                          to->descriptorCount};
         status = await_set(r, dev, &part);
+    }
+    return status;
+}
+
+/* ---- queries that are reset ---- */
+
+static bool has_name(const struct block_names *names, enum gen_handle_type type, uint64_t index)
+{
+    size_t i = 0;
+
+    while (i < names->count && (names->names[i].type != type || names->names[i].index != index))
+        i++;
+    return i < names->count;
+}
+
+/* Waits for the work that has the command buffer, if it names the pool. */
+static enum lap_status await_queries(struct replay *r, struct replay_device *dev, const struct replay_object *commands,
+                                     uint64_t pool)
+{
+    struct replay_named *named = commands->named;
+    struct block_names *names;
+    enum lap_status status;
+    bool has;
+
+    if (!named || !named->block || !named->use.given ||
+        (!named->use.several && replay_pending_is_over(dev, named->use.queue, named->use.given)))
+        return LAP_OK;
+    status = get_names(r, named, &names);
+    has = status == LAP_OK && has_name(names, GEN_HANDLE_VkQueryPool, pool);
+    let_go_names(names);
+    if (!has)
+        return status;
+    return named->use.several
+               ? replay_command_pool_await(r, dev, commands->parent)
+               : replay_pending_await(r, dev, named->use.queue, named->use.given, "queries that are in use");
+}
+
+enum lap_status replay_named_reset_queries(struct replay *r, struct replay_device *dev, VkQueryPool pool)
+{
+    const struct replay_table *table = &r->tables[GEN_HANDLE_VkCommandBuffer];
+    uint64_t index = replay_object_index(r, GEN_HANDLE_VkQueryPool, gen_u64_VkQueryPool(pool));
+    enum lap_status status = LAP_OK;
+
+    if (!replay_pending_look(dev))
+        return LAP_OK;
+    if (replay_pending_has_commands(dev)) /* of which nobody knows what they name */
+        return replay_wait_device(r, dev, "queries that may be in use");
+    for (uint64_t i = 0; i < table->live.count && status == LAP_OK; i++) {
+        const struct replay_object *object;
+        if (!table->live.pages[i / REPLAY_PAGE_OBJECTS]) {
+            i |= REPLAY_PAGE_OBJECTS - 1;
+            continue;
+        }
+        object = replay_table_get(table, i);
+        if (object && object->owner == dev)
+            status = await_queries(r, dev, object, index);
     }
     return status;
 }

@@ -91,6 +91,11 @@ enum lap_status replay_named_submit(struct replay *r, VkCommandBuffer commands, 
 enum lap_status replay_named_use(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                  VkQueue queue) LAP_MUST_CHECK;
 
+/* Before the host resets queries: waits for the work that has command buffers that name the pool. They are looked
+ * through, which programs pay that do this while the device is at work. */
+enum lap_status replay_named_reset_queries(struct replay *r, struct replay_device *dev,
+                                           VkQueryPool pool) LAP_MUST_CHECK;
+
 /* Before a vkUpdateDescriptorSets (its arguments), with --validate-descriptors: waits for the work that has the sets,
  * but where bindings may be written meanwhile. */
 enum lap_status replay_named_write(struct replay *r, struct replay_device *dev, const void *args) LAP_MUST_CHECK;

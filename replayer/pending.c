@@ -216,6 +216,17 @@ static void poll_all(struct replay_device *dev)
     look(dev);
 }
 
+bool replay_pending_has_commands(const struct replay_device *dev)
+{
+    const struct replay_pending *pending = &dev->pending;
+    size_t i = pending->first;
+
+    while (i < pending->count && pending->ended[i].type != GEN_HANDLE_VkCommandBuffer &&
+           pending->ended[i].type != GEN_HANDLE_VkCommandPool)
+        i++;
+    return i < pending->count;
+}
+
 bool replay_pending_look(struct replay_device *dev)
 {
     if (dev->pending.busy)

@@ -7,10 +7,10 @@
  * in which they were recorded, some frames later. Descriptor pools that are reset go the same way: the driver's pool is
  * put aside, and the trace's goes on with another one (descriptor.h).
  *
- * What is begun, reset or given again is waited for: command buffers and their pools, and fences. Only for the work
- * that has it, so a program that knew by any means that it was over (fences, semaphores, queries, its other queues) is
- * not made to wait for what it gave later. That is why each submit has a fence: one of the replay's own where the
- * program gave none, and one behind it where the program's does not tell.
+ * What is begun, reset or given again is waited for: command buffers and their pools, queries, and fences. Only for the
+ * work that has it, so a program that knew by any means that it was over (fences, semaphores, queries, its other
+ * queues) is not made to wait for what it gave later. That is why each submit has a fence: one of the replay's own
+ * where the program gave none, and one behind it where the program's does not tell.
  *
  * One thread.
  */
@@ -64,6 +64,8 @@ bool replay_pending_retire(struct replay_device *dev, struct replay_descriptor_p
 bool replay_pending_settle(struct replay_device *dev);
 /* The same by and by: waits for the oldest work that is under way, if there is any that is not over by now. */
 bool replay_pending_advance(struct replay_device *dev);
+/* Whether command buffers, or pools of them, are put aside. */
+bool replay_pending_has_commands(const struct replay_device *dev);
 /* Whether the device is busy still, after a look at what is over; no wait. */
 bool replay_pending_look(struct replay_device *dev);
 /* Work with the number `given` (replay_pending.given; 0: none) of a queue, by its place in dev->queues: whether it is

@@ -8,6 +8,7 @@
 
 #include "gen_replay.h"
 #include "replayer/events.h"
+#include "replayer/named.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
 #include "replayer/submit.h"
@@ -184,6 +185,16 @@ enum lap_status replay_GetQueryPoolResults(struct replay *r, struct replay_devic
         rest(round);
         status = wait_more(r, dev, &waiting);
     }
+    return status;
+}
+
+enum lap_status replay_ResetQueryPool(struct replay *r, struct replay_device *dev,
+                                      struct gen_args_vkResetQueryPool *args)
+{
+    enum lap_status status = replay_named_reset_queries(r, dev, args->queryPool);
+
+    if (status == LAP_OK)
+        dev->vk.ResetQueryPool(dev->live, args->queryPool, args->firstQuery, args->queryCount);
     return status;
 }
 

@@ -689,6 +689,9 @@ static bool answer_work(uint32_t command, void *args, uint64_t owner, uint64_t *
     case GEN_vkResetCommandBuffer:
         reset_commands(((struct gen_args_vkResetCommandBuffer *)args)->commandBuffer);
         return true;
+    case GEN_vkResetQueryPool:
+        driver_idle(GEN_HANDLE_VkQueryPool, gen_u64_VkQueryPool(((struct gen_args_vkResetQueryPool *)args)->queryPool));
+        return true;
     case GEN_vkResetCommandPool:
         reset_pool(gen_u64_VkCommandPool(((struct gen_args_vkResetCommandPool *)args)->commandPool));
         return true;
