@@ -75,11 +75,9 @@ class Context:
         return replace(self, folder=folder)
 
     def on(self, driver: str | None) -> "Context":
-        """With one of OTHER_DRIVERS, which are for the libraries of this system; None: as it is."""
+        """With one of OTHER_DRIVERS; None: as it is."""
         if not driver:
             return self
-        if self.driver_dir:
-            raise Skip(f"{driver} does not run with the libraries of --driver-dir")
         if not OTHER_DRIVERS[driver].exists():
             raise Skip(f"{OTHER_DRIVERS[driver]} is not there")
         return replace(self, driver=OTHER_DRIVERS[driver])

@@ -520,9 +520,8 @@ static bool is_signalled(struct driver_object *fence)
     return fence->signalled;
 }
 
-#define BINDS                                                                                                          \
-    UINT32_MAX /* in the place of a queue's family: what a device's sparse binds are on, which no other work waits for \
-                */
+/* In the place of a queue's family: what a device's sparse binds are on. No other work waits for them. */
+#define BINDS UINT32_MAX
 
 static uint64_t binds_of(uint64_t device)
 {
