@@ -4,15 +4,23 @@
  * process that also has a driver and a loader. A call belongs to the file in which it stands.
  *
  *   FAULTS_FILES     whose calls count: parts of file names, with colons between them; `main` is the program itself
- *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads
- *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate, close (of a file
- * that is closed all the same) FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only
- * counted FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice,
- * and one is lost FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and
- * all is well FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on
- * which one was reached (return addresses, as far as they lie in those files), its hash and the first call's number
+ *   FAULTS_WHAT      `memory`: malloc, calloc, realloc, aligned ones, strdup, anonymous mmap, and threads;
+ *                    `files`: open of files that it may create, write, pwritev, fallocate, ftruncate, close (of a
+ *                    file that is closed all the same)
+ *
+ *   FAULTS_AT        the number of the call that fails, from 1 on; 0: none, they are only counted
+ *
+ *   FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice, and one
+ *                    is lost
+ *
+ *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
+ *
+ *   FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on which one
+ *                    was reached (return addresses, as far as they lie in those files), its hash and the first call's
+ *                    number
+ *
  *   FAULTS_LEAVE     what SIGUSR1 does: `exit` is _exit(7), `exec` goes on as /bin/true, `memory` takes memory until
- * the kernel ends the process, and is _exit(7) where that had no need to before a GiB
+ *                    the kernel ends the process, and is _exit(7) where that had no need to before a GiB
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -58,14 +66,16 @@ static pid_t counter; /* not its children */
 static _Atomic uint64_t ways[MOST_WAYS];
 static unsigned long first_calls[MOST_WAYS];
 
-static bool has_part(const char *name)
+/* Without a name it is the program; a folder called `main` makes nothing of it. */
+static bool is_wanted(const char *name)
 {
     for (const char *part = files; part && *part;) {
         size_t length = strcspn(part, ":");
+        bool is_program = length == strlen("main") && strncmp(part, "main", length) == 0;
         const char *found = name;
         while ((found = strchr(found, part[0])) && strncmp(found, part, length) != 0)
             found++;
-        if (length && found)
+        if (length && (name[0] ? found && !is_program : is_program))
             return true;
         part += length + (part[length] == ':');
     }
@@ -77,11 +87,9 @@ static bool has_part(const char *name)
 static uintptr_t place_of(const void *caller)
 {
     struct dl_find_object found;
-    const char *name;
     if (_dl_find_object((void *)(uintptr_t)caller, &found) != 0)
         return 0;
-    name = found.dlfo_link_map->l_name;
-    return has_part(name[0] ? name : "main") ? (uintptr_t)caller - (uintptr_t)found.dlfo_map_start : 0;
+    return is_wanted(found.dlfo_link_map->l_name) ? (uintptr_t)caller - (uintptr_t)found.dlfo_map_start : 0;
 }
 
 /* Which way leads to this call: a hash (FNV-1a) of the return addresses, the innermost first. Never 0. */
