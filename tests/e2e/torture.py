@@ -14,6 +14,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -617,5 +618,21 @@ def leaks_are_found(context: Context) -> None:
             raise Failure(f"{run.__name__}: nobody noticed")
 
 
+def only_the_program_is_the_program(context: Context) -> None:
+    """What lies in a folder of that name is not, and neither is what libfaults itself calls for a driver."""
+    there = context.build / "tests/faults/libfaults.so"
+    if not there.exists():
+        raise Skip("there is no tests/faults/libfaults.so")
+    counted = []
+    for folder in ("main", "elsewhere"):
+        library = context.folder / folder / "tests/faults/libfaults.so"
+        library.parent.mkdir(parents=True)
+        shutil.copy(there, library)
+        of_folder = replace(context, build=context.folder / folder)
+        counted.append(calls(of_folder, lambda env: context.run([context.program("lapilli-replay"), "--list-gpus"], env), "main", "memory").total)
+    check(counted[0] == counted[1] > 0, f"{counted[0]} calls of the program, and {counted[1]} from another folder")
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {**{torture.name: sample(torture, torture.sample) for torture in TORTURES}, "leaks-are-found": leaks_are_found}
+    return {**{torture.name: sample(torture, torture.sample) for torture in TORTURES}, "leaks-are-found": leaks_are_found,
+            "only-the-program-is-the-program": only_the_program_is_the_program}
