@@ -59,39 +59,33 @@ static void put_work(struct program *p, VkCommandBuffer commands, VkQueryPool qu
     PUT(p, vkQueueSubmit, p->queue, 1, &submit, VK_NULL_HANDLE);
 }
 
-static void finish(struct program *p, VkQueryPool queries)
+/* frees: nobody knows then what the command buffers name. */
+static void put_resets(struct program *p, bool frees)
 {
+    VkQueryPool queries = put_queries(p);
+    VkCommandBuffer commands[COMMANDS];
+
+    put_commands(p, commands);
+    for (uint32_t i = 0; i < COMMANDS; i++) {
+        put_work(p, commands[i], queries);
+        if (frees)
+            PUT(p, vkFreeCommandBuffers, p->device, p->pool, 1, &commands[i]);
+        PUT(p, vkResetQueryPool, p->device, queries, 0, QUERIES);
+    }
     PUT(p, vkDestroyQueryPool, p->device, queries, NULL);
     put_ends(p);
-    check_played(p, 0, 0);
 }
 
 PLAYER_TEST(queries_are_reset_when_no_work_has_them)
 {
-    VkQueryPool queries = put_queries(p);
-    VkCommandBuffer commands[COMMANDS];
-
-    put_commands(p, commands);
-    for (uint32_t i = 0; i < COMMANDS; i++) {
-        put_work(p, commands[i], queries);
-        PUT(p, vkResetQueryPool, p->device, queries, 0, QUERIES);
-    }
-    finish(p, queries);
+    put_resets(p, false);
+    check_played(p, 0, 0);
 }
 
-/* Nobody knows any more what they name. */
 PLAYER_TEST(command_buffers_that_were_freed_may_have_them)
 {
-    VkQueryPool queries = put_queries(p);
-    VkCommandBuffer commands[COMMANDS];
-
-    put_commands(p, commands);
-    for (uint32_t i = 0; i < COMMANDS; i++) {
-        put_work(p, commands[i], queries);
-        PUT(p, vkFreeCommandBuffers, p->device, p->pool, 1, &commands[i]);
-        PUT(p, vkResetQueryPool, p->device, queries, 0, QUERIES);
-    }
-    finish(p, queries);
+    put_resets(p, true);
+    check_played(p, 0, 0);
 }
 
 UNIT_MAIN();
