@@ -146,8 +146,6 @@ static uint64_t put_block(struct program *p, uint64_t executed)
 
 static void scene_init(struct scene *s)
 {
-    struct replay_options options = {.threads = 1};
-
     memset(s, 0, sizeof *s);
     memset(buffers, 0, sizeof buffers);
     buffer_count = pool_count = 0;
@@ -156,11 +154,7 @@ static void scene_init(struct scene *s)
         s->blocks[i] = put_block(&s->p, i);
     lap_writer_frame(s->p.s.writer);
     sample_end(&s->p.s);
-    options.file = s->p.s.path;
-    CHECK_EQ_INT(replay_open(&s->r, &options, NULL), LAP_OK);
-    s->log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
-    s->r.log = &s->log;
-    s->dev.vk = working_driver(s->queues);
+    open_on_working_driver(&s->r, s->p.s.path, &s->dev, s->queues, &s->log);
     s->dev.vk.QueueSubmit = submit;
     s->dev.vk.CreateCommandPool = create_pool;
     s->dev.vk.DestroyCommandPool = destroy_pool;
@@ -172,8 +166,6 @@ static void scene_init(struct scene *s)
     s->dev.vk.EndCommandBuffer = end;
     s->dev.vk.CmdExecuteCommands = execute;
     s->dev.instance = &s->instance;
-    s->dev.queues = s->queues;
-    s->dev.queue_count = QUEUES;
     for (uint64_t i = 1; i <= 2; i++) {
         VkCommandPool pool = gen_VkCommandPool(i);
         VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};

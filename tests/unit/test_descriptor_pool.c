@@ -135,8 +135,6 @@ static void put_pools(struct program *p, uint32_t sizes)
 
 static void scene_init_with(struct scene *s, uint32_t sizes)
 {
-    struct replay_options options = {.threads = 1};
-
     memset(s, 0, sizeof *s);
     memset(&pool_driver, 0, sizeof pool_driver);
     pool_driver.most = MOST_POOLS;
@@ -144,18 +142,12 @@ static void scene_init_with(struct scene *s, uint32_t sizes)
     put_pools(&s->p, sizes);
     lap_writer_frame(s->p.s.writer);
     sample_end(&s->p.s);
-    options.file = s->p.s.path;
-    CHECK_EQ_INT(replay_open(&s->r, &options, NULL), LAP_OK);
-    s->log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
-    s->r.log = &s->log;
-    s->dev.vk = working_driver(s->queues);
+    open_on_working_driver(&s->r, s->p.s.path, &s->dev, s->queues, &s->log);
     s->dev.vk.CreateDescriptorPool = create_pool;
     s->dev.vk.DestroyDescriptorPool = destroy_pool;
     s->dev.vk.ResetDescriptorPool = reset_pool;
     s->dev.vk.AllocateDescriptorSets = allocate;
     s->dev.vk.FreeDescriptorSets = free_sets;
-    s->dev.queues = s->queues;
-    s->dev.queue_count = QUEUES;
     CHECK_EQ_INT(replay_object_add(&s->r, GEN_HANDLE_VkDevice, 1, 0x1000, &s->dev, NULL), LAP_OK);
     while (lap_reader_next(s->r.reader, &s->r.packet) == LAP_OK)
         CHECK_EQ_INT(replay_packet(&s->r), LAP_OK);

@@ -134,4 +134,18 @@ static struct gen_device_dispatch working_driver(struct replay_queue *queues)
                                         .DeviceWaitIdle = wait_idle};
 }
 
+/* Opens a trace for a device of that driver. */
+static inline void open_on_working_driver(struct replay *r, const char *path, struct replay_device *dev,
+                                          struct replay_queue *queues, struct lap_log *log)
+{
+    struct replay_options options = {.file = path, .threads = 1};
+
+    CHECK_EQ_INT(replay_open(r, &options, NULL), LAP_OK);
+    *log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
+    r->log = log;
+    dev->vk = working_driver(queues);
+    dev->queues = queues;
+    dev->queue_count = QUEUES;
+}
+
 #endif
