@@ -134,16 +134,18 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     call = f"{owner}->vk.{short}({arguments(p)})"
     entry = p.disposition.when == "entry"
     _emit_note(c, p)
+    c("if (note) {")
+    c(f"note->objects = {tables};")
+    c(f"{_encode_unreturned(p, 'note', '')};")
+    c("layer_note_end(&noted.call);")
+    c("}")
     if "before" in p.disposition.hooks:
         c(f"hook_before_{short}({owner}, {arguments(p)});")
     if entry:
         c(f"struct lap_enc *enc = layer_packet_begin({tables}, GEN_{p.name}, 0);")
         if returns == "VkResult":
             c("uint64_t ticket = enc ? layer_packet_ticket() : 0;")
-        c("if (enc) {")
-        c(f"gen_encode_{p.name}(enc, {arguments(p)});")
-        c("layer_packet_end();")
-        c("}")
+        _emit_packet(c, p, "")
         for f in p.fields:
             if f.destroyed:
                 _emit_remove(c, f, device)
@@ -165,10 +167,7 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
             c("}")
         failed = "0" if returns != "VkResult" else f"result < 0{' && !any' if partial else ''} ? LAP_PACKET_FAILED : 0"
         c(f"struct lap_enc *enc = layer_packet_begin({tables}, GEN_{p.name}, {failed});")
-        c("if (enc) {")
-        c(f"gen_encode_{p.name}(enc, {arguments(p)}{', result' if p.stores_result else ''});")
-        c("layer_packet_end();")
-        c("}")
+        _emit_packet(c, p, ", result" if p.stores_result else "")
     if "after" in p.disposition.hooks:
         guard = "if (result >= 0)" if returns == "VkResult" and not p.disposition.partial else ""
         if guard:
@@ -177,6 +176,17 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     c("layer_call_end(&noted.call);")
     if returns != "void":
         c("return result;")
+    c("}")
+
+
+def _emit_packet(c: Text, p: CommandPlan, result: str) -> None:
+    """The body that was encoded for the call's note is the packet's, where nothing comes out of the call. What is destroyed is
+    looked up anew: another thread may have got the handle a second time."""
+    c("if (enc) {")
+    if not result and not any(f.output or f.destroyed for f in p.fields):
+        c("if (!layer_note_copy(&noted.call, enc))")
+    c(f"gen_encode_{p.name}(enc, {arguments(p)}{result});")
+    c("layer_packet_end();")
     c("}")
 
 
@@ -194,7 +204,7 @@ def _emit_note(c: Text, p: CommandPlan) -> None:
     c(f"struct {{ struct layer_call call; struct gen_args_{p.name} args; }} noted;")
     for f in p.fields:
         c(f"noted.args.{f.name} = {f.name};")
-    c(f"layer_call_begin(&noted.call, GEN_{p.name}, &noted.args);")
+    c(f"struct lap_enc *note = layer_call_begin(&noted.call, GEN_{p.name}, &noted.args);")
 
 
 def _emit_noted(c: Text, p: CommandPlan) -> None:
@@ -203,6 +213,8 @@ def _emit_noted(c: Text, p: CommandPlan) -> None:
     c(f"static VKAPI_ATTR {returns} VKAPI_CALL noted_{p.command.short}({parameters(p)})")
     c("{")
     _emit_note(c, p)
+    c("if (note)")
+    c("    layer_note_encode(&noted.call);")
     c((f"{returns} result = " if returns != "void" else "") + f"capture_{p.command.short}({arguments(p)});")
     c("layer_call_end(&noted.call);")
     if returns != "void":
@@ -210,17 +222,22 @@ def _emit_noted(c: Text, p: CommandPlan) -> None:
     c("}")
 
 
-def _emit_in_flight_body(c: Text, p: CommandPlan) -> None:
-    values = ["NULL" if f.output else f"a->{f.name}" for f in p.body_fields]
+def _encode_unreturned(p: CommandPlan, enc: str, args: str) -> str:
+    """The body of a call that has not returned: what it would have put out is not there, and its result is no success."""
+    values = ["NULL" if f.output else args + f.name for f in p.body_fields]
     if p.stores_result:
         values.append("VK_ERROR_UNKNOWN" if p.command.returns == "VkResult" else "0")
-    c(f"gen_encode_{p.name}({', '.join(['enc'] + values)});")
+    return f"gen_encode_{p.name}({', '.join([enc] + values)})"
+
+
+def _emit_in_flight_body(c: Text, p: CommandPlan) -> None:
+    c(f"{_encode_unreturned(p, 'enc', 'a->')};")
     c("return true;")
     c("}")
 
 
 def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
-    """Bodies of calls that have not returned: what they would have put out is not there, and their result is no success."""
+    """Bodies of calls that have not returned, from what was noted of them."""
     c("bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const void *args, uint64_t *out_command_buffer)")
     c("{")
     c("switch (command) {")

@@ -15,6 +15,7 @@
 
 void layer_cmdbuf_reset(struct layer_cmdbuf *cb)
 {
+    layer_notes_end(cb);
     lap_enc_reset(&cb->enc);
     cb->command_count = 0;
     cb->state = LAYER_CMDBUF_INITIAL;
@@ -36,6 +37,7 @@ void layer_cmdbuf_finish(struct lap_object *object)
 {
     struct layer_cmdbuf *cb = (struct layer_cmdbuf *)object;
     unlink_from_pool(cb);
+    layer_notes_end(cb);
     lap_enc_finish(&cb->enc);
     layer_touch_finish(cb);
 }
@@ -144,6 +146,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BeginCommandBuffer(VkCommandBuffer comman
     if (result != VK_SUCCESS || !layer_is_recording())
         return result;
     cb->state = LAYER_CMDBUF_RECORDING;
+    layer_notes_begin(cb);
     cb->enc.writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     cb->enc.scratch[COND_SCRATCH_SECONDARY] = cb->secondary;
     struct lap_enc *enc = layer_block_command(cb, GEN_vkBeginCommandBuffer);
@@ -188,6 +191,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EndCommandBuffer(VkCommandBuffer commandB
         gen_encode_vkEndCommandBuffer(enc);
     result = cb->device->vk.EndCommandBuffer(commandBuffer);
     if (cb->state == LAYER_CMDBUF_RECORDING) {
+        layer_notes_end(cb);
         layer_touched_seal(&cb->touched); /* once, and not with each submit */
         if (result == VK_SUCCESS)
             store_block(cb);

@@ -89,6 +89,10 @@ static void handle(unsigned level, int number, siginfo_t *info, void *context)
     int error = errno;
     bool given = is_given(info, __builtin_frame_address(0)) && is_given(context, __builtin_frame_address(0));
     size_t which = 0;
+    if (number == SIGBUS && given && info->si_code == BUS_ADRERR && layer_notes_fault((uintptr_t)info->si_addr)) {
+        errno = error;
+        return;
+    }
     layer_in_flight_fault();
     while (which + 1 < SIGNALS && numbers[which] != number)
         which++;
@@ -170,4 +174,10 @@ bool layer_crash_catch(bool on)
     }
     pthread_sigmask(on ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
     return caught;
+}
+
+bool layer_crash_hears_bus(void)
+{
+    struct sigaction now;
+    return sigaction(SIGBUS, NULL, &now) == 0 && is_ours(&now);
 }

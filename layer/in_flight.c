@@ -34,6 +34,7 @@ static struct {
     bool reads_others;            /* there is membarrier (Linux 4.14, and no sandbox forbids it) */
     size_t at;                    /* of what is in it */
     struct layer_thread *crashed; /* in the middle of a call */
+    struct layer_cmdbuf *command; /* the command buffer of which one is in the list */
     atomic_uintptr_t reader;      /* the thread that is reading what may not be there, with a way out */
     sigjmp_buf way_out;
 } flight;
@@ -47,6 +48,7 @@ static void thread_ended(void *value)
         lap_stream_release(thread->stream);
     thread->stream = NULL;
     thread->writer = NULL;
+    layer_notes_thread_ended(thread);
     atomic_store(&thread->self, 0);
     atomic_store(&thread->call, 0);
     layer_thread_known = NULL;
@@ -89,6 +91,7 @@ struct layer_thread *layer_thread_take(void)
     thread->kernel_id = (uint64_t)syscall(SYS_gettid);
     thread->refused = false;
     atomic_store(&thread->self, layer_thread_self());
+    layer_notes_thread(thread);
     return layer_thread_known = thread;
 }
 
@@ -241,23 +244,12 @@ static bool is_in_command(void *user, void *value)
     return !search->found;
 }
 
-static uint64_t get_number(const uint8_t **p, const uint8_t *end)
-{
-    uint64_t number = 0;
-    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
-        number |= (uint64_t)(**p & 0x7f) << shift;
-        if (!(*(*p)++ & 0x80))
-            break;
-    }
-    return number;
-}
-
 /* The last command of a block, as it stands there: number and body. */
 static void copy_command(struct lap_enc *enc, struct lap_in_flight *what, const struct layer_cmdbuf *cb)
 {
     const uint8_t *p = cb->enc.base + cb->in_call_at, *end = cb->enc.p;
     what->command_buffer = cb->object.index;
-    what->command = (uint32_t)get_number(&p, end);
+    what->command = (uint32_t)lap_in_flight_number(&p, end);
     lap_enc_raw(enc, p, (size_t)(end - p));
 }
 
@@ -278,6 +270,7 @@ static bool add_command(const struct layer_thread *thread, struct lap_in_flight 
     close_way_out();
     if (what->command == 0 || what->command >= GEN_COMMAND_COUNT)
         return false;
+    flight.command = search.found;
     what->flags |= LAP_IN_FLIGHT_COMMAND;
     what->thread_id = thread ? thread->kernel_id : (uint64_t)syscall(SYS_gettid);
     end_entry(what, &enc);
@@ -287,14 +280,29 @@ static bool add_command(const struct layer_thread *thread, struct lap_in_flight 
 static void begin_list(void)
 {
     flight.at = 0;
+    flight.command = NULL;
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
         thread->written = 0;
 }
 
-static void write_list(void)
+static bool write_list(void)
 {
     memset(flight.list + flight.at, 0, HEAD_BYTES);
-    (void)lap_writer_calls(flight.writer, 0, flight.list, flight.at + HEAD_BYTES);
+    return lap_writer_calls(flight.writer, 0, flight.list, flight.at + HEAD_BYTES);
+}
+
+/* What the list tells better is not told twice. */
+static void strike_notes(void)
+{
+    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
+        uint8_t *entry = atomic_load(&thread->noted);
+        if (thread->written && entry)
+            lap_in_flight_strike(entry);
+    }
+    if (flight.command && flight.command->note)
+        lap_note_command_returned(flight.command->note);
+    if (flight.command && flight.command->noted.entry)
+        lap_in_flight_strike(flight.command->noted.entry);
 }
 
 /* ---- signals ---- */
@@ -335,8 +343,8 @@ void layer_in_flight_signal(int number, bool fatal)
             for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
                 if (thread != guilty)
                     add_other(thread, number);
-            if (flight.at)
-                write_list();
+            if (flight.at && write_list())
+                strike_notes();
         }
     }
     unlock();
@@ -351,8 +359,10 @@ bool layer_in_flight_crashed(void)
 
 static bool leave_command(void *user, void *value)
 {
+    struct layer_cmdbuf *cb = value;
     uintptr_t self = layer_thread_self();
-    atomic_compare_exchange_strong(&((struct layer_cmdbuf *)value)->in_call, &self, 0);
+    if (atomic_compare_exchange_strong(&cb->in_call, &self, 0) && cb->note)
+        lap_note_command_returned(cb->note);
     return true;
 }
 
@@ -379,13 +389,14 @@ static __attribute__((noinline)) void wake_watch(void)
     lap_writer_watch(flight.writer);
 }
 
-void layer_call_begin(struct layer_call *call, enum gen_command command, const void *args)
+struct lap_enc *layer_call_begin(struct layer_call *call, enum gen_command command, const void *args)
 {
     struct layer_thread *thread;
     uintptr_t outer;
     call->thread = NULL;
+    call->noted.entry = NULL;
     if (!atomic_load_explicit(&flight.on, memory_order_relaxed) || !(thread = layer_thread_here()))
-        return;
+        return NULL;
     outer = atomic_load_explicit(&thread->call, memory_order_relaxed);
     if (__builtin_expect(atomic_load_explicit(&thread->attention, memory_order_relaxed), 0)) {
         /* It has left what it was in by a jump, if that was a crash. */
@@ -405,6 +416,7 @@ void layer_call_begin(struct layer_call *call, enum gen_command command, const v
     atomic_store_explicit(&thread->call, (uintptr_t)call, memory_order_release);
     if (__builtin_expect(atomic_load_explicit(&flight.asleep, memory_order_relaxed), 0))
         wake_watch();
+    return atomic_load_explicit(&layer_notes_on, memory_order_relaxed) ? layer_note_begin(thread, call) : NULL;
 }
 
 void layer_call_end(struct layer_call *call)
@@ -413,6 +425,13 @@ void layer_call_end(struct layer_call *call)
     if (!thread)
         return;
     atomic_store_explicit(&thread->call, (uintptr_t)call->outer, memory_order_release);
+    if (call->noted.entry) {
+        layer_note_returned(thread, &call->noted);
+        /* Its place was the outer one's. */
+        if (__builtin_expect(call->outer && call->outer->noted.entry && !call->outer->noted.large, 0) &&
+            layer_note_begin(thread, call->outer))
+            layer_note_encode(call->outer);
+    }
     atomic_signal_fence(memory_order_seq_cst); /* the rest of a barrier: meet_threads */
     if (__builtin_expect(atomic_load_explicit(&thread->reading, memory_order_relaxed) ||
                              atomic_load_explicit(&thread->attention, memory_order_relaxed),
@@ -437,7 +456,7 @@ static bool is_stuck(void)
 {
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
         if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && atomic_load(&thread->call) &&
-            !thread->written)
+            !thread->written && !atomic_load(&thread->noted))
             return true;
     return false;
 }
@@ -446,9 +465,9 @@ static void note_stuck(void)
 {
     begin_list();
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
-        if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen)
+        if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && !atomic_load(&thread->noted))
             add_other(thread, 0);
-    write_list();
+    (void)write_list();
 }
 
 bool layer_in_flight_watch(void)
@@ -457,6 +476,8 @@ bool layer_in_flight_watch(void)
     if (!atomic_load(&flight.on))
         return false;
     layer_crash_watch();
+    if (!layer_crash_hears_bus())
+        layer_notes_stop();
     if (!lock())
         return true;
     /* What a crash has left is not replaced: it tells more. */
@@ -495,14 +516,21 @@ void layer_in_flight_start(struct lap_writer *writer)
     flight.reads_others = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     atomic_store(&flight.process, getpid());
     atomic_store(&flight.asleep, true);
-    atomic_store(&flight.on, true);
+    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
+        thread->note = NULL;
+        thread->note_refused = false;
+        atomic_store(&thread->noted, NULL);
+    }
     layer_crash_watch();
+    layer_notes_start(writer);
+    atomic_store(&flight.on, true);
 }
 
 void layer_in_flight_forked(void)
 {
     atomic_store(&flight.on, false);
     atomic_store(&flight.owner, 0);
+    layer_notes_stop();
     flight.crashed = NULL;
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
         atomic_store(&thread->reading, 0);

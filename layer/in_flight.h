@@ -11,6 +11,10 @@
  * thread itself needs no barrier for that: who reads has the kernel make one on all threads (membarrier). All that
  * is written, and who writes, is under one lock, which a signal handler tries for a while only. What is read may be
  * anything, as the program is at fault, or its driver: a fault while reading is caught.
+ *
+ * A process that is killed has no time for that. Where the notes of the tail file can be had (trace/notes.h) each
+ * thread encodes its call into its place there before it is made: notes.c. The helper thread then looks for those calls
+ * only that could not be noted so.
  */
 #ifndef LAP_LAYER_IN_FLIGHT_H
 #define LAP_LAYER_IN_FLIGHT_H
@@ -21,12 +25,24 @@
 #include <stdint.h>
 
 #include "gen_ids.h"
+#include "trace/wire.h"
 
-struct lap_enc;
+struct lap_note_command;
+struct lap_note_thread;
 struct lap_stream;
 struct lap_writer;
 
 struct layer_call;
+struct layer_cmdbuf;
+
+#define LAYER_NOTE_BODY_BYTES 4096u
+
+/* Where a call stands in the tail file. */
+struct layer_noted {
+    uint8_t *entry; /* NULL: nowhere */
+    unsigned large; /* the number of a large place, plus 1; 0: it is the thread's own */
+    uint32_t bytes; /* of its body in the thread's record; 0: it is not there */
+};
 
 /* What the layer knows of a thread of the program. Never freed: signal handlers may be looking at it. Once its thread
  * has ended another one takes it over. */
@@ -44,10 +60,16 @@ struct layer_thread {
     atomic_uintptr_t call; /* struct layer_call, the innermost; 0: none */
     atomic_uintptr_t
         reading; /* the call that somebody else is reading: when it has returned, the thread waits; 0: none */
-    atomic_uint_fast64_t made; /* how many calls began */
-    atomic_bool attention;     /* something was written of this thread: it has to look when a call begins or ends */
-    uint32_t written;          /* where in the list its entry is, plus 1; 0: it has none. Under the lock */
-    uint64_t seen;             /* `made` at the last look; the helper thread's */
+    atomic_uint_fast64_t made;    /* how many calls began */
+    atomic_bool attention;        /* something was written of this thread: it has to look when a call begins or ends */
+    uint32_t written;             /* where in the list its entry is, plus 1; 0: it has none. Under the lock */
+    uint64_t seen;                /* `made` at the last look; the helper thread's */
+    struct lap_note_thread *note; /* the place in the tail file; NULL: none was asked for */
+    bool note_refused;            /* it is not to be used, or there is none */
+    unsigned large;               /* a bit for each large place that it has */
+    _Atomic(uint8_t *) noted;     /* where its call stands in the tail file; NULL: nowhere */
+    struct lap_enc enc;           /* of the call that was noted last, into: */
+    uint8_t body[LAYER_NOTE_BODY_BYTES];
 };
 
 /* A call that is under way, on the stack of the thread that makes it. */
@@ -57,6 +79,7 @@ struct layer_call {
     const void *args;            /* struct gen_args_X */
     uint32_t command;
     uint32_t mark; /* LAYER_CALL_MARK until it has returned */
+    struct layer_noted noted;
 };
 
 /* Tells threads apart without calling anybody, also in a signal handler; never 0. */
@@ -79,8 +102,9 @@ static inline __attribute__((always_inline)) uintptr_t layer_thread_self(void)
 #endif
 }
 
-/* Around each call of the program that is no command of a command buffer. */
-void layer_call_begin(struct layer_call *call, enum gen_command command, const void *args);
+/* Around each call of the program that is no command of a command buffer. An encoder that is returned wants the call's
+ * body, for its note: layer_note_end, layer_note_encode. */
+struct lap_enc *layer_call_begin(struct layer_call *call, enum gen_command command, const void *args);
 void layer_call_end(struct layer_call *call);
 
 /* Once; false: out of memory. Before the next. */
@@ -102,6 +126,38 @@ void layer_in_flight_forked(void);
 bool layer_in_flight_watch(void);
 /* True when a signal that ends programs came in the middle of a call which has not gone on since. */
 bool layer_in_flight_crashed(void);
+
+/* ---- notes.c ---- */
+
+/* Calls are written into the tail file's notes. */
+extern atomic_bool layer_notes_on __attribute__((visibility("hidden")));
+/* Where the tail file can have them. */
+void layer_notes_start(struct lap_writer *writer);
+/* In the child of a fork, or when nobody would hear that the file was cut. */
+void layer_notes_stop(void);
+/* A SIGBUS at `address` is a store to notes that somebody has cut off. True: it can be done again. */
+bool layer_notes_fault(uintptr_t address);
+
+/* A record has another thread; it has none any more. */
+void layer_notes_thread(struct layer_thread *thread);
+void layer_notes_thread_ended(struct layer_thread *thread);
+
+/* The call that is about to be made: an encoder for its body, or NULL when it can't be noted. */
+struct lap_enc *layer_note_begin(struct layer_thread *thread, struct layer_call *call);
+/* The body is there. */
+void layer_note_end(struct layer_call *call);
+/* In place of these: the body is made of the arguments. */
+void layer_note_encode(struct layer_call *call);
+/* When it has returned, if it has an entry. */
+void layer_note_returned(struct layer_thread *thread, struct layer_noted *noted);
+/* The packet's body, if it is what was noted. */
+bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc);
+
+/* A command buffer begins to be recorded, and is through with it. */
+void layer_notes_begin(struct layer_cmdbuf *cb);
+void layer_notes_end(struct layer_cmdbuf *cb);
+/* A command that is too long for its command buffer's place. */
+void layer_note_command(struct layer_cmdbuf *cb, const uint8_t *command, size_t bytes);
 
 /* ---- for crash.c ---- */
 
@@ -125,5 +181,7 @@ bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const v
 void layer_crash_watch(void);
 /* True when a fault on the calling thread comes to us. Undoes what it did with false. */
 bool layer_crash_catch(bool on);
+/* True when SIGBUS comes to us, as long as no thread has it blocked. */
+bool layer_crash_hears_bus(void);
 
 #endif

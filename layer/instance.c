@@ -80,7 +80,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     if (!instance)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     layer_recording_start(); /* before the driver, which may crash */
-    layer_call_begin(&call, GEN_vkCreateInstance, &args);
+    if (layer_call_begin(&call, GEN_vkCreateInstance, &args))
+        layer_note_encode(&call);
     result = create_instance(pCreateInfo, pAllocator, link, create, pInstance, &imports);
     layer_call_end(&call);
     if (result != VK_SUCCESS) {

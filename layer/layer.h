@@ -34,6 +34,7 @@
 #include "layer/spirv.h"
 #include "memtrack/memtrack.h"
 #include "memtrack/types.h"
+#include "trace/notes.h"
 #include "trace/writer.h"
 
 struct layer_device;
@@ -262,9 +263,12 @@ struct layer_cmdbuf {
     struct layer_device *device;
     struct layer_command_pool *pool;
     struct layer_cmdbuf *next_in_pool, **previous_in_pool;
-    struct lap_enc enc;       /* the block: see layer/command_buffer.c */
-    size_t in_call_at;        /* where its last command begins */
-    atomic_uintptr_t in_call; /* layer_thread_self of the thread that is in the driver with it; 0: none */
+    struct lap_enc enc;            /* the block: see layer/command_buffer.c */
+    size_t in_call_at;             /* where its last command begins */
+    atomic_uintptr_t in_call;      /* layer_thread_self of the thread that is in the driver with it; 0: none */
+    struct lap_note_command *note; /* while it is recorded, where the tail file has notes; else NULL */
+    uint32_t note_generation;
+    struct layer_noted noted; /* what is too long for that */
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
@@ -467,11 +471,24 @@ static inline __attribute__((always_inline)) struct lap_enc *layer_block_command
 /* Around the driver's function for a command that was encoded: in_flight.h. */
 static inline __attribute__((always_inline)) void layer_command_begin(struct layer_cmdbuf *cb)
 {
-    atomic_store_explicit(&cb->in_call, layer_thread_self(), memory_order_relaxed);
+    const uint8_t *command = cb->enc.base + cb->in_call_at;
+    size_t bytes = (size_t)(cb->enc.p - command);
+    uintptr_t self = layer_thread_self();
+    if (__builtin_expect(cb->note != NULL, 1)) {
+        if (__builtin_expect(bytes <= LAP_NOTE_COMMAND_MOST, 1))
+            lap_note_command(cb->note, self, command, bytes);
+        else
+            layer_note_command(cb, command, bytes);
+    }
+    atomic_store_explicit(&cb->in_call, self, memory_order_relaxed);
 }
 static inline __attribute__((always_inline)) void layer_command_end(struct layer_cmdbuf *cb)
 {
     atomic_store_explicit(&cb->in_call, 0, memory_order_relaxed);
+    if (__builtin_expect(cb->note != NULL, 1))
+        lap_note_command_returned(cb->note);
+    if (__builtin_expect(cb->noted.entry != NULL, 0))
+        layer_note_returned(layer_thread_known, &cb->noted);
 }
 void layer_cmdbuf_reset(struct layer_cmdbuf *cb); /* back to the initial state; keeps memory */
 

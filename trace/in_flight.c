@@ -6,31 +6,42 @@
 
 #include "trace/bytes.h"
 
-#define MAGIC    0x4650414cu /* "LAPF" little-endian */
-#define STANDING 1u
-#define HASH_AT  56u
+#define MAGIC                                                                                                          \
+    0x4350414cu /* "LAPC" little-endian; "LAPF" in tail files before version 3, which were hashed otherwise            \
+                 */
+#define HASH_AT   8u
+#define HASHED_AT 16u
 
-/* Of what stands still: all of the head but the state and the hash itself, and the body. */
 static uint64_t hash_of(const uint8_t *entry, size_t body_bytes, uint64_t seed)
 {
-    uint64_t head =
-        XXH3_64bits_withSeed(entry + LAP_IN_FLIGHT_STATE_AT + 4, HASH_AT - LAP_IN_FLIGHT_STATE_AT - 4, seed);
-    return XXH3_64bits_withSeed(entry + LAP_IN_FLIGHT_HEAD_BYTES, body_bytes, head);
+    return XXH3_64bits_withSeed(entry + HASHED_AT, LAP_IN_FLIGHT_HEAD_BYTES - HASHED_AT + body_bytes, seed);
 }
 
 void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed)
 {
-    memset(out, 0, LAP_IN_FLIGHT_HEAD_BYTES);
     lap_store_u32(out, MAGIC);
-    out[LAP_IN_FLIGHT_STATE_AT] = STANDING;
-    lap_store_u32(out + 8, call->command);
-    lap_store_u32(out + 12, call->flags);
-    lap_store_u32(out + 16, call->signal);
-    lap_store_u32(out + 20, (uint32_t)call->bytes);
-    lap_store_u64(out + 24, call->thread_id);
-    lap_store_u64(out + 32, call->ticket);
-    lap_store_u64(out + 40, call->command_buffer);
+    lap_store_u32(out + LAP_IN_FLIGHT_STATE_AT, 0);
+    lap_store_u32(out + 16, call->command);
+    lap_store_u32(out + 20, call->flags);
+    lap_store_u32(out + 24, call->signal);
+    lap_store_u32(out + 28, (uint32_t)call->bytes);
+    lap_store_u64(out + 32, call->thread_id);
+    lap_store_u64(out + 40, call->ticket);
+    lap_store_u64(out + 48, call->command_buffer);
+    lap_store_u64(out + 56, 0);
     lap_store_u64(out + HASH_AT, hash_of(out, call->bytes, seed));
+    __atomic_store_n(out + LAP_IN_FLIGHT_STATE_AT, LAP_IN_FLIGHT_STANDING, __ATOMIC_RELEASE);
+}
+
+uint64_t lap_in_flight_number(const uint8_t **p, const uint8_t *end)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+        number |= (uint64_t)(**p & 0x7f) << shift;
+        if (!(*(*p)++ & 0x80))
+            break;
+    }
+    return number;
 }
 
 enum lap_status lap_in_flight_next(const uint8_t *list, size_t bytes, size_t *at, uint64_t seed,
@@ -38,19 +49,19 @@ enum lap_status lap_in_flight_next(const uint8_t *list, size_t bytes, size_t *at
 {
     while (*at < bytes && bytes - *at >= LAP_IN_FLIGHT_HEAD_BYTES) {
         const uint8_t *entry = list + *at;
-        size_t body_bytes = lap_load_u32(entry + 20);
+        size_t body_bytes = lap_load_u32(entry + 28);
         if (lap_load_u32(entry) != MAGIC || body_bytes > bytes - *at - LAP_IN_FLIGHT_HEAD_BYTES ||
             lap_load_u64(entry + HASH_AT) != hash_of(entry, body_bytes, seed))
             break;
         *at += lap_in_flight_stride(body_bytes);
-        if (entry[LAP_IN_FLIGHT_STATE_AT] != STANDING)
+        if (entry[LAP_IN_FLIGHT_STATE_AT] != LAP_IN_FLIGHT_STANDING)
             continue;
-        *out_call = (struct lap_in_flight){.command = lap_load_u32(entry + 8),
-                                           .flags = lap_load_u32(entry + 12),
-                                           .signal = lap_load_u32(entry + 16),
-                                           .thread_id = lap_load_u64(entry + 24),
-                                           .ticket = lap_load_u64(entry + 32),
-                                           .command_buffer = lap_load_u64(entry + 40),
+        *out_call = (struct lap_in_flight){.command = lap_load_u32(entry + 16),
+                                           .flags = lap_load_u32(entry + 20),
+                                           .signal = lap_load_u32(entry + 24),
+                                           .thread_id = lap_load_u64(entry + 32),
+                                           .ticket = lap_load_u64(entry + 40),
+                                           .command_buffer = lap_load_u64(entry + 48),
                                            .body = entry + LAP_IN_FLIGHT_HEAD_BYTES,
                                            .bytes = body_bytes};
         if (out_call->flags & ~(uint32_t)LAP_IN_FLIGHT_ALL_FLAGS)

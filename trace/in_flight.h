@@ -19,6 +19,7 @@
 #define LAP_IN_FLIGHT_AREA_BYTES ((size_t)1 << 20) /* of a tail file */
 #define LAP_IN_FLIGHT_WATCH_MS   250u              /* "a while", and up to as long again */
 #define LAP_IN_FLIGHT_STATE_AT   4u                /* in the head: one byte, the only one that changes */
+#define LAP_IN_FLIGHT_STANDING   1u                /* what it is */
 #define LAP_IN_FLIGHT_RETURNED   2u                /* what it becomes */
 
 enum lap_in_flight_flags {
@@ -44,9 +45,18 @@ static inline size_t lap_in_flight_stride(size_t bytes)
     return LAP_IN_FLIGHT_HEAD_BYTES + ((bytes + LAP_IN_FLIGHT_ALIGN - 1) & ~(size_t)(LAP_IN_FLIGHT_ALIGN - 1));
 }
 
-/* Writes a head for `call`, whose body stands LAP_IN_FLIGHT_HEAD_BYTES behind `out` already. Safe in a signal handler.
- * seed: lap_tail_seed of the trace. */
+/* Writes a head for `call`, whose body stands LAP_IN_FLIGHT_HEAD_BYTES behind `out` already; that it stands there comes
+ * last. Safe in a signal handler. seed: lap_tail_seed of the trace. */
 void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed);
+
+/* The call has returned. */
+static inline void lap_in_flight_strike(uint8_t *entry)
+{
+    __atomic_store_n(entry + LAP_IN_FLIGHT_STATE_AT, LAP_IN_FLIGHT_RETURNED, __ATOMIC_RELEASE);
+}
+
+/* The number that a command in a block begins with, from *p on, which becomes what is behind it. */
+uint64_t lap_in_flight_number(const uint8_t **p, const uint8_t *end);
 
 /* The next call of a list of `bytes` bytes from *at on that was not struck out; *at becomes what is behind it. The body
  * points into the list. LAP_END: there is none. Whatever is damaged ends the list. */

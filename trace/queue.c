@@ -107,6 +107,7 @@ static void give_file_up(struct lap_queue *queue, int error)
 {
     queue->file_error = error;
     queue->durable = false;
+    lap_tail_give_notes_up(&queue->file);
 }
 
 static void look_at_file(struct lap_queue *queue)

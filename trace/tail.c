@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,6 +134,55 @@ int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, siz
     return fd >= 0 ? lap_file_write(fd, LAP_TAIL_HEADER_BYTES + at, &part, 1) : EBADF;
 }
 
+/* Not ever by writing: what the file system does not promise may be missing when it is stored to. */
+static bool promise(struct lap_tail *tail, size_t from, size_t to)
+{
+    int result, retries = 0, cancel = lap_cancel_off();
+    do
+        result = fallocate(tail->fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
+    while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
+    lap_cancel_restore(cancel);
+    return result == 0;
+}
+
+bool lap_tail_map_notes(struct lap_tail *tail, void *place)
+{
+    if (tail->fd < 0 || !promise(tail, 0, LAP_NOTES_SMALL_BYTES) ||
+        mmap(place, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, tail->fd,
+             (off_t)LAP_TAIL_NOTES_BEGIN) == MAP_FAILED)
+        return false;
+    atomic_store(&tail->notes, place);
+    return true;
+}
+
+bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large)
+{
+    size_t at = offsetof(struct lap_notes, large) + large * sizeof(struct lap_note_long);
+    return tail->fd >= 0 && promise(tail, at, at + sizeof(struct lap_note_long));
+}
+
+bool lap_tail_drop_notes(struct lap_tail *tail)
+{
+    struct lap_notes *notes = atomic_exchange(&tail->notes, NULL);
+    return !notes || mmap(notes, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+void lap_tail_give_notes_up(struct lap_tail *tail)
+{
+    static const uint8_t nothing[4096];
+    struct stat stat;
+    struct iovec part = {(void *)(uintptr_t)nothing, sizeof(nothing)};
+    int cancel = lap_cancel_off();
+    (void)lap_tail_drop_notes(tail);
+    if (tail->fd >= 0 && fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)LAP_TAIL_NOTES_BEGIN,
+                                   (off_t)LAP_NOTES_BYTES) != 0)
+        for (size_t at = 0; at < LAP_NOTES_BYTES; at += sizeof(nothing))
+            if (fstat(tail->fd, &stat) == 0 && stat.st_size >= (off_t)LAP_TAIL_RING_BEGIN)
+                (void)lap_file_write(tail->fd, LAP_TAIL_NOTES_BEGIN + at, &part, 1);
+    lap_cancel_restore(cancel);
+}
+
 bool lap_tail_is_whole(struct lap_tail *tail)
 {
     struct stat stat;
@@ -190,6 +240,7 @@ enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, c
 void lap_tail_remove(struct lap_tail *tail)
 {
     struct stat ours, there;
+    (void)lap_tail_drop_notes(tail);
     if (tail->fd >= 0 && fstat(tail->fd, &ours) == 0 && lstat(tail->path, &there) == 0 && ours.st_dev == there.st_dev &&
         ours.st_ino == there.st_ino)
         (void)unlink(tail->path);
@@ -197,6 +248,7 @@ void lap_tail_remove(struct lap_tail *tail)
 
 void lap_tail_abandon(struct lap_tail *tail)
 {
+    (void)lap_tail_drop_notes(tail);
     int fd = atomic_exchange(&tail->fd, -1);
     if (fd >= 0)
         lap_file_disown(fd);
@@ -204,6 +256,7 @@ void lap_tail_abandon(struct lap_tail *tail)
 
 void lap_tail_release(struct lap_tail *tail)
 {
+    (void)lap_tail_drop_notes(tail);
     int fd = atomic_exchange(&tail->fd, -1);
     if (fd >= 0)
         close(fd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tail: the file beside a trace in which chunks wait that are not yet in it (docs/format.md, "The tail file"). What was
- * written there is the kernel's, so it outlives a process that is killed. It is not mapped: somebody may cut it.
+ * written there is the kernel's, so it outlives a process that is killed. It is not mapped, since somebody may cut it,
+ * but for the notes of calls (trace/notes.h).
  *
  * Here are its layout, what the writer's queue does with the file, and how a reader finds what is in it. The queue
  * decides where in the ring an entry lies, and calls all but the last part under its own lock. Nothing between
@@ -19,12 +20,14 @@
 #include "trace/chunk.h"
 #include "trace/file.h"
 #include "trace/in_flight.h"
+#include "trace/notes.h"
 
 #define LAP_TAIL_SUFFIX       ".tail" /* behind the trace's own name */
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
-#define LAP_TAIL_VERSION      2u             /* in version 1 the ring follows the header */
-#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight, as far as the ring */
-#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES) /* as it is written */
+#define LAP_TAIL_VERSION      3u             /* 2 has no notes, in version 1 the ring follows the header */
+#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight */
+#define LAP_TAIL_NOTES_BEGIN  (LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES)
+#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES) /* as it is written */
 #define LAP_TAIL_START_AT     64u         /* in the header: where the oldest entry begins */
 #define LAP_TAIL_RING_AT      72u         /* in the header: where the ring does */
 #define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu /* "LPTL" little-endian */
@@ -67,6 +70,7 @@ struct lap_tail {
     _Atomic int fd; /* -1: none */
     char *path;     /* absolute */
     uint64_t bytes; /* that it has, or more */
+    _Atomic(struct lap_notes *) notes;
 };
 
 /* Creates the file for a ring whose first `reserved_bytes` get room at once. LAP_ERROR_IO or LAP_ERROR_MEMORY when
@@ -89,6 +93,17 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at);
 /* Writes `bytes` bytes of the list of calls in flight, from its byte `at` on: 0 or an errno. Safe in a signal handler.
  */
 int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes);
+
+/* Maps the notes of calls, in place of the LAP_NOTES_BYTES of memory at `place`, which stay the caller's; false: they
+ * can't be had. All of them are zero and can be stored to but for the large ones, which lap_tail_reserve_note is to be
+ * asked for first. A store is SIGBUS when somebody has cut the file, or the file system breaks its word, until
+ * lap_tail_drop_notes has put private memory there: that is safe in a signal handler and comes with the end of the
+ * file's use in any case. It is false when there is no such memory. */
+bool lap_tail_map_notes(struct lap_tail *tail, void *place);
+bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large);
+bool lap_tail_drop_notes(struct lap_tail *tail);
+/* The same, and what stands in the file goes, since nobody says any more that a call has returned. */
+void lap_tail_give_notes_up(struct lap_tail *tail);
 
 /* False: somebody else has cut or deleted the file. To be asked before room is reserved, which makes it longer. */
 bool lap_tail_is_whole(struct lap_tail *tail);

@@ -34,8 +34,14 @@ static void remark(struct lap_source *source, const char *format, ...)
     va_end(arguments);
 }
 
+/* What a header says. */
+struct layout {
+    uint64_t start, ring;
+    bool has_notes;
+};
+
 /* Opens the file if it belongs to this trace; false (with a remark, unless there is none): it does not count. */
-static bool open_tail(struct lap_source *source, const char *trace_path, uint64_t *out_start, uint64_t *out_ring)
+static bool open_tail(struct lap_source *source, const char *trace_path, struct layout *out)
 {
     char *path = NULL;
     if (asprintf(&path, "%s" LAP_TAIL_SUFFIX, trace_path) < 0)
@@ -72,8 +78,9 @@ static bool open_tail(struct lap_source *source, const char *trace_path, uint64_
     (void)flock(fd, LOCK_UN);
     source->tail_fd = fd;
     source->tail_bytes = (uint64_t)stat.st_size;
-    *out_start = lap_load_u64(head + LAP_TAIL_START_AT);
-    *out_ring = version == 1 ? LAP_TAIL_HEADER_BYTES : lap_load_u64(head + LAP_TAIL_RING_AT);
+    out->start = lap_load_u64(head + LAP_TAIL_START_AT);
+    out->ring = version == 1 ? LAP_TAIL_HEADER_BYTES : lap_load_u64(head + LAP_TAIL_RING_AT);
+    out->has_notes = version >= 3;
     return true;
 }
 
@@ -142,36 +149,92 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
     return status == LAP_ERROR_FORMAT ? LAP_OK : status;
 }
 
-/* The list of calls in flight as it is; the reader looks at it. */
-static enum lap_status read_calls(struct lap_source *source, uint64_t ring)
+static enum lap_status read_tail(const struct lap_source *source, uint64_t at, void *out, size_t bytes)
 {
-    uint64_t end = ring < source->tail_bytes ? ring : source->tail_bytes, bytes = end - LAP_TAIL_HEADER_BYTES;
+    return lap_source_read(source, source->file_bytes + at, out, bytes);
+}
+
+/* Appends what is whole of the list of calls in flight, as it was written, to source->calls. */
+static enum lap_status read_list(struct lap_source *source, size_t bytes)
+{
+    uint64_t seed = lap_tail_seed(source->header.uuid);
+    struct lap_in_flight call;
+    enum lap_status status = read_tail(source, LAP_TAIL_HEADER_BYTES, source->calls, bytes);
+    size_t at = 0;
+    while (status == LAP_OK && lap_in_flight_next(source->calls, bytes, &at, seed, &call) == LAP_OK)
+        source->calls_bytes = at;
+    return status;
+}
+
+/* Appends what the notes say. */
+static enum lap_status read_notes(struct lap_source *source)
+{
+    const size_t large_at = offsetof(struct lap_notes, large);
+    uint64_t seed = lap_tail_seed(source->header.uuid);
+    uint8_t *notes = malloc(sizeof(struct lap_note_long));
+    if (!notes)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status = read_tail(source, LAP_TAIL_NOTES_BEGIN, notes, LAP_NOTES_SMALL_BYTES);
+    unsigned damaged = 0;
+    if (status == LAP_OK)
+        damaged = lap_notes_take(notes, seed, source->calls, &source->calls_bytes);
+    for (unsigned i = 0; status == LAP_OK && i < LAP_NOTES_LONG; i++) {
+        uint64_t at = LAP_TAIL_NOTES_BEGIN + large_at + i * sizeof(struct lap_note_long);
+        status = read_tail(source, at, notes, LAP_IN_FLIGHT_HEAD_BYTES);
+        uint8_t state = notes[LAP_IN_FLIGHT_STATE_AT];
+        if (status != LAP_OK || state == 0 || state == LAP_IN_FLIGHT_RETURNED)
+            continue;
+        status = read_tail(source, at, notes, sizeof(struct lap_note_long));
+        if (status == LAP_OK)
+            damaged +=
+                !lap_notes_take_call(notes, sizeof(struct lap_note_long), seed, source->calls, &source->calls_bytes);
+    }
+    free(notes);
+    if (damaged)
+        remark(source, "; %u notes of calls in its tail file are damaged", damaged);
+    return status;
+}
+
+_Static_assert(sizeof(struct lap_note_long) >= LAP_NOTES_SMALL_BYTES, "read_notes has one buffer for both");
+
+/* The calls in flight, as one list; the reader looks at it. */
+static enum lap_status read_calls(struct lap_source *source, const struct layout *layout)
+{
+    uint64_t end = layout->ring < source->tail_bytes ? layout->ring : source->tail_bytes;
+    uint64_t bytes = end - LAP_TAIL_HEADER_BYTES;
+    bool has_notes = layout->has_notes && end >= LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES;
+    uint8_t head[LAP_IN_FLIGHT_HEAD_BYTES];
     if (bytes > LAP_IN_FLIGHT_AREA_BYTES)
         bytes = LAP_IN_FLIGHT_AREA_BYTES;
-    uint8_t head[LAP_IN_FLIGHT_HEAD_BYTES];
     if (bytes < sizeof(head))
         return LAP_OK;
-    enum lap_status status = lap_source_read(source, source->file_bytes + LAP_TAIL_HEADER_BYTES, head, sizeof(head));
-    if (status != LAP_OK || lap_load_u32(head) == 0) /* mostly there is nothing */
+    enum lap_status status = read_tail(source, LAP_TAIL_HEADER_BYTES, head, sizeof(head));
+    if (status == LAP_OK && lap_load_u32(head) == 0) /* mostly there is nothing */
+        bytes = 0;
+    if (status != LAP_OK || (bytes == 0 && !has_notes))
         return status;
-    source->calls = malloc((size_t)bytes);
+    source->calls = malloc((size_t)bytes + (has_notes ? LAP_NOTES_BYTES : 0));
     if (!source->calls)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    source->calls_bytes = (size_t)bytes;
-    return lap_source_read(source, source->file_bytes + LAP_TAIL_HEADER_BYTES, source->calls, (size_t)bytes);
+    if (bytes)
+        status = read_list(source, (size_t)bytes);
+    if (status == LAP_OK && has_notes)
+        status = read_notes(source);
+    return status;
 }
 
 enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_path)
 {
     size_t in_file = source->chunk_count;
-    uint64_t start, ring, frames = 0;
+    uint64_t frames = 0;
+    struct layout layout;
     for (size_t i = 0; i < in_file; i++)
         frames += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
-    if (in_file == 0 || !open_tail(source, trace_path, &start, &ring))
+    if (in_file == 0 || !open_tail(source, trace_path, &layout))
         return LAP_OK;
-    enum lap_status status = ring >= LAP_TAIL_HEADER_BYTES ? read_calls(source, ring) : LAP_OK;
-    if (status == LAP_OK && ring >= LAP_TAIL_HEADER_BYTES)
-        status = walk(source, ring, start, frames);
+    enum lap_status status = layout.ring >= LAP_TAIL_HEADER_BYTES ? read_calls(source, &layout) : LAP_OK;
+    if (status == LAP_OK && layout.ring >= LAP_TAIL_HEADER_BYTES)
+        status = walk(source, layout.ring, layout.start, frames);
     if (status != LAP_OK)
         return status;
 

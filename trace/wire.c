@@ -45,7 +45,7 @@ bool lap_enc_grow(struct lap_enc *enc, size_t bytes)
     size_t want = capacity ? capacity * 2 : FIRST_BUFFER_BYTES;
     if (want < used + bytes)
         want = used + bytes;
-    uint8_t *base = realloc(enc->base, want);
+    uint8_t *base = realloc(enc->base, want + LAP_ENC_SPARE_BYTES);
     if (!base) {
         enc->failed = true;
         return false;

@@ -336,10 +336,35 @@ void lap_writer_long_life(struct lap_writer *writer, const struct lap_long_life 
         lap_lives_add(&writer->lives, life, &writer->clock, LAP_TICKET_MASK);
 }
 
+/* Whether there is a tail file to tell calls in flight. */
+static bool tells_calls(struct lap_writer *writer)
+{
+    return !lap_writer_stopped(writer) && writer->output.has_thread && atomic_load(&writer->output.queue.durable);
+}
+
 bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes)
 {
-    return !lap_writer_stopped(writer) && writer->output.has_thread && atomic_load(&writer->output.queue.durable) &&
-           lap_tail_write_calls(&writer->output.queue.file, at, data, bytes) == 0;
+    return tells_calls(writer) && lap_tail_write_calls(&writer->output.queue.file, at, data, bytes) == 0;
+}
+
+bool lap_writer_map_notes(struct lap_writer *writer, void *place)
+{
+    return tells_calls(writer) && lap_tail_map_notes(&writer->output.queue.file, place);
+}
+
+bool lap_writer_reserve_note(struct lap_writer *writer, unsigned large)
+{
+    return tells_calls(writer) && lap_tail_reserve_note(&writer->output.queue.file, large);
+}
+
+bool lap_writer_drop_notes(struct lap_writer *writer)
+{
+    return lap_tail_drop_notes(&writer->output.queue.file);
+}
+
+void lap_writer_give_notes_up(struct lap_writer *writer)
+{
+    lap_tail_give_notes_up(&writer->output.queue.file);
 }
 
 uint64_t lap_writer_calls_seed(const struct lap_writer *writer)

@@ -111,6 +111,12 @@ bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, si
 uint64_t lap_writer_calls_seed(const struct lap_writer *writer); /* for lap_in_flight_store */
 uint64_t lap_writer_tickets(const struct lap_writer *writer);    /* given so far */
 
+/* As those of trace/tail.h. */
+bool lap_writer_map_notes(struct lap_writer *writer, void *place);
+bool lap_writer_reserve_note(struct lap_writer *writer, unsigned large);
+bool lap_writer_drop_notes(struct lap_writer *writer);
+void lap_writer_give_notes_up(struct lap_writer *writer);
+
 /* The helper thread calls options.watch LAP_IN_FLIGHT_WATCH_MS after it last did, or a little later, until it returns
  * false; and begins again after lap_writer_watch. */
 void lap_writer_watch(struct lap_writer *writer);

@@ -14,9 +14,9 @@
 
 static uint32_t what;
 
-enum { TAIL = 1, TRACE = 2, DELETE = 4, KILL = 8 };
+enum { TAIL = 1, TRACE = 2, DELETE = 4, KILL = 8, EMPTY = 16 };
 
-/* To half of its size. */
+/* To half of its size, or to nothing. */
 static void cut(const char *name, const char *suffix)
 {
     char path[4096];
@@ -24,14 +24,16 @@ static void cut(const char *name, const char *suffix)
     snprintf(path, sizeof(path), "%s%s", name, suffix);
     if (stat(path, &now) != 0)
         return;
-    CHECK((what & DELETE ? unlink(path) : truncate(path, now.st_size / 2)) == 0);
+    CHECK((what & DELETE ? unlink(path) : truncate(path, what & EMPTY ? 0 : now.st_size / 2)) == 0);
     printf("cut %s\n", path);
 }
 
 int main(int argc, char **argv)
 {
     static const struct app_option options[] = {
-        {"--what", "1: the tail file, 2: the trace, +4: delete, not cut, +8: end by SIGKILL", NULL, &what}, {0}};
+        {"--what", "1: the tail file, 2: the trace, +4: delete, not cut, +8: end by SIGKILL, +16: cut to nothing", NULL,
+         &what},
+        {0}};
     static const struct app_program program = {
         .name = "cuts", .what = "Cuts the files that it is recorded into.", .frames = 40, .options = options};
     const char *name = getenv("LAPILLI_FILE");

@@ -10,9 +10,21 @@
 
 #include "common/app.h"
 
-enum { BEFORE = 1, AFTER = 2, JUMP = 4, LEAVE = 8, OLD = 16, STACK = 32, THREADS = 64, KILLED = 128, LATE = 256 };
+enum {
+    BEFORE = 1,
+    AFTER = 2,
+    JUMP = 4,
+    LEAVE = 8,
+    OLD = 16,
+    STACK = 32,
+    THREADS = 64,
+    KILLED = 128,
+    LATE = 256,
+    DEAF = 512,
+    IGNORE = 1024
+};
 
-static uint32_t what;
+static uint32_t what, fence_count, data_bytes, thread_count = 3;
 static sigjmp_buf back;
 static volatile sig_atomic_t falls;
 static void (*old)(int);
@@ -47,6 +59,16 @@ static void on_old_signal(int number)
 
 static void set_handler(void)
 {
+    if (what & IGNORE)
+        CHECK(signal(SIGBUS, SIG_IGN) != SIG_ERR);
+    if (what & DEAF) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGBUS);
+        CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+    }
+    if (what & (DEAF | IGNORE))
+        return;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     static uint8_t stack[16384];
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -71,20 +93,39 @@ static void *wait_in_vain(void *argument)
     return NULL;
 }
 
+static void wait_for_many(struct app *app)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = VK_FENCE_CREATE_SIGNALED_BIT};
+    VkFence fence, *fences = malloc(fence_count * sizeof *fences);
+    CHECK(fences);
+    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
+    for (uint32_t i = 0; i < fence_count; i++)
+        fences[i] = fence;
+    CHECK_VK(vkWaitForFences(app->device, fence_count, fences, VK_TRUE, UINT64_MAX));
+    vkDestroyFence(app->device, fence, NULL);
+    free(fences);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct app_option options[] = {{"--what",
-                                                 "1: a handler of SIGSEGV from the beginning, 2: or from the first "
-                                                 "frame on, +4: jumps back and goes on, +8: leaves by "
-                                                 "exit, +16: calls the one before, +32: on a stack of its own; 64: "
-                                                 "threads that wait, 128: ends by SIGKILL, 256: "
-                                                 "half a second of frames first",
-                                                 NULL, &what},
-                                                {0}};
+    static const struct app_option options[] = {
+        {"--what",
+         "1: a handler of SIGSEGV from the beginning, 2: or from the first "
+         "frame on, +4: jumps back and goes on, +8: leaves by "
+         "exit, +16: calls the one before, +32: on a stack of its own; 64: "
+         "threads that wait, 128: ends by SIGKILL, 256: "
+         "half a second of frames first; instead of a handler "
+         "512: SIGBUS is blocked, 1024: ignored",
+         NULL, &what},
+        {"--fences", "waits first for as many fences, each the same", NULL, &fence_count},
+        {"--threads", "that wait, with 64 (3)", NULL, &thread_count},
+        {"--data", "bytes that go into a command buffer (0)", NULL, &data_bytes},
+        {0}};
     static const struct app_program program = {
         .name = "falls", .what = "Fills a buffer until the driver fails.", .frames = 4, .options = options};
     struct app_buffer buffer;
-    pthread_t threads[3];
+    static uint8_t data[4096];
+    pthread_t thread;
     struct app app;
 
     for (int i = 1; i + 1 < argc; i++) /* it is needed before the instance is there */
@@ -92,12 +133,15 @@ int main(int argc, char **argv)
     if (what & BEFORE)
         set_handler();
     app_init(&app, argc, argv, &program);
+    CHECK(data_bytes <= sizeof data && data_bytes % 4 == 0);
+    for (uint32_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)i;
     app_device_create(&app, NULL);
     if (what & AFTER)
         set_handler();
     app_buffer_create(&app, &buffer, 4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
-    for (uint32_t i = 0; what & THREADS && i < COUNT_OF(threads); i++)
-        CHECK(pthread_create(&threads[i], NULL, wait_in_vain, &app) == 0);
+    for (uint32_t i = 0; what & THREADS && i < thread_count; i++)
+        CHECK(pthread_create(&thread, NULL, wait_in_vain, &app) == 0);
     if (what & THREADS)
         usleep(100000); /* so that they are mostly waiting */
     if (what & LATE) {
@@ -106,11 +150,15 @@ int main(int argc, char **argv)
             usleep(20000);
         }
     }
+    if (fence_count)
+        wait_for_many(&app);
     for (volatile uint32_t frame = 0; frame < app.frames; frame++) {
         if (sigsetjmp(back, 1))
             continue; /* behind the call that failed */
         VkCommandBuffer commands = app_begin(&app);
         vkCmdFillBuffer(commands, buffer.buffer, 64 * frame, 64, 0x1000 + frame);
+        if (data_bytes)
+            vkCmdUpdateBuffer(commands, buffer.buffer, 0, data_bytes, data);
         app_run(&app, commands);
     }
     if (what & KILLED)

@@ -17,7 +17,7 @@ from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, display
 CASES = Cases()
 case = CASES.add
 
-BEFORE, AFTER, JUMP, LEAVE, OLD, STACK, THREADS, KILLED, LATE = (1 << bit for bit in range(9))  # tests/apps/falls.c
+BEFORE, AFTER, JUMP, LEAVE, OLD, STACK, THREADS, KILLED, LATE, DEAF, IGNORE = (1 << bit for bit in range(11))  # tests/apps/falls.c
 # Calls in which the layer makes others, which the program makes only later.
 OUTER = ("vkEnumeratePhysicalDevices", "vkCreateDevice", "vkCreateBuffer", "vkCreateImage")
 
@@ -74,14 +74,17 @@ def same_arguments(call: dict, whole: dict) -> None:
         check(key.startswith("p"), f"{call['name']}: {key} is left out")
 
 
-def crash_in_each(context: Context, command: list[str], names: list[str] | None) -> None:
+ENDS = {"segv": {"guilty": True, "signal": "SIGSEGV"}, "kill": {"guilty": False, "signal": None}}
+
+
+def crash_in_each(context: Context, command: list[str], names: list[str] | None, how: str = "segv") -> None:
     whole = first_calls(context, command)
     exact = 0
     for name in names or whole:
         remove(context)
-        done = fall(context, f"{name}:1:segv", command=command)
-        check(done.status == -signal.SIGSEGV, f"{name}: exit status {done.status}\n{done.text}")
-        found = [call for call in read(context) if call["inFlight"] == {"guilty": True, "signal": "SIGSEGV"}]
+        done = fall(context, f"{name}:1:{how}", command=command)
+        check(done.status == -signal.Signals[f"SIG{how.upper()}"], f"{name}: exit status {done.status}\n{done.text}")
+        found = [call for call in read(context) if call["inFlight"] == ENDS[how]]
         check(len(found) == 1, f"{name}: {found}")
         exact += found[0]["name"] == name
         check(found[0]["name"] in (name, *(() if names else OUTER)), f"{name}: {found}")
@@ -107,6 +110,26 @@ def crash_in_commands_that_present(context: Context) -> None:
     crash_in_each(context, [context.app("triangle"), "--frames", "2"],
                   ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR",
                    "vkDestroySwapchainKHR"])
+
+
+@case
+def killed_in_any_command(context: Context) -> None:
+    crash_in_each(context, [context.app("falls")], None, "kill")
+
+
+@case
+def killed_in_commands_that_draw(context: Context) -> None:
+    crash_in_each(context, [context.app("triangle"), "--offscreen", "--frames", "2"],
+                  ["vkCreateShaderModule", "vkCreateGraphicsPipelines", "vkUpdateDescriptorSets", "vkCmdBindDescriptorSets",
+                   "vkCmdBeginRenderPass", "vkCmdBindPipeline", "vkCmdDrawIndexed", "vkBindImageMemory"], "kill")
+
+
+@case
+def killed_in_commands_that_present(context: Context) -> None:
+    display()
+    crash_in_each(context, [context.app("triangle"), "--frames", "2"],
+                  ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR",
+                   "vkDestroySwapchainKHR"], "kill")
 
 
 CREATES = """
@@ -164,7 +187,9 @@ def handlers_of_the_program(context: Context) -> None:
         check(call["args"]["pSubmits"][0]["pCommandBuffers"] == ["VkCommandBuffer:2"], f"{call}")
     remove(context)
     done = fall(context, "vkQueueSubmit:2:segv", AFTER)  # there was no time to notice it
-    check(done.status == 9 and done.out == "handler\n" and not read(context), done.text)
+    check(done.status == 9 and done.out == "handler\n", done.text)
+    calls = [(call["name"], call["inFlight"]) for call in read(context)]
+    check(calls == [("vkQueueSubmit", {"guilty": False, "signal": None})], f"{calls}")
 
 
 @case
@@ -192,19 +217,17 @@ def crash_on_one_of_several_threads(context: Context) -> None:
     check(len({call["thread"] for call in read(context)}) == 4, "threads are not told apart")
 
 
-@case
-def hang_that_is_killed(context: Context) -> None:
-    """A call that does not return is in the tail file before long; one that returns late is not there any more."""
+def hang(context: Context, what: int, wait: Callable[[], bool], *more: str) -> list[dict]:
+    """A call that does not return, killed when wait() says so. Returns the others."""
     if platform.machine() != "x86_64":
         raise Skip("the layer that crashes is for x86-64")
     env = {**os.environ, **context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkQueueSubmit:2:hang")}
     if context.driver:
         env["VK_DRIVER_FILES"] = env["VK_ICD_FILENAMES"] = str(context.driver)
-    process = subprocess.Popen([context.app("falls")], cwd=context.folder, env=env, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([context.app("falls"), "--what", str(what), *more], cwd=context.folder, env=env, stdout=subprocess.DEVNULL)
     try:
-        tail = context.folder / "out.lapilli.tail"
-        for _ in range(600):  # the list of calls begins behind the header
-            if tail.exists() and tail.read_bytes()[4096:4100] == b"LAPF":
+        for _ in range(600):
+            if wait():
                 break
             time.sleep(0.1)
         check(process.poll() is None, "the program has ended")
@@ -212,12 +235,66 @@ def hang_that_is_killed(context: Context) -> None:
         process.kill()
         process.wait()
     calls = read(context)
-    check([call["name"] for call in calls] == ["vkQueueSubmit"] and calls[0]["inFlight"] == {"guilty": False, "signal": None},
-          f"{calls}")
-    check(calls[0]["args"]["fence"] == "VkFence:2", f"{calls}")
+    submits = [call for call in calls if call["name"] == "vkQueueSubmit"]
+    check(len(submits) == 1 and submits[0]["args"]["fence"].startswith("VkFence:"), f"{submits}")
+    check(all(call["inFlight"] == {"guilty": False, "signal": None} for call in calls), f"{calls}")
+    return [call for call in calls if call["name"] != "vkQueueSubmit"]
+
+
+@case
+def hang_that_is_killed(context: Context) -> None:
+    """A call that does not return is there; one that returned late is not."""
+    begin = time.monotonic()
+    check(not hang(context, 0, lambda: time.monotonic() - begin > 2), "more calls are there")
     remove(context)
     done = fall(context, "vkQueueSubmit:2:slow", KILLED)
     check(done.status == -signal.SIGKILL and not read(context), f"{done.status}: {read(context)}")
+
+
+@case
+def hang_of_more_threads_than_places(context: Context) -> None:
+    begin = time.monotonic()
+    others = hang(context, THREADS, lambda: time.monotonic() - begin > 4, "--threads", "150")
+    check([call["name"] for call in others] == ["vkWaitForFences"] * 150, f"{len(others)} calls")
+    check(len({call["args"]["pFences"][0] for call in others}) == len({call["thread"] for call in others}) == 150, "they are not told apart")
+
+
+@case
+def hang_of_a_program_that_is_deaf(context: Context) -> None:
+    """Nothing is stored to a mapping where SIGBUS would end the program: the helper thread tells what does not return. It writes
+    the list of calls, which begins behind the header."""
+    tail = context.folder / "out.lapilli.tail"
+    hang(context, DEAF | BEFORE, lambda: tail.exists() and tail.read_bytes()[4096:4100] == b"LAPC")
+    remove(context)
+    for crash, what in (("slow", DEAF | BEFORE | KILLED), ("kill", DEAF | BEFORE), ("kill", IGNORE | BEFORE), ("kill", IGNORE | AFTER | LATE)):
+        done = fall(context, f"vkQueueSubmit:2:{crash}", what)
+        check(done.status == -signal.SIGKILL and not read(context), f"{done.status}: {read(context)}")
+        remove(context)
+
+
+@case
+def long_calls_and_commands(context: Context) -> None:
+    """What does not fit the usual place: of calls as much as a mebibyte, of commands all that a block has."""
+    for how in ("kill", "segv"):
+        for fences in (3, 3000, 50_000):
+            remove(context)
+            done = fall(context, f"vkWaitForFences:1:{how}", command=[context.app("falls"), "--fences", str(fences)])
+            check(done.status == -signal.Signals[f"SIG{how.upper()}"], done.text)
+            call, = read(context)
+            check(call["name"] == "vkWaitForFences" and call["inFlight"] == ENDS[how], f"{fences}: {call['name']}")
+            check(call["args"] and call["args"]["pFences"] == ["VkFence:1"] * fences, f"{fences}: {call['args']}")
+        remove(context)
+        done = fall(context, f"vkWaitForFences:1:{how}", command=[context.app("falls"), "--fences", "2000000"])
+        call, = read(context)
+        check(call["name"] == "vkWaitForFences" and call["args"] is None, "there is room for more than a mebibyte")
+        for size in (4, 200, 220, 224, 400, 4092):
+            remove(context)
+            done = fall(context, f"vkCmdUpdateBuffer:3:{how}", command=[context.app("falls"), "--data", str(size)])
+            call, = read(context)
+            check(call["name"] == "vkCmdUpdateBuffer" and call["args"]["commandBuffer"] == "VkCommandBuffer:3", f"{call}")
+            check(call["args"]["dataSize"] == size and call["thread"], f"{size}: {call}")
+            whole = context.run([context.program("lapilli"), "print", "out.lapilli"], expect=None).out
+            check("vkCmdUpdateBuffer(" in whole.splitlines()[-1] and "did not return" in whole, whole[-2000:])
 
 
 @case

@@ -123,7 +123,7 @@ def work_behind_everything(context: Context) -> None:
 @case
 def files_cut_by_somebody_else(context: Context) -> None:
     """The program goes on unharmed; its trace is whole, or ends with its last whole frame and says why."""
-    for what in range(1, 16):
+    for what in [*range(1, 16), 17, 19, 25, 27]:
         trace, frames = f"cut{what}.lapilli", 40
         cuts_tail, cuts_trace, deletes, killed = (bool(what & bit) for bit in (1, 2, 4, 8))
         if not cuts_tail and not cuts_trace:

@@ -37,9 +37,11 @@ static int run(int (*program)(int, char **), const char *option, const char *pat
 }
 
 /* The trace without its end, and the calls; NULL: it is no file that has a header. */
-static const char *place_calls(const uint8_t *list, size_t list_bytes, const uint8_t *trace, size_t bytes)
+static const char *place_calls(bool notes, const uint8_t *list, size_t list_bytes, const uint8_t *trace, size_t bytes)
 {
-    size_t room = LAP_TAIL_HEADER_BYTES + tail_calls_room(list_bytes) + LAP_TAIL_ENTRY_ALIGN, used;
+    size_t room =
+        notes ? LAP_TAIL_RING_BEGIN : LAP_TAIL_HEADER_BYTES + tail_calls_room(list_bytes) + LAP_TAIL_ENTRY_ALIGN;
+    size_t used = room;
     const char *path;
     uint8_t *tail;
 
@@ -48,7 +50,10 @@ static const char *place_calls(const uint8_t *list, size_t list_bytes, const uin
     tail = calloc(1, room);
     if (!tail)
         abort();
-    used = LAP_TAIL_HEADER_BYTES + tail_calls_store(list, list_bytes, trace, tail + LAP_TAIL_HEADER_BYTES);
+    if (notes)
+        tail_notes_store(list, list_bytes, trace, tail);
+    else
+        used = LAP_TAIL_HEADER_BYTES + tail_calls_store(list, list_bytes, trace, tail + LAP_TAIL_HEADER_BYTES);
     used = (used + LAP_TAIL_ENTRY_ALIGN - 1) & ~(size_t)(LAP_TAIL_ENTRY_ALIGN - 1);
     tail_header(tail, trace, used, used);
     path = tail_place(trace, tail_cut(trace, bytes), tail, used);
@@ -64,8 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     } ways[] = {{print_main, "--color=never"}, {print_main, "--json"}, {info_main, "--"}, {info_main, "--json"}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
-    const char *path = !list ? forge_place(data, bytes)
-                             : place_calls(list, list_bytes, list + list_bytes, bytes - TAIL_LIST_AT - list_bytes);
+    const char *path =
+        !list ? forge_place(data, bytes)
+              : place_calls(data[0] == 'N', list, list_bytes, list + list_bytes, bytes - TAIL_LIST_AT - list_bytes);
     int code = path ? run(ways[bytes % 4].program, ways[bytes % 4].option, path) : 0;
 
     FUZZ_CHECK(code == 0 || code == 3 || code == 4);

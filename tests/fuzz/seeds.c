@@ -206,7 +206,8 @@ static size_t list_calls(const char *path, uint8_t *list)
     return used;
 }
 
-static void store_calls(const char *path, const char *unpacked, const char *to)
+/* 'F' or 'N': tests/fuzz/tail.h. */
+static void store_calls(const char *path, const char *unpacked, const char *to, char kind)
 {
     struct forge_bytes trace = load(unpacked);
     uint8_t *input = malloc(TAIL_LIST_AT + (MOST_CALLS + 1) * (TAIL_CALL_HEAD + MOST_BODY) + trace.bytes);
@@ -215,7 +216,7 @@ static void store_calls(const char *path, const char *unpacked, const char *to)
     if (!input)
         exit(1);
     used = list_calls(path, input + TAIL_LIST_AT);
-    input[0] = 'F';
+    input[0] = (uint8_t)kind;
     input[1] = (uint8_t)used;
     input[2] = (uint8_t)(used >> 8);
     memcpy(input + TAIL_LIST_AT + used, trace.data, trace.bytes);
@@ -245,7 +246,9 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/trace/%s", argv[1], slash ? slash + 1 : argv[i]);
         unpack(argv[i], path);
         snprintf(other, sizeof other, "%s/calls/%s", argv[1], slash ? slash + 1 : argv[i]);
-        store_calls(argv[i], path, other);
+        store_calls(argv[i], path, other, 'F');
+        snprintf(other, sizeof other, "%s/calls/notes-%s", argv[1], slash ? slash + 1 : argv[i]);
+        store_calls(argv[i], path, other, 'N');
         store_bodies(argv[1], argv[i]);
     }
     return 0;

@@ -3,7 +3,7 @@
  * crash: makes of the driver one that fails in a chosen call of a chosen command, before it does anything.
  *
  *   LAPILLI_CRASH  COMMAND:NUMBER:HOW, say vkQueueSubmit:2:segv. NUMBER counts from 1, over all threads. HOW:
- *                  segv, bus, ill, fpe, trap, sys, abort: of that signal
+ *                  segv, bus, ill, fpe, trap, sys, abort, kill: of that signal
  *                  overflow: the stack ends
  *                  hang: it never returns
  *                  slow: it returns after a second
@@ -79,6 +79,8 @@ static void fail(void)
         send(SIGTRAP);
     else if (is_how("sys"))
         send(SIGSYS);
+    else if (is_how("kill"))
+        kill(getpid(), SIGKILL);
     else if (is_how("abort"))
         abort();
     else if (is_how("overflow"))

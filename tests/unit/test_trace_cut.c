@@ -115,7 +115,9 @@ UNIT_TEST(a_tail_that_is_cut_is_done_without)
         for (int frame = 0; frame < FRAMES; frame++) {
             write_frame(300);
             if (frame == FRAMES / 2)
-                CHECK_EQ_INT(truncate(trace_tail_path, size ? (off_t)LAP_IN_FLIGHT_AREA_BYTES + size : 0), 0);
+                CHECK_EQ_INT(
+                    truncate(trace_tail_path, size ? (off_t)(LAP_TAIL_RING_BEGIN - LAP_TAIL_HEADER_BYTES) + size : 0),
+                    0);
             if (frame == FRAMES / 2 + 2)
                 CHECK_EQ_INT(lap_output_drain(&writer->output), LAP_OK);
         }
@@ -166,7 +168,8 @@ UNIT_TEST(a_tail_that_is_cut_with_payloads_in_it)
         hold_helper();
         for (int frame = 2; frame < FRAMES; frame++)
             write_frame(LARGE);
-        CHECK_EQ_INT(truncate(trace_tail_path, size ? (off_t)LAP_IN_FLIGHT_AREA_BYTES + size : 0), 0);
+        CHECK_EQ_INT(truncate(trace_tail_path, size ? (off_t)(LAP_TAIL_RING_BEGIN - LAP_TAIL_HEADER_BYTES) + size : 0),
+                     0);
         let_go();
         unsigned lines = end();
         uint64_t packets = count_packets(false, stopped);

@@ -144,7 +144,7 @@ UNIT_TEST(forged_calls)
         if (what <= FLAGS)
             lap_in_flight_store(list, &call, seed);
         else if (what == LONG_BODY)
-            lap_store_u32(list + 20, UINT32_MAX);
+            lap_store_u32(list + 28, UINT32_MAX);
         else if (what == ENDLESS)
             for (expected = 0; expected < LAP_IN_FLIGHT_AREA_BYTES / LAP_IN_FLIGHT_HEAD_BYTES; expected++)
                 lap_in_flight_store(list + expected * LAP_IN_FLIGHT_HEAD_BYTES, &call, seed);
@@ -174,7 +174,7 @@ UNIT_TEST(files_of_version_1_are_read)
     lap_store_u64(tail.data + 32, lap_hash64(tail.data, 32));
     lap_store_u64(tail.data + LAP_TAIL_START_AT, LAP_TAIL_HEADER_BYTES);
     lap_store_u64(tail.data + LAP_TAIL_RING_AT, 0);
-    store_file(trace_tail_path, tail.data, tail.bytes - LAP_IN_FLIGHT_AREA_BYTES);
+    store_file(trace_tail_path, tail.data, tail.bytes - (LAP_TAIL_RING_BEGIN - LAP_TAIL_HEADER_BYTES));
     CHECK_EQ_U64(count_calls(), 0);
     free(tail.data);
 }

@@ -357,7 +357,7 @@ UNIT_TEST(a_trace_that_is_being_recorded)
     struct stat stat_result;
     CHECK(stat(trace_tail_path, &stat_result) == 0 && (stat_result.st_mode & 0777) == 0600);
     /* Nothing of the ring needs room later. */
-    CHECK(stat_result.st_blocks * 512 >= stat_result.st_size - (off_t)LAP_IN_FLIGHT_AREA_BYTES);
+    CHECK(stat_result.st_blocks * 512 >= stat_result.st_size - (off_t)LAP_TAIL_RING_BEGIN);
     CHECK_EQ_U64(count_packets(&recovered, stopped), 0);
     CHECK(strstr(stopped, "still being recorded"));
     lap_writer_destroy(&writer);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notes: where the threads of a program say which call they are about to make (docs/format.md, "Notes of calls"). It is
+ * a part of the tail file that is mapped, so what stands there is the kernel's when the process is killed, and noting a
+ * call costs no call of the kernel. Knows no Vulkan.
+ *
+ * A thread has a place for one call. A command buffer that is being recorded has one for the command that its thread is
+ * in the driver with: all of it twice, which is cheaper than a hash and tells as well whether it is damaged. What fits
+ * neither has one of a few large places for as long as it takes.
+ *
+ * Somebody may cut the file. A store to a mapping is then SIGBUS, and lap_tail_drop_notes puts memory of the process's
+ * own in its place.
+ */
+#ifndef LAP_TRACE_NOTES_H
+#define LAP_TRACE_NOTES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "trace/in_flight.h"
+
+#define LAP_NOTES_THREADS  128u
+#define LAP_NOTES_COMMANDS 1024u
+#define LAP_NOTES_LONG     4u
+
+struct lap_note_thread {
+    uint64_t kernel_id;    /* as the kernel names the thread */
+    uint64_t hash;         /* of the two, with lap_tail_seed as its seed */
+    atomic_uintptr_t self; /* what it is called in notes of commands; 0: no thread has the place */
+    uint8_t unused[48 - sizeof(atomic_uintptr_t)];
+    uint8_t call[4096 - 64]; /* as in the list of calls in flight */
+};
+
+#define LAP_NOTE_COMMAND_MOST 224u
+
+struct lap_note_command {
+    atomic_uintptr_t thread; /* `self` of the one that is in the driver with it; 0: none */
+    uint8_t unused[32 - sizeof(atomic_uintptr_t)];
+    struct lap_noted_command {
+        uint64_t command_buffer; /* its index */
+        uint32_t bytes, zero;
+        uint8_t body[LAP_NOTE_COMMAND_MOST]; /* as it stands in the block, its number included */
+    } noted[2];                              /* both the same */
+};
+
+struct lap_note_long {
+    uint8_t call[(size_t)1 << 20]; /* as in the list of calls in flight */
+};
+
+struct lap_notes {
+    struct lap_note_thread threads[LAP_NOTES_THREADS];
+    struct lap_note_command commands[LAP_NOTES_COMMANDS];
+    struct lap_note_long large[LAP_NOTES_LONG]; /* a hole until they are needed */
+};
+
+_Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_note_thread, call) == 64,
+               "as it is in the file");
+_Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted_command) == 240,
+               "as it is in the file");
+
+#define LAP_NOTES_BYTES       sizeof(struct lap_notes)
+#define LAP_NOTES_SMALL_BYTES offsetof(struct lap_notes, large)
+
+/* ---- the program's side; each place has one thread that uses it ---- */
+
+void lap_note_thread_begin(struct lap_note_thread *note, uintptr_t self, uint64_t kernel_id, uint64_t seed);
+void lap_note_thread_end(struct lap_note_thread *note);
+
+void lap_note_command_begin(struct lap_note_command *note, uint64_t command_buffer);
+
+/* The command is `bytes` bytes, at most LAP_NOTE_COMMAND_MOST; up to 15 more behind them are read. */
+static inline __attribute__((always_inline)) void lap_note_command(struct lap_note_command *note, uintptr_t thread,
+                                                                   const uint8_t *body, size_t bytes)
+{
+    note->noted[0].bytes = note->noted[1].bytes = (uint32_t)bytes;
+    for (size_t i = 0; i < bytes; i += 16) {
+        uint64_t part[2];
+        memcpy(part, body + i, sizeof(part));
+        memcpy(note->noted[0].body + i, part, sizeof(part));
+        memcpy(note->noted[1].body + i, part, sizeof(part));
+    }
+    atomic_store_explicit(&note->thread, thread, memory_order_release);
+}
+
+static inline __attribute__((always_inline)) void lap_note_command_returned(struct lap_note_command *note)
+{
+    atomic_store_explicit(&note->thread, 0, memory_order_relaxed);
+}
+
+/* ---- a reader's side ---- */
+
+/* Appends to a list of calls in flight, of which *used bytes are taken, the call that stands in a place of a thread or
+ * a large one. The list has room for the place's `bytes`. False: it stands there and is damaged. */
+bool lap_notes_take_call(const uint8_t *place, size_t bytes, uint64_t seed, uint8_t *list, size_t *used);
+
+/* The same for all that stands in the LAP_NOTES_SMALL_BYTES at `notes`, for which the list has room. Returns how many
+ * of the notes are damaged. */
+unsigned lap_notes_take(const uint8_t *notes, uint64_t seed, uint8_t *list, size_t *used);
+
+#endif
