@@ -65,13 +65,25 @@ def first_calls(context: Context, command: list[str]) -> dict[str, dict]:
     return calls
 
 
-def same_arguments(call: dict, whole: dict) -> None:
-    """What went in is the same; what came out is left out."""
-    check(call["args"] is not None, f"{call['name']} has no arguments")
+def other_arguments(call: dict, whole: dict) -> str:
+    """What went in is the same; what came out is left out. What is not so, or nothing."""
+    if call["args"] is None:
+        return f"{call['name']} has no arguments"
     for key, value in call["args"].items():
-        check(value == whole["args"][key], f"{call['name']}, {key}: {value}, not {whole['args'][key]}")
+        if value != whole["args"][key]:
+            return f"{call['name']}, {key}: {value}, not {whole['args'][key]}"
     for key in whole["args"].keys() - call["args"].keys():
-        check(key.startswith("p"), f"{call['name']}: {key} is left out")
+        if not key.startswith("p"):
+            return f"{call['name']}: {key} is left out"
+    return ""
+
+
+def has_arguments_of(call: dict, whole: dict) -> bool:
+    return not other_arguments(call, whole)
+
+
+def same_arguments(call: dict, whole: dict) -> None:
+    check(not other_arguments(call, whole), other_arguments(call, whole))
 
 
 ENDS = {"segv": {"guilty": True, "signal": "SIGSEGV"}, "kill": {"guilty": False, "signal": None}}

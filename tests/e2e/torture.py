@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import errno
 import os
+import platform
 import random
 import re
 import resource
@@ -26,7 +27,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterator
 
-from e2e.cases import TIMEOUT, Context, Done, Failure, Skip, check, check_verified
+from e2e.cases import CRASH, LAYER, TIMEOUT, Context, Done, Failure, Skip, check, check_verified
+from e2e.in_flight import has_arguments_of, read
 
 FRAMES = 100
 STARTING = 0.2  # this share of the points lies before the first frame
@@ -238,20 +240,24 @@ def kill_plan(context: Context, most: int, seed: int) -> Plan:
 LENGTHS: dict[str, tuple[float, float]] = {}  # seconds to the first frame, and from there to the end
 
 
-def start(context: Context, program: Program, way: str, settings: dict[str, str], group: Path | None = None) -> subprocess.Popen[bytes]:
+def start_in_group(context: Context, program: Program, environment: dict[str, str], group: Path | None) -> subprocess.Popen[bytes]:
     def prepare() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if group:
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    environment.update(recording(context, **settings),
-                       **faults(context, "nobody", "files", leave=way if way in ("exec", "memory") else "exit"))
     if context.driver:
         environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
     environment.pop("WAYLAND_DISPLAY", None)
     return subprocess.Popen(command(context, program), cwd=context.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             preexec_fn=prepare)
+
+
+def start(context: Context, program: Program, way: str, settings: dict[str, str], group: Path | None = None) -> subprocess.Popen[bytes]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment.update(recording(context, **settings),
+                       **faults(context, "nobody", "files", leave=way if way in ("exec", "memory") else "exit"))
+    return start_in_group(context, program, environment, group)
 
 
 def first_frame(process: subprocess.Popen[bytes]) -> bytes:
@@ -304,6 +310,65 @@ def kill(context: Context, point: Point) -> str:
     check(left >= told, f"{told} frames were told, {left} are there")
     check(not point.program.presents or checks >= told, f"{told} frames were told, {checks} were compared")
     return "had ended" if ended_before else FRAMES_KEPT if told else "before the first frame"
+
+
+# ---- a process that ends in a call
+
+# tests/layers/crash.c, and the exit status.
+CALL_ENDS = {"kill": -signal.SIGKILL, "segv": -signal.SIGSEGV, "abort": -signal.SIGABRT, "term": -signal.SIGTERM, "leave": 7, "exec": 0,
+             "memory": -signal.SIGKILL}
+CALL_TOLD = "the call is told"
+MADE: dict[str, list[dict]] = {}  # the calls of each program
+
+
+def calls_made(context: Context, program: Program) -> list[dict]:
+    context.run(command(context, program), context.layer_env(LAYER))
+    made = [line for line in context.print_lines() if not line["name"].startswith("lapilli")]
+    (context.folder / "out.lapilli").unlink()
+    return made
+
+
+def call_plan(context: Context, most: int, seed: int) -> Plan:
+    """Twice as many as are wanted, for in some it is the layer that makes the call, within one of the program's."""
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    chance, programs = random.Random(seed), able()
+    ways = [way for way in CALL_ENDS if way in ends() or way == "leave"]
+    points = []
+    for program in programs:
+        MADE[program.name] = calls_made(context, program)
+    for i in range(2 * most):
+        program, way = programs[i % len(programs)], ways[i // len(programs) % len(ways)]
+        made = MADE[program.name]
+        name = chance.choice(sorted({call["name"] for call in made}))
+        number = chance.randrange(sum(call["name"] == name for call in made)) + 1
+        points.append(Point(program, f"{way} {program.name} in {name}, for the {number}. time", (("call", f"{name}:{number}"),), way))
+    left_out = unable() + [f"{way}: no control group for memory can be made" for way in CALL_ENDS if way not in ways]
+    return Plan(points, f"calls of {sum(map(len, MADE.values()))}", left_out)
+
+
+def end_in_call(context: Context, point: Point) -> str:
+    name = dict(point.settings)["call"].split(":")[0]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment |= context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{dict(point.settings)['call']}:{point.way}")
+    with ExitStack() as stack:
+        group = stack.enter_context(memory_group()) if point.way == "memory" else None
+        process = stack.enter_context(start_in_group(context, point.program, environment, group))
+        out, err = process.communicate(timeout=TIMEOUT)
+    status = process.returncode
+    if status == 0 and b"\nok " in b"\n" + out:
+        return "it was not reached"  # what looks whether something is ready looks now more often, now less
+    check(status == CALL_ENDS[point.way], f"exit status {status}\n{err.decode(errors='replace')[-2000:]}")
+    told, info = out.count(b"frame\n"), context.info()
+    check(info["frames"] >= told and not info["complete"], f"{told} frames were told, and now: {info}")
+    found = read(context)
+    check(bool(found), f"no call is told: {info}")
+    check(all(call["args"] is not None for call in found), f"arguments are missing: {found}")
+    for call in found:
+        if call["name"] == name and any(has_arguments_of(call, made) for made in MADE[point.program.name] if made["name"] == name):
+            return CALL_TOLD
+    check(not any(call["name"] == name for call in found), f"other arguments than those of any call: {found}")
+    return "the call around it"
 
 
 # ---- files that can't be written
@@ -558,6 +623,8 @@ def damage(context: Context, point: Point) -> Outcomes:
 TORTURES = (
     Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
             kill_plan, kill, claim=FRAMES_KEPT),
+    Torture("call", "processes that end in the same ways, in any call of the driver: the call is told with its arguments", call_plan, end_in_call,
+            faults=False, claim=CALL_TOLD),
     Torture("files", "every write, reservation, opening and closing of a recording's files fails, is interrupted or short", file_plan, fail_files),
     Torture("slow", "every write of a recording takes 5 ms, with the smallest queue", slow_plan, slow_files),
     Torture("damage", "every bit of a trace is flipped, it is cut at every byte, blocks and chunks are zeroed, left out, doubled and swapped at any distance, "

@@ -4,6 +4,8 @@
  *
  *   LAPILLI_CRASH  COMMAND:NUMBER:HOW, say vkQueueSubmit:2:segv. NUMBER counts from 1, over all threads. HOW:
  *                  segv, bus, ill, fpe, trap, sys, abort, kill: of that signal
+ *                  term: the same, if nobody has said otherwise
+ *                  leave: it leaves by _exit(7); exec: it becomes /bin/true; memory: it takes memory without end
  *                  overflow: the stack ends
  *                  hang: it never returns
  *                  slow: it returns after a second
@@ -64,6 +66,13 @@ static void send(int number)
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
+static void take_memory(void)
+{
+    void *memory = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
+        _exit(8);
+}
+
 static void fail(void)
 {
     volatile char first = 0;
@@ -81,12 +90,20 @@ static void fail(void)
         send(SIGSYS);
     else if (is_how("kill"))
         kill(getpid(), SIGKILL);
+    else if (is_how("term"))
+        send(SIGTERM);
+    else if (is_how("leave"))
+        _exit(7);
+    else if (is_how("exec"))
+        execl("/bin/true", "true", (char *)NULL);
     else if (is_how("abort"))
         abort();
     else if (is_how("overflow"))
         zero = deepen(&first);
     else if (is_how("slow"))
         sleep(1);
+    while (is_how("memory"))
+        take_memory();
     while (is_how("hang"))
         sleep(1);
 }
