@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "layer/layer.h"
+#include "trace/bytes.h"
 #include "trace/notes.h"
 
 _Static_assert(LAYER_NOTE_BODY_BYTES >= sizeof(((struct lap_note_thread *)0)->call), "what fits a note");
@@ -127,7 +128,7 @@ static void note(struct layer_thread *thread, struct lap_in_flight *what, struct
     what->thread_id = thread->kernel_id;
     what->ticket = lap_writer_tickets(notes.writer);
     if (!large)
-        memcpy(entry + LAP_IN_FLIGHT_HEAD_BYTES, thread->body, what->bytes);
+        lap_copy_words(entry + LAP_IN_FLIGHT_HEAD_BYTES, thread->body, what->bytes);
     lap_in_flight_store(entry, what, notes.seed);
     noted->entry = entry;
 }
@@ -216,7 +217,10 @@ bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc)
 {
     if (!call->noted.entry || !call->noted.bytes)
         return false;
-    lap_enc_raw(enc, call->thread->body, call->noted.bytes);
+    if (lap_enc_reserve(enc, call->noted.bytes + 16)) {
+        lap_copy_words(enc->p, call->thread->body, call->noted.bytes);
+        enc->p += call->noted.bytes;
+    }
     return true;
 }
 
