@@ -145,12 +145,14 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
     uint64_t pool_index = replay_object_index(r, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
     struct command_pool *pool = pool_of(r, pool_index);
     enum lap_status status = pool ? LAP_OK : replay_absent(r, "commandPool");
+    uint64_t checked = 0;
     bool busy;
 
     for (uint32_t i = 0; i < args->commandBufferCount && status == LAP_OK; i++)
         status = replay_children_check(
             r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,
-            replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i])));
+            replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i])),
+            &checked);
     if (status != LAP_OK)
         return status;
     busy = dev->pending.busy;

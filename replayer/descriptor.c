@@ -232,14 +232,15 @@ static enum lap_status free_sets(struct replay *r, struct replay_device *dev,
 enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device *dev,
                                           struct gen_args_vkFreeDescriptorSets *args)
 {
-    uint64_t index;
+    uint64_t index, checked = 0;
     struct replay_descriptor_pool *pool = pool_of(r, args->descriptorPool, &index);
     enum lap_status status = pool ? LAP_OK : LAP_ERROR_REPLAY;
 
     for (uint32_t i = 0; i < args->descriptorSetCount && status == LAP_OK; i++)
         status = replay_children_check(
             r, &pool->sets, GEN_HANDLE_VkDescriptorSet,
-            replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])));
+            replay_object_index(r, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(args->pDescriptorSets[i])),
+            &checked);
     if (status != LAP_OK)
         return status;
     status = free_sets(r, dev, args);

@@ -507,15 +507,30 @@ enum lap_status replay_children_add(struct replay *r, struct replay_children *ch
     return LAP_OK;
 }
 
-enum lap_status replay_children_check(struct replay *r, const struct replay_children *children,
-                                      enum gen_handle_type type, uint64_t index)
+static void put_child(struct replay *r, struct replay_children *children, enum gen_handle_type type, uint64_t at,
+                      uint64_t index)
+{
+    children->indices[at] = index;
+    replay_object_get(r, type, index)->record = (void *)(uintptr_t)at;
+}
+
+/* Those that were looked at stand at the end. */
+enum lap_status replay_children_check(struct replay *r, struct replay_children *children, enum gen_handle_type type,
+                                      uint64_t index, uint64_t *checked)
 {
     const struct replay_object *object = replay_object_get(r, type, index);
-    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : 0;
+    uint64_t at = object ? (uint64_t)(uintptr_t)object->record : 0, last;
 
-    if (!object || (at < children->count && children->indices[at] == index))
+    if (!object)
         return LAP_OK;
-    return replay_fail(r, "%s:%" PRIu64 " is freed from a pool that it is not of", gen_handle_names[type], index);
+    if (at >= children->count || children->indices[at] != index)
+        return replay_fail(r, "%s:%" PRIu64 " is freed from a pool that it is not of", gen_handle_names[type], index);
+    if (at >= children->count - *checked)
+        return replay_fail(r, "%s:%" PRIu64 " is freed twice", gen_handle_names[type], index);
+    last = children->count - ++*checked;
+    put_child(r, children, type, at, children->indices[last]);
+    put_child(r, children, type, last, index);
+    return LAP_OK;
 }
 
 /* What many took is given back when few are left. */
@@ -544,8 +559,7 @@ void replay_children_remove(struct replay *r, struct replay_children *children, 
     if (!object)
         return;
     moved = children->indices[--children->count];
-    children->indices[at] = moved;
-    replay_object_get(r, type, moved)->record = (void *)(uintptr_t)at;
+    put_child(r, children, type, at, moved);
     replay_object_remove(r, type, index);
     children_shrink(children);
 }

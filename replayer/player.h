@@ -72,9 +72,10 @@ struct replay_children {
 /* The object's parent is set too. */
 enum lap_status replay_children_add(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                                     uint64_t index, uint64_t parent) LAP_MUST_CHECK;
-/* Fails for an object that is alive and not in the list: a trace may say anything. */
-enum lap_status replay_children_check(struct replay *r, const struct replay_children *children,
-                                      enum gen_handle_type type, uint64_t index) LAP_MUST_CHECK;
+/* Before some are freed, one by one: fails for an object that is alive and not in the list, or is freed twice, for a
+ * trace may say anything. *checked: how many were so far, 0 before the first. The list's order changes. */
+enum lap_status replay_children_check(struct replay *r, struct replay_children *children, enum gen_handle_type type,
+                                      uint64_t index, uint64_t *checked) LAP_MUST_CHECK;
 /* Removes one child, if it is alive, from the list and from its table. */
 void replay_children_remove(struct replay *r, struct replay_children *children, enum gen_handle_type type,
                             uint64_t index);

@@ -16,7 +16,7 @@ static struct {
     uint64_t executed[MOST_EXECUTED];
     uint32_t executed_count;
 } buffers[MOST_COMMANDS + 1];
-static uint64_t buffer_count, pool_count;
+static uint64_t buffer_count, pool_count, freed;
 
 /* ---- the driver ---- */
 
@@ -61,8 +61,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkCommandB
 static VKAPI_ATTR void VKAPI_CALL free_buffers(VkDevice device, VkCommandPool pool, uint32_t count,
                                                const VkCommandBuffer *commands)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         look_at(gen_u64_VkCommandBuffer(commands[i]));
+        freed++;
+    }
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL begin(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info)
@@ -148,7 +150,7 @@ static void scene_init(struct scene *s)
 {
     memset(s, 0, sizeof *s);
     memset(buffers, 0, sizeof buffers);
-    buffer_count = pool_count = 0;
+    buffer_count = pool_count = freed = 0;
     CHECK(program_begin(&s->p));
     for (uint64_t i = 0; i < BLOCKS; i++)
         s->blocks[i] = put_block(&s->p, i);
@@ -283,6 +285,31 @@ UNIT_TEST(work_that_came_later_is_not_waited_for)
     CHECK_EQ_U64(driver.waits, 1);
     CHECK_EQ_U64(driver.over[0] + 2, driver.given[0]);
     scene_finish(&s);
+}
+
+/* A driver would free it twice, now or when work is over. */
+UNIT_TEST(what_is_freed_twice_is_refused)
+{
+    for (unsigned busy = 0; busy < 2; busy++) {
+        VkCommandBuffer commands[3] = {gen_VkCommandBuffer(2), gen_VkCommandBuffer(1), gen_VkCommandBuffer(2)};
+        struct gen_args_vkFreeCommandBuffers args = {
+            .commandPool = gen_VkCommandPool(1), .commandBufferCount = 3, .pCommandBuffers = commands};
+        struct scene s;
+        scene_init(&s);
+        add(&s, 1, 1, PRIMARY);
+        add(&s, 2, 1, PRIMARY);
+        record(&s, 1, PLAIN);
+        if (busy)
+            give(&s, 0, 1);
+        CHECK_EQ_INT(replay_FreeCommandBuffers(&s.r, &s.dev, &args), LAP_ERROR_REPLAY);
+        CHECK(strstr(lap_error_message(), "VkCommandBuffer:2 is freed twice"));
+        args.commandBufferCount = 2;
+        CHECK_EQ_INT(replay_FreeCommandBuffers(&s.r, &s.dev, &args), LAP_OK);
+        wait_idle(s.dev.live);
+        (void)replay_pending_look(&s.dev);
+        CHECK_EQ_U64(freed, 2);
+        scene_finish(&s);
+    }
 }
 
 UNIT_TEST(pools_that_are_reset_are_waited_for)

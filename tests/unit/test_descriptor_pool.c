@@ -421,6 +421,29 @@ UNIT_TEST(sets_that_were_freed_before_end_with_their_own_pool)
     scene_finish(&s);
 }
 
+UNIT_TEST(what_is_freed_twice_is_refused)
+{
+    for (unsigned busy = 0; busy < 2; busy++) {
+        struct scene s;
+        uint64_t set;
+        scene_init(&s);
+        set = put_set(&s, 1);
+        if (busy)
+            give(&s, 0, set);
+        VkDescriptorSet sets[2] = {gen_VkDescriptorSet(set), gen_VkDescriptorSet(set)};
+        struct gen_args_vkFreeDescriptorSets args = {
+            .descriptorPool = live(&s, 1), .descriptorSetCount = 2, .pDescriptorSets = sets};
+        CHECK_EQ_INT(replay_FreeDescriptorSets(&s.r, &s.dev, &args), LAP_ERROR_REPLAY);
+        CHECK(strstr(lap_error_message(), "is freed twice"));
+        CHECK_EQ_U64(pool_driver.freed, 0);
+        put_free(&s, 1, set);
+        wait_idle(s.dev.live);
+        CHECK(!replay_pending_look(&s.dev));
+        CHECK_EQ_U64(pool_driver.freed, 1);
+        scene_finish(&s);
+    }
+}
+
 /* The pool is full of what is put aside. */
 UNIT_TEST(sets_that_are_put_aside_make_room)
 {

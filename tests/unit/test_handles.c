@@ -403,22 +403,59 @@ UNIT_TEST(a_child_of_another_pool_is_refused)
 {
     struct replay r = {0};
     struct replay_children lists[2] = {{0}};
+    uint64_t checked = 0;
     int owner;
 
     for (uint64_t i = 1; i <= 4; i++) {
         CHECK_EQ_INT(replay_object_add(&r, TYPE, i, 0x1000 + i, &owner, NULL), LAP_OK);
         CHECK_EQ_INT(replay_children_add(&r, &lists[i > 3], TYPE, i, 1 + (i > 3)), LAP_OK);
     }
-    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 1), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 1, &checked), LAP_ERROR_REPLAY);
     CHECK(strstr(lap_error_message(), "VkFence:1 is freed from a pool that it is not of") != NULL);
-    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 3), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(replay_children_check(&r, &lists[0], TYPE, 4), LAP_ERROR_REPLAY);
-    for (uint64_t i = 0; i <= 5; i++)
-        CHECK_EQ_INT(replay_children_check(&r, &lists[i == 4], TYPE, i), LAP_OK); /* dead ones and null, too */
+    CHECK_EQ_INT(replay_children_check(&r, &lists[1], TYPE, 3, &checked), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_children_check(&r, &lists[0], TYPE, 4, &checked), LAP_ERROR_REPLAY);
+    CHECK_EQ_U64(checked, 0);
+    for (uint64_t i = 0; i <= 5; i++) { /* dead ones and null, too */
+        checked = 0;
+        CHECK_EQ_INT(replay_children_check(&r, &lists[i == 4], TYPE, i, &checked), LAP_OK);
+    }
     for (int i = 0; i < 2; i++) {
         replay_children_clear(&r, &lists[i], TYPE);
         replay_children_finish(&lists[i]);
     }
+    replay_tables_finish(&r);
+}
+
+/* In whatever order they are named, and only within one call. */
+UNIT_TEST(a_child_that_is_freed_twice_is_refused)
+{
+    enum { CHILDREN = 4 };
+    struct replay r = {0};
+    struct replay_children list = {0};
+    uint64_t checked;
+    int owner;
+
+    for (uint64_t i = 1; i <= CHILDREN; i++) {
+        CHECK_EQ_INT(replay_object_add(&r, TYPE, i, 0x1000 + i, &owner, NULL), LAP_OK);
+        CHECK_EQ_INT(replay_children_add(&r, &list, TYPE, i, 1), LAP_OK);
+    }
+    for (unsigned order = 0; order < CHILDREN * CHILDREN * CHILDREN; order++) {
+        uint64_t named[3] = {1 + order % 4, 1 + order / 4 % 4, 1 + order / 16}, last = 0;
+        bool twice = named[0] == named[1] || named[0] == named[2] || named[1] == named[2];
+        enum lap_status status = LAP_OK;
+        checked = 0;
+        for (unsigned i = 0; i < 3 && status == LAP_OK; i++)
+            status = replay_children_check(&r, &list, TYPE, last = named[i], &checked);
+        CHECK_EQ_INT(status, twice ? LAP_ERROR_REPLAY : LAP_OK);
+        CHECK(!twice || strstr(lap_error_message(), " is freed twice"));
+        for (uint64_t i = 0; i < CHILDREN; i++)
+            CHECK_EQ_U64((uintptr_t)replay_object_get(&r, TYPE, list.indices[i])->record, i);
+        CHECK(last != 0);
+    }
+    for (uint64_t i = 1; i <= CHILDREN; i++)
+        replay_children_remove(&r, &list, TYPE, i);
+    CHECK_EQ_U64(list.count, 0);
+    replay_children_finish(&list);
     replay_tables_finish(&r);
 }
 
