@@ -52,7 +52,7 @@ def emit(model: Model) -> dict[str, str]:
     _emit_table(model, c, plans)
     _emit_hidden(model, c)
     _emit_chain_sizes(model, c)
-    f = Text(model, "emit_layer.py", ["gen_decode.h", "gen_encode_block.h", "layer/layer.h"])
+    f = Text(model, "emit_layer.py", ["codegen/support/conditions.h", "gen_decode.h", "gen_encode_block.h", "layer/layer.h"])
     _emit_in_flight(model, f, plans)
     return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render(), "gen_in_flight.c": f.render()}
 
@@ -183,9 +183,10 @@ def _emit_packet(c: Text, p: CommandPlan, result: str) -> None:
     """The body that was encoded for the call's note is the packet's, where nothing comes out of the call. What is destroyed is
     looked up anew: another thread may have got the handle a second time."""
     c("if (enc) {")
-    if not result and not any(f.output or f.destroyed for f in p.fields):
+    again = "" if result or any(f.output or f.destroyed for f in p.fields) else "    "
+    if again:
         c("if (!layer_note_copy(&noted.call, enc))")
-    c(f"gen_encode_{p.name}(enc, {arguments(p)}{result});")
+    c(f"{again}gen_encode_{p.name}(enc, {arguments(p)}{result});")
     c("layer_packet_end();")
     c("}")
 
@@ -257,6 +258,7 @@ def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
         c(f"enc->objects = &{owner}->{'device->' if p.in_block else ''}tables;")
         if p.in_block:
             c("*out_command_buffer = cb->object.index;")
+            c("enc->scratch[COND_SCRATCH_SECONDARY] = cb->secondary;")
         _emit_in_flight_body(c, p)
     c("default:")
     c("    return false;")

@@ -291,18 +291,27 @@ static bool write_list(void)
     return lap_writer_calls(flight.writer, 0, flight.list, flight.at + HEAD_BYTES);
 }
 
+/* Of a call that is in the list, if its note is where notes are: what points there may be damaged. */
+static void strike(uint8_t *entry)
+{
+    if (layer_notes_have(entry))
+        lap_in_flight_strike(entry);
+}
+
 /* What the list tells better is not told twice. */
 static void strike_notes(void)
 {
-    for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
-        uint8_t *entry = atomic_load(&thread->noted);
-        if (thread->written && entry)
-            lap_in_flight_strike(entry);
+    if (OPEN_WAY_OUT() == 0) {
+        for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
+            if (thread->written)
+                strike(atomic_load(&thread->noted));
+        if (flight.command) {
+            if (layer_notes_have(flight.command->note))
+                lap_note_command_returned(flight.command->note);
+            strike(flight.command->noted.entry);
+        }
     }
-    if (flight.command && flight.command->note)
-        lap_note_command_returned(flight.command->note);
-    if (flight.command && flight.command->noted.entry)
-        lap_in_flight_strike(flight.command->noted.entry);
+    close_way_out();
 }
 
 /* ---- signals ---- */
@@ -361,8 +370,8 @@ static bool leave_command(void *user, void *value)
 {
     struct layer_cmdbuf *cb = value;
     uintptr_t self = layer_thread_self();
-    if (atomic_compare_exchange_strong(&cb->in_call, &self, 0) && cb->note)
-        lap_note_command_returned(cb->note);
+    if (atomic_compare_exchange_strong(&cb->in_call, &self, 0))
+        layer_note_command_left(cb);
     return true;
 }
 
@@ -425,13 +434,8 @@ void layer_call_end(struct layer_call *call)
     if (!thread)
         return;
     atomic_store_explicit(&thread->call, (uintptr_t)call->outer, memory_order_release);
-    if (call->noted.entry) {
-        layer_note_returned(thread, &call->noted);
-        /* Its place was the outer one's. */
-        if (__builtin_expect(call->outer && call->outer->noted.entry && !call->outer->noted.large, 0) &&
-            layer_note_begin(thread, call->outer))
-            layer_note_encode(call->outer);
-    }
+    if (call->noted.entry)
+        layer_note_returned(&call->noted);
     atomic_signal_fence(memory_order_seq_cst); /* the rest of a barrier: meet_threads */
     if (__builtin_expect(atomic_load_explicit(&thread->reading, memory_order_relaxed) ||
                              atomic_load_explicit(&thread->attention, memory_order_relaxed),
@@ -451,12 +455,17 @@ static bool have_moved(void)
     return false;
 }
 
+static bool is_noted(struct layer_thread *thread)
+{
+    return atomic_load(&layer_notes_on) && atomic_load(&thread->noted);
+}
+
 /* Whether some thread is in the call in which it was at the last look. */
 static bool is_stuck(void)
 {
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
         if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && atomic_load(&thread->call) &&
-            !thread->written && !atomic_load(&thread->noted))
+            !thread->written && !is_noted(thread))
             return true;
     return false;
 }
@@ -465,7 +474,7 @@ static void note_stuck(void)
 {
     begin_list();
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next)
-        if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && !atomic_load(&thread->noted))
+        if (atomic_load_explicit(&thread->made, memory_order_relaxed) == thread->seen && !is_noted(thread))
             add_other(thread, 0);
     (void)write_list();
 }
@@ -519,6 +528,7 @@ void layer_in_flight_start(struct lap_writer *writer)
     for (struct layer_thread *thread = atomic_load(&flight.threads); thread; thread = thread->next) {
         thread->note = NULL;
         thread->note_refused = false;
+        thread->large = 0;
         atomic_store(&thread->noted, NULL);
     }
     layer_crash_watch();

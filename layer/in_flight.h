@@ -39,9 +39,9 @@ struct layer_cmdbuf;
 
 /* Where a call stands in the tail file. */
 struct layer_noted {
-    uint8_t *entry; /* NULL: nowhere */
-    unsigned large; /* the number of a large place, plus 1; 0: it is the thread's own */
-    uint32_t bytes; /* of its body in the thread's record; 0: it is not there */
+    struct layer_thread *thread; /* whose call it is */
+    uint8_t *entry;              /* NULL: nowhere */
+    unsigned large;              /* the number of a large place, plus 1; 0: it is the thread's own */
 };
 
 /* What the layer knows of a thread of the program. Never freed: signal handlers may be looking at it. Once its thread
@@ -68,7 +68,8 @@ struct layer_thread {
     bool note_refused;            /* it is not to be used, or there is none */
     unsigned large;               /* a bit for each large place that it has */
     _Atomic(uint8_t *) noted;     /* where its call stands in the tail file; NULL: nowhere */
-    struct lap_enc enc;           /* of the call that was noted last, into: */
+    const struct layer_call *body_of; /* the call whose body, the packet's too, is in: */
+    struct lap_enc enc;               /* into: */
     uint8_t body[LAYER_NOTE_BODY_BYTES];
 };
 
@@ -149,15 +150,20 @@ void layer_note_end(struct layer_call *call);
 /* In place of these: the body is made of the arguments. */
 void layer_note_encode(struct layer_call *call);
 /* When it has returned, if it has an entry. */
-void layer_note_returned(struct layer_thread *thread, struct layer_noted *noted);
+void layer_note_returned(struct layer_noted *noted);
 /* The packet's body, if it is what was noted. */
 bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc);
 
 /* A command buffer begins to be recorded, and is through with it. */
 void layer_notes_begin(struct layer_cmdbuf *cb);
 void layer_notes_end(struct layer_cmdbuf *cb);
-/* A command that is too long for its command buffer's place. */
+/* A command that is too long for its command buffer's place, or the first of another thread. */
 void layer_note_command(struct layer_cmdbuf *cb, const uint8_t *command, size_t bytes);
+void layer_note_command_returned(struct layer_cmdbuf *cb);
+/* The calling thread has left whatever command it was in with this command buffer. */
+void layer_note_command_left(struct layer_cmdbuf *cb);
+/* Whether there are notes at an address. */
+bool layer_notes_have(const void *at);
 
 /* ---- for crash.c ---- */
 

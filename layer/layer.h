@@ -268,6 +268,7 @@ struct layer_cmdbuf {
     atomic_uintptr_t in_call;      /* layer_thread_self of the thread that is in the driver with it; 0: none */
     struct lap_note_command *note; /* while it is recorded, where the tail file has notes; else NULL */
     uint32_t note_generation;
+    uintptr_t note_self;      /* the thread that may store to it: layer_thread_self */
     struct layer_noted noted; /* what is too long for that */
     uint64_t command_count;
     enum layer_cmdbuf_state state;
@@ -475,7 +476,7 @@ static inline __attribute__((always_inline)) void layer_command_begin(struct lay
     size_t bytes = (size_t)(cb->enc.p - command);
     uintptr_t self = layer_thread_self();
     if (__builtin_expect(cb->note != NULL, 1)) {
-        if (__builtin_expect(bytes <= LAP_NOTE_COMMAND_MOST, 1))
+        if (__builtin_expect(cb->note_self == self && bytes <= LAP_NOTE_COMMAND_MOST, 1))
             lap_note_command(cb->note, self, command, bytes);
         else
             layer_note_command(cb, command, bytes);
@@ -488,7 +489,7 @@ static inline __attribute__((always_inline)) void layer_command_end(struct layer
     if (__builtin_expect(cb->note != NULL, 1))
         lap_note_command_returned(cb->note);
     if (__builtin_expect(cb->noted.entry != NULL, 0))
-        layer_note_returned(layer_thread_known, &cb->noted);
+        layer_note_command_returned(cb);
 }
 void layer_cmdbuf_reset(struct layer_cmdbuf *cb); /* back to the initial state; keeps memory */
 

@@ -18,7 +18,8 @@
 
 _Static_assert(LAYER_NOTE_BODY_BYTES >= sizeof(((struct lap_note_thread *)0)->call), "what fits a note");
 
-#define WORD_BITS 32u
+#define WORD_BITS   32u
+#define MOST_FAULTS 100000u
 
 atomic_bool layer_notes_on;
 
@@ -60,10 +61,27 @@ static bool hears_bus(void)
     return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && sigismember(&blocked, SIGBUS) == 0;
 }
 
+static void give_large(struct layer_thread *thread, unsigned number)
+{
+    unsigned bit = 1u << (number - 1);
+    if (!(thread->large & bit)) /* it was given back already */
+        return;
+    lap_in_flight_strike(notes.place->large[number - 1].call);
+    thread->large &= ~bit;
+    give_bit(&notes.large, number - 1);
+}
+
+/* Of calls that were left by a jump, too. */
+static void give_all_large(struct layer_thread *thread)
+{
+    while (__builtin_expect(thread->large, 0))
+        give_large(thread, (unsigned)__builtin_ctz(thread->large) + 1);
+}
+
 void layer_notes_thread(struct layer_thread *thread)
 {
     thread->note_refused = false;
-    thread->large = 0;
+    thread->body_of = NULL;
     atomic_store(&thread->noted, NULL);
     if (!thread->note || !atomic_load(&layer_notes_on))
         return;
@@ -74,6 +92,7 @@ void layer_notes_thread(struct layer_thread *thread)
 
 void layer_notes_thread_ended(struct layer_thread *thread)
 {
+    give_all_large(thread);
     if (thread->note && !thread->note_refused)
         lap_note_thread_end(thread->note);
 }
@@ -113,23 +132,16 @@ static uint8_t *take_large(struct layer_thread *thread, unsigned *out_number)
     return notes.place->large[number - 1].call;
 }
 
-static void give_large(struct layer_thread *thread, unsigned number)
-{
-    thread->large &= ~(1u << (number - 1));
-    give_bit(&notes.large, number - 1);
-}
-
 /* ---- what stands there ---- */
 
-/* What is encoded where nobody else can write, since a packet may be made of it, is copied to the thread's place. */
+/* The body is there. */
 static void note(struct layer_thread *thread, struct lap_in_flight *what, struct layer_noted *noted, uint8_t *large)
 {
     uint8_t *entry = large ? large : thread->note->call;
     what->thread_id = thread->kernel_id;
     what->ticket = lap_writer_tickets(notes.writer);
-    if (!large)
-        lap_copy_words(entry + LAP_IN_FLIGHT_HEAD_BYTES, thread->body, what->bytes);
     lap_in_flight_store(entry, what, notes.seed);
+    noted->thread = thread;
     noted->entry = entry;
 }
 
@@ -167,11 +179,10 @@ struct lap_enc *layer_note_begin(struct layer_thread *thread, struct layer_call 
     struct lap_enc *enc = &thread->enc;
     if (__builtin_expect(thread->note_refused, 0) || (!thread->note && !take_place(thread)))
         return NULL;
-    if (call->outer)
-        call->outer->noted.bytes = 0;
-    else
-        while (__builtin_expect(thread->large, 0)) /* of calls that were left by a jump */
-            give_large(thread, (unsigned)__builtin_ctz(thread->large) + 1);
+    if (!call->outer)
+        give_all_large(thread);
+    lap_in_flight_strike(thread->note->call);
+    thread->body_of = NULL;
     enc->p = enc->base;
     enc->failed = false;
     enc->unknown_structs = 0;
@@ -186,10 +197,11 @@ static void end_call(struct layer_call *call, bool told, uint64_t command_buffer
                                  .command_buffer = command_buffer,
                                  .flags = command_buffer ? LAP_IN_FLIGHT_COMMAND : 0};
     call->noted.large = 0;
-    call->noted.bytes = 0;
     if (__builtin_expect(told && !enc->failed, 1)) {
         what.bytes = (size_t)(enc->p - enc->base);
-        call->noted.bytes = enc->unknown_structs ? 0 : (uint32_t)what.bytes;
+        thread->body_of = enc->unknown_structs ? NULL : call;
+        /* It was encoded where nobody else can write, since the packet may be made of it. */
+        lap_copy_words(thread->note->call + LAP_IN_FLIGHT_HEAD_BYTES, thread->body, what.bytes);
         note(thread, &what, &call->noted, NULL);
     } else {
         struct lap_enc other;
@@ -215,45 +227,77 @@ void layer_note_encode(struct layer_call *call)
 
 bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc)
 {
-    if (!call->noted.entry || !call->noted.bytes)
+    const struct layer_thread *thread = call->thread;
+    size_t bytes;
+    if (!thread || thread->body_of != call)
         return false;
-    if (lap_enc_reserve(enc, call->noted.bytes + 16)) {
-        lap_copy_words(enc->p, call->thread->body, call->noted.bytes);
-        enc->p += call->noted.bytes;
+    bytes = (size_t)(thread->enc.p - thread->enc.base);
+    if (lap_enc_reserve(enc, bytes + 16)) {
+        lap_copy_words(enc->p, thread->body, bytes);
+        enc->p += bytes;
     }
     return true;
 }
 
-void layer_note_command(struct layer_cmdbuf *cb, const uint8_t *command, size_t bytes)
+void layer_note_returned(struct layer_noted *noted)
 {
-    struct layer_thread *thread = layer_thread_known;
-    const uint8_t *body = command, *end = command + bytes;
+    lap_in_flight_strike(noted->entry);
+    if (noted->large)
+        give_large(noted->thread, noted->large);
+    noted->entry = NULL;
+    atomic_store_explicit(&noted->thread->noted, NULL, memory_order_relaxed);
+}
+
+/* In the thread's place, or a large one. */
+static void note_long_command(struct layer_thread *thread, struct layer_cmdbuf *cb, const uint8_t *command,
+                              const uint8_t *end)
+{
     struct lap_in_flight what = {.flags = LAP_IN_FLIGHT_COMMAND, .command_buffer = cb->object.index};
+    uint8_t *entry = thread->note->call, *large;
     struct lap_enc other;
-    uint8_t *large;
-    if (!thread || thread->note_refused || (!thread->note && !take_place(thread)))
-        return;
-    what.command = (uint32_t)lap_in_flight_number(&body, end);
-    what.bytes = (size_t)(end - body);
+    what.command = (uint32_t)lap_in_flight_number(&command, end);
+    what.bytes = (size_t)(end - command);
     cb->noted.large = 0;
+    give_all_large(thread);
+    lap_in_flight_strike(entry);
     if (what.bytes <= sizeof thread->note->call - LAP_IN_FLIGHT_HEAD_BYTES) {
-        memcpy(thread->body, body, what.bytes);
+        memcpy(entry + LAP_IN_FLIGHT_HEAD_BYTES, command, what.bytes);
         note(thread, &what, &cb->noted, NULL);
         return;
     }
     large = begin_large(thread, &other, &cb->noted.large);
     if (large)
-        lap_enc_raw(&other, body, what.bytes);
+        lap_enc_raw(&other, command, what.bytes);
     note_large(thread, &what, &cb->noted, &other, large, large != NULL);
 }
 
-void layer_note_returned(struct layer_thread *thread, struct layer_noted *noted)
+void layer_note_command(struct layer_cmdbuf *cb, const uint8_t *command, size_t bytes)
 {
-    lap_in_flight_strike(noted->entry);
-    if (noted->large)
-        give_large(thread, noted->large);
-    noted->entry = NULL;
-    atomic_store_explicit(&thread->noted, NULL, memory_order_relaxed);
+    struct layer_thread *thread = layer_thread_here();
+    if (!thread || !atomic_load_explicit(&layer_notes_on, memory_order_relaxed) || thread->note_refused ||
+        (!thread->note && !take_place(thread)))
+        return;
+    cb->note_self = atomic_load_explicit(&thread->self, memory_order_relaxed);
+    if (bytes <= LAP_NOTE_COMMAND_MOST)
+        lap_note_command(cb->note, cb->note_self, command, bytes);
+    else
+        note_long_command(thread, cb, command, command + bytes);
+}
+
+void layer_note_command_returned(struct layer_cmdbuf *cb)
+{
+    struct layer_thread *thread = layer_thread_known;
+    if (cb->noted.thread == thread && thread)
+        layer_note_returned(&cb->noted);
+    cb->noted.entry = NULL;
+}
+
+void layer_note_command_left(struct layer_cmdbuf *cb)
+{
+    if (cb->note)
+        lap_note_command_returned(cb->note);
+    if (cb->noted.entry)
+        layer_note_command_returned(cb);
 }
 
 /* ---- command buffers ---- */
@@ -267,11 +311,13 @@ void layer_notes_begin(struct layer_cmdbuf *cb)
         return;
     cb->note = &notes.place->commands[number - 1];
     cb->note_generation = notes.generation;
+    cb->note_self = atomic_load_explicit(&thread->self, memory_order_relaxed);
     lap_note_command_begin(cb->note, cb->object.index);
 }
 
 void layer_notes_end(struct layer_cmdbuf *cb)
 {
+    cb->noted.entry = NULL; /* its thread gives back what it left by a jump */
     if (!cb->note)
         return;
     if (cb->note_generation == notes.generation) {
@@ -312,9 +358,16 @@ void layer_notes_stop(void)
         lap_writer_give_notes_up(notes.writer);
 }
 
+bool layer_notes_have(const void *at)
+{
+    return notes.place && (uintptr_t)at - (uintptr_t)notes.place < LAP_NOTES_BYTES;
+}
+
+/* Several threads may come at once; but private memory that faults, too, is not for us to mend. */
 bool layer_notes_fault(uintptr_t address)
 {
-    if (!notes.place || address - (uintptr_t)notes.place >= LAP_NOTES_BYTES)
+    static atomic_uint faults;
+    if (!layer_notes_have((const void *)address) || atomic_fetch_add(&faults, 1) >= MOST_FAULTS)
         return false;
     atomic_store(&layer_notes_on, false);
     return lap_writer_drop_notes(notes.writer);

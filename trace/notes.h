@@ -76,6 +76,9 @@ void lap_note_command_begin(struct lap_note_command *note, uint64_t command_buff
 static inline __attribute__((always_inline)) void lap_note_command(struct lap_note_command *note, uintptr_t thread,
                                                                    const uint8_t *body, size_t bytes)
 {
+    /* It is not there yet, if the last one was left by a jump. */
+    atomic_store_explicit(&note->thread, 0, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     note->noted[0].bytes = note->noted[1].bytes = (uint32_t)bytes;
     for (size_t i = 0; i < bytes; i += 16) {
         uint64_t part[2];

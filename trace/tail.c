@@ -27,6 +27,7 @@
 #define CALLS_RESERVED ((size_t)32 << 10)
 
 _Static_assert(HASH_AT + 8 == LAP_TAIL_CHUNK_AT, "layout of an entry");
+_Static_assert(LAP_TAIL_NOTES_BEGIN >= LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES, "notes are behind the list");
 
 /* ---- layout ---- */
 
@@ -164,8 +165,11 @@ bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large)
 bool lap_tail_drop_notes(struct lap_tail *tail)
 {
     struct lap_notes *notes = atomic_exchange(&tail->notes, NULL);
-    return !notes || mmap(notes, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+    if (!notes || mmap(notes, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
+        return true;
+    atomic_store(&tail->notes, notes);
+    return false;
 }
 
 void lap_tail_give_notes_up(struct lap_tail *tail)

@@ -26,8 +26,8 @@
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
 #define LAP_TAIL_VERSION      3u             /* 2 has no notes, in version 1 the ring follows the header */
 #define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight */
-#define LAP_TAIL_NOTES_BEGIN  (LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES)
-#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES) /* as it is written */
+#define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + ((size_t)64 << 10)) /* pages are no larger */
+#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)        /* as it is written */
 #define LAP_TAIL_START_AT     64u         /* in the header: where the oldest entry begins */
 #define LAP_TAIL_RING_AT      72u         /* in the header: where the ring does */
 #define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu /* "LPTL" little-endian */

@@ -169,9 +169,9 @@ static enum lap_status read_list(struct lap_source *source, size_t bytes)
 /* Appends what the notes say. */
 static enum lap_status read_notes(struct lap_source *source)
 {
-    const size_t large_at = offsetof(struct lap_notes, large);
+    const size_t large_at = offsetof(struct lap_notes, large), large_bytes = sizeof(struct lap_note_long);
     uint64_t seed = lap_tail_seed(source->header.uuid);
-    uint8_t *notes = malloc(sizeof(struct lap_note_long));
+    uint8_t *notes = malloc(large_bytes);
     if (!notes)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     enum lap_status status = read_tail(source, LAP_TAIL_NOTES_BEGIN, notes, LAP_NOTES_SMALL_BYTES);
@@ -179,15 +179,14 @@ static enum lap_status read_notes(struct lap_source *source)
     if (status == LAP_OK)
         damaged = lap_notes_take(notes, seed, source->calls, &source->calls_bytes);
     for (unsigned i = 0; status == LAP_OK && i < LAP_NOTES_LONG; i++) {
-        uint64_t at = LAP_TAIL_NOTES_BEGIN + large_at + i * sizeof(struct lap_note_long);
+        uint64_t at = LAP_TAIL_NOTES_BEGIN + large_at + i * large_bytes;
         status = read_tail(source, at, notes, LAP_IN_FLIGHT_HEAD_BYTES);
         uint8_t state = notes[LAP_IN_FLIGHT_STATE_AT];
         if (status != LAP_OK || state == 0 || state == LAP_IN_FLIGHT_RETURNED)
             continue;
-        status = read_tail(source, at, notes, sizeof(struct lap_note_long));
+        status = read_tail(source, at, notes, large_bytes);
         if (status == LAP_OK)
-            damaged +=
-                !lap_notes_take_call(notes, sizeof(struct lap_note_long), seed, source->calls, &source->calls_bytes);
+            damaged += !lap_notes_take_call(notes, large_bytes, seed, source->calls, &source->calls_bytes);
     }
     free(notes);
     if (damaged)

@@ -33,7 +33,8 @@ struct lap_writer;
 #define LAP_ENC_SPARE_BYTES 16u
 
 struct lap_enc {
-    uint8_t *base, *p, *end;  /* a heap buffer that grows, with spare bytes behind its end; base..p is written */
+    uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written. Behind what lap_enc_grow made are
+                                 LAP_ENC_SPARE_BYTES more, for who reads in words */
     bool failed;              /* out of memory, or the writer stopped: nothing more is written */
     uint32_t unknown_structs; /* pNext structures that were left out: the registry has no such type, or it is hidden */
     bool takes_hidden;        /* no hidden ones are left out: for traces made by hand, which a replay is to refuse */

@@ -21,7 +21,9 @@ enum {
     KILLED = 128,
     LATE = 256,
     DEAF = 512,
-    IGNORE = 1024
+    IGNORE = 1024,
+    LEAP = 2048,
+    ELSEWHERE = 4096
 };
 
 static uint32_t what, fence_count, data_bytes, thread_count = 3;
@@ -57,16 +59,20 @@ static void on_old_signal(int number)
     raise(number);
 }
 
+static void be_deaf(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGBUS);
+    CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+}
+
 static void set_handler(void)
 {
     if (what & IGNORE)
         CHECK(signal(SIGBUS, SIG_IGN) != SIG_ERR);
-    if (what & DEAF) {
-        sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, SIGBUS);
-        CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
-    }
+    if (what & DEAF)
+        be_deaf();
     if (what & (DEAF | IGNORE))
         return;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
@@ -93,6 +99,56 @@ static void *wait_in_vain(void *argument)
     return NULL;
 }
 
+static void on_alarm(int number)
+{
+    siglongjmp(back, 1);
+}
+
+/* Calls further down the stack than the one that was left, over what is the program's own there. */
+static __attribute__((noinline)) void go_deeper(struct app *app)
+{
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    volatile uint8_t own[1 << 16];
+    VkFence fence;
+    for (size_t i = 0; i < sizeof own; i++)
+        own[i] = 0xaa;
+    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
+    CHECK_VK(vkGetFenceStatus(app->device, fence) == VK_NOT_READY ? VK_SUCCESS : VK_ERROR_UNKNOWN);
+    vkDestroyFence(app->device, fence, NULL);
+    for (size_t i = 0; i < sizeof own; i++)
+        CHECK(own[i] == 0xaa);
+}
+
+/* A signal that is no crash jumps out of a call. */
+static void leap(struct app *app)
+{
+    CHECK(signal(SIGALRM, on_alarm) != SIG_ERR);
+    if (!sigsetjmp(back, 1)) {
+        ualarm(100000, 0);
+        vkDeviceWaitIdle(app->device);
+        say("it returned\n");
+    }
+    go_deeper(app);
+}
+
+struct work {
+    VkCommandBuffer commands;
+    VkBuffer buffer;
+    uint32_t frame;
+    const uint8_t *data;
+};
+
+static void *record(void *argument)
+{
+    const struct work *work = argument;
+    if (what & ELSEWHERE && what & DEAF)
+        be_deaf();
+    vkCmdFillBuffer(work->commands, work->buffer, 64 * work->frame, 64, 0x1000 + work->frame);
+    if (data_bytes)
+        vkCmdUpdateBuffer(work->commands, work->buffer, 0, data_bytes, work->data);
+    return NULL;
+}
+
 static void wait_for_many(struct app *app)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = VK_FENCE_CREATE_SIGNALED_BIT};
@@ -115,7 +171,8 @@ int main(int argc, char **argv)
          "exit, +16: calls the one before, +32: on a stack of its own; 64: "
          "threads that wait, 128: ends by SIGKILL, 256: "
          "half a second of frames first; instead of a handler "
-         "512: SIGBUS is blocked, 1024: ignored",
+         "512: SIGBUS is blocked, 1024: ignored; 2048: a timer jumps out of vkDeviceWaitIdle, "
+         "4096: commands are recorded by a thread of their own (512: which has it blocked)",
          NULL, &what},
         {"--fences", "waits first for as many fences, each the same", NULL, &fence_count},
         {"--threads", "that wait, with 64 (3)", NULL, &thread_count},
@@ -152,13 +209,17 @@ int main(int argc, char **argv)
     }
     if (fence_count)
         wait_for_many(&app);
+    if (what & LEAP)
+        leap(&app);
     for (volatile uint32_t frame = 0; frame < app.frames; frame++) {
         if (sigsetjmp(back, 1))
             continue; /* behind the call that failed */
         VkCommandBuffer commands = app_begin(&app);
-        vkCmdFillBuffer(commands, buffer.buffer, 64 * frame, 64, 0x1000 + frame);
-        if (data_bytes)
-            vkCmdUpdateBuffer(commands, buffer.buffer, 0, data_bytes, data);
+        struct work work = {commands, buffer.buffer, frame, data};
+        if (what & ELSEWHERE)
+            CHECK(pthread_create(&thread, NULL, record, &work) == 0 && pthread_join(thread, NULL) == 0);
+        else
+            record(&work);
         app_run(&app, commands);
     }
     if (what & KILLED)

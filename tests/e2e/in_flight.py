@@ -17,7 +17,7 @@ from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, display
 CASES = Cases()
 case = CASES.add
 
-BEFORE, AFTER, JUMP, LEAVE, OLD, STACK, THREADS, KILLED, LATE, DEAF, IGNORE = (1 << bit for bit in range(11))  # tests/apps/falls.c
+BEFORE, AFTER, JUMP, LEAVE, OLD, STACK, THREADS, KILLED, LATE, DEAF, IGNORE, LEAP, ELSEWHERE = (1 << bit for bit in range(13))  # tests/apps/falls.c
 # Calls in which the layer makes others, which the program makes only later.
 OUTER = ("vkEnumeratePhysicalDevices", "vkCreateDevice", "vkCreateBuffer", "vkCreateImage")
 
@@ -216,6 +216,55 @@ def program_that_goes_on(context: Context) -> None:
             remove(context)
             done = fall(context, crash, what | KILLED)
             check(done.status == -signal.SIGKILL and not read(context), f"{crash}: {done.status}\n{done.text}")
+    for data in ("200", "400", "4092"):  # a command that stands in its thread's place is left, and its thread goes on, or another one
+        for what in (BEFORE | JUMP, BEFORE | JUMP | KILLED):
+            remove(context)
+            done = fall(context, "vkCmdUpdateBuffer:2:segv", command=[context.app("falls"), "--what", str(what), "--data", data])
+            check(done.status == (-signal.SIGKILL if what & KILLED else 0) and not read(context), f"{data}: {done.status}\n{done.text}")
+
+
+@case
+def calls_that_are_left_by_a_jump(context: Context) -> None:
+    """Of which nobody hears: not a byte of the program's stack is stored to, and what is left is not told later."""
+    for what in (LEAP, LEAP | KILLED):
+        remove(context)
+        done = fall(context, "vkDeviceWaitIdle:1:slow", what)
+        check(done.status == (-signal.SIGKILL if what & KILLED else 0) and "returned" not in done.out, f"{done.status}\n{done.text}")
+        check(not read(context) and context.info()["complete"] is not bool(what & KILLED), f"{read(context)}")
+
+
+@case
+def commands_of_another_thread(context: Context) -> None:
+    """It has made no other call, and may not hear of a file that is cut."""
+    for data in ("4", "400"):
+        for what in (ELSEWHERE, ELSEWHERE | DEAF):
+            remove(context)
+            command = [context.app("falls"), "--what", str(what), "--data", data]
+            done = fall(context, "vkCmdUpdateBuffer:2:kill", command=command)
+            found = read(context)
+            check(done.status == -signal.SIGKILL and len(found) == (0 if what & DEAF else 1), f"{data}: {done.status}, {found}")
+            main = {line["thread"] for line in [json.loads(line) for line in context.run(
+                [context.program("lapilli"), "print", "--json", "out.lapilli"], expect=None).out.splitlines()] if line["name"] == "vkCreateDevice"}
+            for call in found:
+                check(call["args"]["dataSize"] == int(data) and call["thread"] and call["thread"] not in main, f"{call}, {main}")
+    remove(context)
+    check(fall(context, "vkCmdFillBuffer:9:kill", ELSEWHERE).status == 0 and context.info()["complete"], "without a crash")
+
+
+@case
+def killed_in_the_begin_of_a_secondary(context: Context) -> None:
+    """What it inherits is told."""
+    command = [context.app("modern")]
+    context.run(command, context.layer_env())
+    begins = [line for line in context.print_lines() if line["name"] == "vkBeginCommandBuffer"]
+    number = next((i for i, line in enumerate(begins) if line["args"]["pBeginInfo"].get("pInheritanceInfo")), None)
+    if number is None:
+        raise Skip("modern has no secondary command buffer here")
+    remove(context)
+    done = fall(context, f"vkBeginCommandBuffer:{number + 1}:kill", command=command)
+    call, = read(context)
+    check(done.status == -signal.SIGKILL and call["name"] == "vkBeginCommandBuffer", f"{call}")
+    same_arguments(call, begins[number])
 
 
 @case
@@ -298,11 +347,13 @@ def long_calls_and_commands(context: Context) -> None:
         remove(context)
         done = fall(context, f"vkWaitForFences:1:{how}", command=[context.app("falls"), "--fences", "2000000"])
         call, = read(context)
+        check(done.status == -signal.Signals[f"SIG{how.upper()}"], done.text)
         check(call["name"] == "vkWaitForFences" and call["args"] is None, "there is room for more than a mebibyte")
         for size in (4, 200, 220, 224, 400, 4092):
             remove(context)
             done = fall(context, f"vkCmdUpdateBuffer:3:{how}", command=[context.app("falls"), "--data", str(size)])
             call, = read(context)
+            check(done.status == -signal.Signals[f"SIG{how.upper()}"], done.text)
             check(call["name"] == "vkCmdUpdateBuffer" and call["args"]["commandBuffer"] == "VkCommandBuffer:3", f"{call}")
             check(call["args"]["dataSize"] == size and call["thread"], f"{size}: {call}")
             whole = context.run([context.program("lapilli"), "print", "out.lapilli"], expect=None).out
