@@ -146,14 +146,32 @@ static bool promise(struct lap_tail *tail, size_t from, size_t to)
     return result == 0;
 }
 
+/* The file once more: a mapping keeps what it was made of open for as long as somebody, a driver's kernel part say, has
+ * the process's memory, and the lock would stay with it. -1: it is not to be had. */
+static int open_again(const struct lap_tail *tail)
+{
+    struct stat ours, there;
+    int fd = open(tail->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(tail->fd, &ours) == 0 && fstat(fd, &there) == 0 && ours.st_dev == there.st_dev &&
+        ours.st_ino == there.st_ino)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 bool lap_tail_map_notes(struct lap_tail *tail, void *place)
 {
-    if (tail->fd < 0 || !promise(tail, 0, LAP_NOTES_SMALL_BYTES) ||
-        mmap(place, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, tail->fd,
-             (off_t)LAP_TAIL_NOTES_BEGIN) == MAP_FAILED)
-        return false;
-    atomic_store(&tail->notes, place);
-    return true;
+    int cancel = lap_cancel_off(), fd = -1;
+    bool mapped = tail->fd >= 0 && promise(tail, 0, LAP_NOTES_SMALL_BYTES) && (fd = open_again(tail)) >= 0 &&
+                  mmap(place, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                       (off_t)LAP_TAIL_NOTES_BEGIN) != MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    if (mapped)
+        atomic_store(&tail->notes, place);
+    lap_cancel_restore(cancel);
+    return mapped;
 }
 
 bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large)

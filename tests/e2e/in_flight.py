@@ -198,10 +198,10 @@ def handlers_of_the_program(context: Context) -> None:
         call = guilty(context, "vkQueueSubmit")
         check(call["args"]["pSubmits"][0]["pCommandBuffers"] == ["VkCommandBuffer:2"], f"{call}")
     remove(context)
-    done = fall(context, "vkQueueSubmit:2:segv", AFTER)  # there was no time to notice it
+    done = fall(context, "vkQueueSubmit:2:segv", AFTER)  # mostly there is no time to notice it, and the call's note stays
     check(done.status == 9 and done.out == "handler\n", done.text)
     calls = [(call["name"], call["inFlight"]) for call in read(context)]
-    check(calls == [("vkQueueSubmit", {"guilty": False, "signal": None})], f"{calls}")
+    check(calls in ([("vkQueueSubmit", end)] for end in ENDS.values()), f"{calls}")
 
 
 @case

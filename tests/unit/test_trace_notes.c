@@ -266,6 +266,36 @@ UNIT_TEST(all_places)
     lap_reader_close(&reader);
 }
 
+/* Who has the process's memory still, as a child has that did not hear of the layer, does not have the lock. */
+UNIT_TEST(a_mapping_does_not_keep_the_lock)
+{
+    int ready[2], numbers[2], status;
+    pid_t mapper = 0;
+    char byte;
+    fresh_trace_path();
+    CHECK(pipe(ready) == 0 && pipe(numbers) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!begin())
+            _exit(1);
+        fill();
+        mapper = fork();
+        if (mapper == 0) {
+            close(writer->output.queue.file.fd);
+            (void)!write(ready[1], "", 1);
+            pause();
+        }
+        if (read(ready[0], &byte, 1) == 1 && write(numbers[1], &mapper, sizeof(mapper)) == sizeof(mapper))
+            raise(SIGKILL);
+        _exit(1);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    CHECK(read(numbers[0], &mapper, sizeof(mapper)) == sizeof(mapper) && mapper > 0);
+    CHECK_EQ_INT(kinds_found(NULL), ALL);
+    CHECK(mapper > 0 && kill(mapper, SIGKILL) == 0);
+    close(ready[0]), close(ready[1]), close(numbers[0]), close(numbers[1]);
+}
+
 static void on_bus(int number, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr - (uintptr_t)notes;
