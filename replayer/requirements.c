@@ -218,15 +218,18 @@ static void feature_missing(struct match *m, const char *name, VkBool32 *request
         drop_idle(m, REPLAY_AREA_FEATURE, name);
 }
 
-/* Programs are told that there is none of those. */
-static void refuse_hidden_features(struct match *m, const VkBaseOutStructure *chain)
+/* Programs are told that there is none of those. They are off in the device that a check makes to look at the rest. */
+static void refuse_hidden_features(struct match *m, VkBaseOutStructure *chain)
 {
-    for (const VkBaseOutStructure *s = chain; s; s = s->pNext) {
+    for (VkBaseOutStructure *s = chain; s; s = s->pNext) {
         const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(s->sType)];
-        for (uint16_t i = 0; info->features && i < info->member_count; i++)
-            if (info->members[i].flags & GEN_MEMBER_HIDDEN &&
-                *(const VkBool32 *)(const void *)((const char *)s + info->members[i].offset))
-                refuse(m, REPLAY_AREA_FEATURE, info->members[i].name, NULL);
+        for (uint16_t i = 0; info->features && i < info->member_count; i++) {
+            VkBool32 *on = (VkBool32 *)(void *)((char *)s + info->members[i].offset);
+            if (!(info->members[i].flags & GEN_MEMBER_HIDDEN) || !*on)
+                continue;
+            refuse(m, REPLAY_AREA_FEATURE, info->members[i].name, NULL);
+            *on = VK_FALSE;
+        }
     }
 }
 

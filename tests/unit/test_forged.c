@@ -400,6 +400,33 @@ UNIT_TEST(reports_say_what_is_refused)
     CHECK(strstr(refusal, "VkShaderModuleValidationCacheCreateInfoEXT is hidden from programs and never replayed"));
 }
 
+/* The rest is looked at on a device on which they are off: the driver looks whether they are. */
+UNIT_TEST(reports_switch_no_hidden_feature_on)
+{
+    unsigned features = 0;
+
+    for (uint32_t number = 1; number < GEN_STRUCT_COUNT; number++) {
+        const struct gen_struct_info *info = &gen_struct_infos[number];
+        for (uint32_t i = 0; i < info->member_count; i++) {
+            char refusal[REFUSAL_BYTES];
+            struct program p;
+            VkBaseOutStructure *s;
+            if (!(info->members[i].flags & GEN_MEMBER_HIDDEN))
+                continue;
+            features++;
+            s = make_struct(number);
+            *(VkBool32 *)(void *)((char *)s + info->members[i].offset) = VK_TRUE;
+            begin(&p);
+            p.device_info.pNext = s;
+            put_start(&p);
+            examine(&p, refusal);
+            CHECK(strstr(refusal, info->members[i].name));
+            free(s);
+        }
+    }
+    CHECK(features >= 6);
+}
+
 /* Loaders do what is in them whatever layers hide, so a good trace may name it. */
 UNIT_TEST(hidden_extensions_of_instances_are_left_out)
 {
