@@ -4,8 +4,8 @@
  * (docs/format.md, "Calls in flight"). crash.c calls it from signal handlers.
  *
  * A call is noted where it is made: command and arguments lie on the caller's stack, and the thread's record points
- * there. Nothing is encoded before somebody wants to know. Commands that are recorded are in their command buffer's
- * block already; the command buffer says which thread is in the driver with it.
+ * there. For crashes and hangs nothing is encoded before somebody wants to know. Commands that are recorded are in
+ * their command buffer's block already; the command buffer says which thread is in the driver with it.
  *
  * Who reads what another thread noted says so in its record first, and a thread whose call returns meanwhile waits. The
  * thread itself needs no barrier for that: who reads has the kernel make one on all threads (membarrier). All that
@@ -68,8 +68,8 @@ struct layer_thread {
     bool note_refused;            /* it is not to be used, or there is none */
     unsigned large;               /* a bit for each large place that it has */
     _Atomic(uint8_t *) noted;     /* where its call stands in the tail file; NULL: nowhere */
-    const struct layer_call *body_of; /* the call whose body, the packet's too, is in: */
-    struct lap_enc enc;               /* into: */
+    const struct layer_call *body_of; /* whose body, which may be the packet's, is in `body`; NULL: nobody's */
+    struct lap_enc enc;               /* writes into: */
     uint8_t body[LAYER_NOTE_BODY_BYTES];
 };
 
