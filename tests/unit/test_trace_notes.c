@@ -60,25 +60,36 @@ static void fill(void)
 
 enum { CALL, COMMAND, LARGE, KINDS };
 
-/* A process that was killed in what `fill` says. taken_back: one of them returned before; KINDS: none. */
-static void make_killed_trace(int taken_back)
+/* A process that was killed, if what it did was good. */
+static void make_killed(bool (*work)(int), int argument)
 {
+    int status;
     fresh_trace_path();
     pid_t child = fork();
     if (child == 0) {
-        if (!begin())
-            _exit(1);
-        fill();
-        if (taken_back == CALL)
-            lap_note_thread_end(&notes->threads[0]);
-        else if (taken_back == COMMAND)
-            lap_note_command_returned(&notes->commands[0]);
-        else if (taken_back == LARGE)
-            lap_in_flight_strike(notes->large[1].call);
-        raise(SIGKILL);
+        if (begin() && work(argument))
+            raise(SIGKILL);
+        _exit(1);
     }
-    int status;
     CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+}
+
+/* taken_back: which of them returned before; KINDS: none. */
+static bool fill_and_take_back(int taken_back)
+{
+    fill();
+    if (taken_back == CALL)
+        lap_note_thread_end(&notes->threads[0]);
+    else if (taken_back == COMMAND)
+        lap_note_command_returned(&notes->commands[0]);
+    else if (taken_back == LARGE)
+        lap_in_flight_strike(notes->large[1].call);
+    return true;
+}
+
+static void make_killed_trace(int taken_back)
+{
+    make_killed(fill_and_take_back, taken_back);
 }
 
 /* How many calls a reader finds, as bits of their kinds. */
@@ -229,34 +240,29 @@ UNIT_TEST(forged_notes)
     free(tail.data);
 }
 
+static bool fill_all(int unused)
+{
+    static uint8_t list[LAP_IN_FLIGHT_AREA_BYTES];
+    for (size_t at = 0; at < sizeof(list); at += LAP_IN_FLIGHT_HEAD_BYTES)
+        note_call(list + at, 1, 0);
+    bool good = lap_writer_calls(writer, 0, list, sizeof(list));
+    for (unsigned i = 0; i < LAP_NOTES_THREADS; i++) {
+        lap_note_thread_begin(&notes->threads[i], SELF + i, KERNEL_ID, lap_writer_calls_seed(writer));
+        note_call(notes->threads[i].call, 1, sizeof(notes->threads[i].call) - LAP_IN_FLIGHT_HEAD_BYTES);
+    }
+    for (unsigned i = 0; i < LAP_NOTES_COMMANDS; i++)
+        note_command(&notes->commands[i], i, LAP_NOTE_COMMAND_MOST);
+    for (unsigned i = 0; i < LAP_NOTES_LONG; i++) {
+        good = good && lap_writer_reserve_note(writer, i);
+        note_call(notes->large[i].call, 2, sizeof(notes->large[i].call) - LAP_IN_FLIGHT_HEAD_BYTES);
+    }
+    return good;
+}
+
 /* As many as there can be, and a list before them. */
 UNIT_TEST(all_places)
 {
-    fresh_trace_path();
-    pid_t child = fork();
-    if (child == 0) {
-        if (!begin())
-            _exit(1);
-        static uint8_t list[LAP_IN_FLIGHT_AREA_BYTES];
-        for (size_t at = 0; at < sizeof(list); at += LAP_IN_FLIGHT_HEAD_BYTES)
-            note_call(list + at, 1, 0);
-        bool good = lap_writer_calls(writer, 0, list, sizeof(list));
-        for (unsigned i = 0; i < LAP_NOTES_THREADS; i++) {
-            lap_note_thread_begin(&notes->threads[i], SELF + i, KERNEL_ID, lap_writer_calls_seed(writer));
-            note_call(notes->threads[i].call, 1, sizeof(notes->threads[i].call) - LAP_IN_FLIGHT_HEAD_BYTES);
-        }
-        for (unsigned i = 0; i < LAP_NOTES_COMMANDS; i++)
-            note_command(&notes->commands[i], i, LAP_NOTE_COMMAND_MOST);
-        for (unsigned i = 0; i < LAP_NOTES_LONG; i++) {
-            good = good && lap_writer_reserve_note(writer, i);
-            note_call(notes->large[i].call, 2, sizeof(notes->large[i].call) - LAP_IN_FLIGHT_HEAD_BYTES);
-        }
-        if (good)
-            raise(SIGKILL);
-        _exit(1);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    make_killed(fill_all, 0);
     struct lap_reader *reader = open_trace(NULL);
     const struct lap_reader_summary *summary = lap_reader_summary(reader);
     size_t in_list = LAP_IN_FLIGHT_AREA_BYTES / LAP_IN_FLIGHT_HEAD_BYTES;
@@ -322,22 +328,19 @@ UNIT_TEST(a_file_that_is_cut)
     CHECK_EQ_INT(munmap(notes, LAP_NOTES_BYTES), 0);
 }
 
+static bool give_up(int unused)
+{
+    fill();
+    lap_writer_give_notes_up(writer);
+    fill();
+    return true;
+}
+
 /* What is given up while calls are under way says nothing later. */
 UNIT_TEST(notes_that_are_given_up)
 {
-    fresh_trace_path();
-    pid_t child = fork();
-    if (child == 0) {
-        if (!begin())
-            _exit(1);
-        fill();
-        lap_writer_give_notes_up(writer);
-        fill();
-        raise(SIGKILL);
-    }
-    int status;
     bool damaged;
-    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    make_killed(give_up, 0);
     CHECK_EQ_INT(kinds_found(&damaged), 0);
     CHECK(!damaged);
 }
