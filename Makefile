@@ -5,8 +5,10 @@
 .SUFFIXES:
 
 BUILD ?= build
-# Another Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml.
+# Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml. By default the newest that Debian has,
+# where `make deps` could fetch them, else the system's.
 VULKAN_SDK ?=
+NEWEST := build/vulkan
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
@@ -43,7 +45,7 @@ ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc 2> /dev/null || echo 1)
 endif
 
-VULKAN_ROOT := $(if $(VULKAN_SDK),$(VULKAN_SDK),/usr)
+VULKAN_ROOT := $(or $(VULKAN_SDK),$(if $(wildcard $(NEWEST)/usr/share/vulkan/registry/vk.xml),$(NEWEST)/usr,/usr))
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 GEN := $(BUILD)/gen
 PLATFORMS := -DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR
@@ -64,7 +66,7 @@ FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
 # Traces may be larger than 2 GiB where words are small, too.
 LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) - 7];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
 ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
-	-I. -I$(GEN) $(if $(VULKAN_SDK),-isystem $(VULKAN_SDK)/include) $(PLATFORMS) -D_GNU_SOURCE $(LARGE_FILES) $(HARDENING) $(FORTIFY)
+	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(LARGE_FILES) $(HARDENING) $(FORTIFY)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
 SANITIZER_KEEP_FLAGS := $(if $(SANITIZE),-Wl$(comma)--export-dynamic-symbol=dlclose)
@@ -77,7 +79,9 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect
 GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_in_flight gen_needs gen_replay)
 GEN_STAMP := $(GEN)/stamp
-GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml $(REGISTRY)
+# Changes when the headers are others than before: files of packages carry times of long ago.
+SDK_STAMP := $(GEN)/sdk
+GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml $(SDK_STAMP)
 
 # The protocol of Wayland windows, as C.
 WAYLAND_PROTOCOLS ?= /usr/share/wayland-protocols
@@ -104,8 +108,13 @@ SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_V
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
 $(BUILD)/obj/replayer/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
-# The layer utilities (settings file, format tables) are C++ with a C face: linked into the layer, their symbols hidden.
-UTILITY_LIBS := -Wl,-Bstatic -lVkLayer_utils -lstdc++ -Wl,-Bdynamic
+# The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
+# symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor.
+UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
+LAYER_SETTINGS := $(shell echo 'int vkuCreateLayerSettingSet(); int main(void) { return vkuCreateLayerSettingSet(); }' | \
+	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -x c -o /dev/null - $(UTILITY_LIBS) 2> /dev/null && echo yes)
+UTILITY_LIBS := $(if $(LAYER_SETTINGS),$(UTILITY_LIBS),-Wl$(comma)-Bstatic -lVkLayer_utils -lstdc++ -Wl$(comma)-Bdynamic)
+$(BUILD)/obj/layer/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
 
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
@@ -118,6 +127,13 @@ MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
+
+.PHONY: look
+$(SDK_STAMP): look
+	@mkdir -p $(@D)
+	@{ echo '$(abspath $(VULKAN_ROOT))'; cksum < $(REGISTRY); } > $@.new; \
+		if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; $(if $(filter /usr,$(VULKAN_ROOT)), \
+		$(if $(VULKAN_SDK),:,echo '  Vulkan headers and registry: those of the system; make deps fetches the newest'),:); fi
 
 $(GEN_STAMP): $(GEN_INPUTS)
 	@mkdir -p $(GEN)
@@ -157,7 +173,7 @@ $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/%.o: %.c | $(GEN_STAMP)
+$(BUILD)/obj/%.o: %.c $(SDK_STAMP) | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -193,8 +209,9 @@ XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset"
 TEST_ARGUMENTS ?=
 
 .PHONY: deps check check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
-deps: ## install what is missing (Debian packages)
+deps: ## install what is missing (Debian packages), fetch the newest Vulkan headers
 	scripts/install-deps.sh build check
+	@scripts/fetch-headers.sh $(NEWEST) || echo 'make deps: the build takes the Vulkan headers that are there'
 
 check: ## install what is missing, build, run all tests
 	scripts/install-deps.sh build check
@@ -216,7 +233,7 @@ has_cet = $(if $(filter -fcf-protection=none,$(CFLAGS)),,$(findstring -fcf-prote
 # CHECKED=e2e-programs, where TEST_ARGUMENTS ask for no others.
 CHECKED ?= test-programs
 check-built: $(CHECKED) check-hardening ## run all tests on what is installed already
-	$(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
+	VULKAN_SDK=$(VULKAN_ROOT) $(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
 
 # Debian's packages of numpy and PIL are for Debian's Python.
 MATRIX_PYTHON = $(firstword $(foreach p,$(PYTHON) /usr/bin/python3,$(shell $(p) -c 'import numpy, PIL' 2> /dev/null && echo $(p))) $(PYTHON))
@@ -285,6 +302,13 @@ check-future: all ## what is done with extensions, commands and structures that 
 	+$(MAKE) BUILD=$(FUTURE)/build VULKAN_SDK=$(FUTURE)/sdk CFLAGS=-O0 all null
 	$(CC) -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) -isystem $(FUTURE)/sdk/include $(LDFLAGS) -o $(FUTURE)/program tests/future/program.c -lvulkan
 	$(PYTHON) tests/future/check.py --build $(BUILD) --future $(FUTURE)/build --program $(FUTURE)/program
+
+# Debian's releases after the one that this is built on; each from `make deps` to `make demo`.
+SUITES := trixie sid
+.PHONY: check-suites
+check-suites: ## build, and run the demo, on a bare Debian of each newer suite (needs root)
+	scripts/install-deps.sh suites
+	$(foreach s,$(SUITES),scripts/check-suite.sh $(s) build/suite/$(s) && ):
 
 demo: ## record vkcube, replay it, compare every image
 	scripts/install-deps.sh build demo

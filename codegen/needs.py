@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -194,18 +195,21 @@ def load(path: str | Path, model: Model) -> Needs:
             # What a shader declares is more exact than what else came with it.
             brought = [w for w in reader.of_extension(name, features) if feature.name not in by_capability or alone and w.kind == "command"]
             feature.witnesses += brought
+    unknown: set[str] = set()
     for name, enables in registry.capabilities.items():
         if name in data["capabilities"]:
             declared("capability", name, enables)
         elif name not in data["unnumbered"]["names"]:
-            reader.fail(f"there is no number for the capability {name}")
+            print(f"{path}: warning: there is no number for the capability {name}; what it needs counts as used where it is on", file=sys.stderr)
+            unknown |= {n for enable in enables for n in enable.features}
     for name, enables in registry.spirv_extensions.items():
         # An extension of SPIR-V that brings capabilities is used where these are; shaders name more than they need.
         for enable in enables:
             if enable.extension in extensions and not any(w.kind == "capability" for w in extensions[enable.extension]):
                 extensions[enable.extension].append(Witness("spirv", name))
     for feature in features.values():
-        feature.witnesses = list(dict.fromkeys(feature.witnesses))
+        # Who can't see one of the ways to use it must take it for used.
+        feature.witnesses = [] if feature.name in unknown and not feature.ruled else list(dict.fromkeys(feature.witnesses))
         for name in (p for s in feature.structs for p in registry.structs[s].providers):
             if name in extensions:  # who uses what it allows uses the extension
                 extensions[name] += feature.witnesses

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format_utils: what VkFormats look like, from the format tables of libVkLayer_utils. Its own header,
- * <vulkan/vk_format_utils.h>, has default arguments and is no C; these are the same functions.
+ * format_utils: what VkFormats look like, from the format tables of Vulkan's utility libraries: their header
+ * <vulkan/utility/vk_format_utils.h>, where it lies beside the Vulkan headers of the build (format_utils.c), else their
+ * predecessor libVkLayer_utils, whose own header is no C. The names are the latter's.
  *
- * A format that the library does not know has an element size of 0 and no planes.
+ * A format that they do not know has an element size of 0 and no planes.
  */
 #ifndef LAP_LAYER_FORMAT_UTILS_H
 #define LAP_LAYER_FORMAT_UTILS_H

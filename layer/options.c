@@ -11,12 +11,8 @@
 
 #include "base/pattern.h"
 #include "base/version.h"
+#include "layer/settings.h"
 #include "trace/writer.h"
-
-/* The layer utilities' reader of vk_layer_settings.txt (libVkLayer_utils); its header is C++. */
-const char *getLayerOption(const char *option);
-
-#define SETTINGS_PREFIX "lapilli_capture."
 
 struct option {
     const char *environment, *key, *fallback, *help;
@@ -155,16 +151,10 @@ static const struct option table[] = {
     {"LAPILLI_REPORT", NULL, "", "an existing file that gets the path of every trace", set_report},
 };
 
-static const char *lookup(const struct option *option)
+static const char *lookup(const struct option *option, struct layer_settings *settings)
 {
     const char *value = secure_getenv(option->environment);
-    char key[64];
-
-    if (value || !option->key)
-        return value;
-    snprintf(key, sizeof key, SETTINGS_PREFIX "%s", option->key);
-    value = getLayerOption(key);
-    return value && *value ? value : NULL;
+    return value || !option->key ? value : layer_settings_value(settings, option->key, option->set == set_screenshots);
 }
 
 static bool names_us(const char *variable)
@@ -194,15 +184,17 @@ void layer_options_resolve(struct layer_options *options, bool named, const stru
     if (getauxval(AT_SECURE))
         return; /* a setuid program: its caller must not make it write files */
     options->armed = asked_for(named);
+    struct layer_settings *settings = layer_settings_open(log);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct option *option = &table[i];
-        const char *value = lookup(option);
+        const char *value = lookup(option, settings);
         if (!option->set(options, option->fallback))
             options->armed = false; /* out of memory */
         if (value && !option->set(options, value))
             lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value,
                     option->help);
     }
+    layer_settings_close(settings);
     if (!options->file)
         options->armed = false;
 }

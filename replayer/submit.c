@@ -506,7 +506,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
     struct replay_submits *s = dev->submits;
     uint32_t count = job->operation.batch_count;
     struct replay_parts parts = {.batch_count = count};
-    struct builder b;
+    struct builder b = {0};
     struct queue *queue;
     enum lap_status status = LAP_OK;
 

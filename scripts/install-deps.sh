@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage]: installs the Debian packages that a group needs and that are missing.
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites]: installs the Debian packages that a group
+# needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh).
 # Does nothing, and asks nobody, when all are there.
 set -u
 
 packages() {
     case "$1" in
-    # libvulkan-dev brings the headers and the registry, vulkan-validationlayers-dev the layer utilities.
-    build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev libzstd-dev" \
-        "libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools spirv-tools" ;;
+    # libvulkan-dev brings headers and a registry. Of packages with a | between them the first one that this release has.
+    build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-utility-libraries-dev|vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev" \
+        "libzstd-dev libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools" \
+        "spirv-tools-dev|spirv-tools" ;;
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston python3-numpy \
         python3-pil" ;;
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
@@ -16,16 +18,18 @@ packages() {
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format" ;;
     analyze) echo "cppcheck gcc clang-tidy" ;;
-    fuzz) echo "clang libclang-rt-14-dev" ;;
+    fuzz) echo "clang libclang-rt-dev|libclang-rt-14-dev" ;;
     coverage) echo "gcovr" ;;
+    suites) echo "debootstrap" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites" >&2
         exit 2
         ;;
     esac
 }
 
 [ $# -gt 0 ] || set -- build
+groups="$*"
 wanted=
 for group in "$@"; do
     found=$(packages "$group") || exit 2
@@ -37,14 +41,38 @@ if ! command -v dpkg-query > /dev/null; then
     exit 0
 fi
 
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }
+
+# The first of several packages that is installed, else the first that can be, else the last.
+one_of() {
+    for candidate in $(echo "$1" | tr '|' ' '); do
+        if is_installed "$candidate"; then echo "$candidate" && return; fi
+    done
+    for candidate in $(echo "$1" | tr '|' ' '); do
+        if apt-cache show "$candidate" > /dev/null 2>&1; then break; fi
+    done
+    echo "$candidate"
+}
+
 missing() {
-    for package in $wanted; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+    for entry in $wanted; do
+        package=$(one_of "$entry")
+        is_installed "$package" || echo "$package"
     done | sort -u | tr '\n' ' '
 }
 
+fetch_headers() {
+    case " $groups " in
+    *" build "*) "$(dirname "$0")/fetch-headers.sh" --missing "$(dirname "$0")/../build/vulkan" ||
+        echo "install-deps.sh: the build takes the system's Vulkan headers" >&2 ;;
+    esac
+}
+
 needed=$(missing)
-[ -n "$needed" ] || exit 0
+if [ -z "$needed" ]; then
+    fetch_headers
+    exit 0
+fi
 
 as_root=
 if [ "$(id -u)" != 0 ]; then
@@ -61,9 +89,11 @@ install() {
     # shellcheck disable=SC2086
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $needed >&2
 }
-install || { $as_root apt-get update -q >&2 && install; }
+# What is to be installed of several depends on what apt knows.
+install || { $as_root apt-get update -q >&2 && needed=$(missing) && install; }
 needed=$(missing)
 if [ -n "$needed" ]; then
     echo "install-deps.sh: these packages could not be installed: $needed" >&2
     exit 1
 fi
+fetch_headers

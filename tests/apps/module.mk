@@ -24,7 +24,7 @@ $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 endef
 $(foreach s,$(APP_SHADER_SOURCES),$(eval $(call APP_SHADER_RULE,$(s))))
 
-$(APP_OBJECTS) $(PLUGIN_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c | $(APP_SHADERS) $(GEN)/xdg_shell.h
+$(APP_OBJECTS) $(PLUGIN_OBJECTS) $(APP_COMMON): $(BUILD)/obj/%.o: %.c $(SDK_STAMP) | $(APP_SHADERS) $(GEN)/xdg_shell.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layer/options.h"
+#include "layer/settings.h"
 #include "replayer/options.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -14,16 +15,26 @@
 static char *lines[MAX_LINES];
 static unsigned line_count;
 
-/* Stands for the layer utilities' reader of the file, which reads it once in a process. */
-const char *getLayerOption(const char *option);
-const char *getLayerOption(const char *option)
+/* These stand for layer/settings.c, whose libraries read the file once in a process. */
+struct layer_settings *layer_settings_open(const struct lap_log *log)
 {
-    size_t length = strlen(option);
-    for (unsigned i = 0; i < line_count; i++)
-        if (strncmp(lines[i], option, length) == 0 && lines[i][length] == '=')
-            return lines[i] + length + 1;
-    return "";
+    return NULL;
 }
+
+const char *layer_settings_value(struct layer_settings *settings, const char *key, bool is_list)
+{
+    static const char prefix[] = "lapilli_capture.";
+    size_t length = strlen(key);
+
+    for (unsigned i = 0; i < line_count; i++) {
+        const char *name = lines[i] + sizeof prefix - 1;
+        if (strncmp(lines[i], prefix, sizeof prefix - 1) == 0 && strncmp(name, key, length) == 0 && name[length] == '=')
+            return name[length + 1] ? name + length + 1 : NULL;
+    }
+    return NULL;
+}
+
+void layer_settings_close(struct layer_settings *settings) {}
 
 static void split(const uint8_t *data, size_t bytes)
 {

@@ -30,6 +30,7 @@ $(BUILD)/tests/unit/test_submission: $(call object,layer/check.c layer/image_row
 	layer/submission.c layer/submit.c \
 	layer/tell.c layer/touched.c)
 $(addprefix $(BUILD)/tests/unit/,test_attachment test_quick test_rows test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_quick test_rows test_submission test_touched): $(call object,layer/format_utils.c)
 $(BUILD)/tests/unit/test_guard: $(call object,replayer/spirv_tools.c)
 $(BUILD)/tests/unit/test_guard: REPLAY_LIBS := $(SPIRV_TOOLS) $(REPLAY_LIBS)
 

@@ -35,6 +35,32 @@ UNIT_TEST(depth_in_buffers)
     CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_R8G8B8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT), 3);
 }
 
+#ifdef VK_KHR_maintenance5
+UNIT_TEST(formats_of_today)
+{
+    /* libVkLayer_utils of Debian 12 does not know them, the utility headers of the same version as Vulkan's do. */
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_A8_UNORM, COLOR), 1);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_A1B5G5R5_UNORM_PACK16, COLOR), 2);
+    CHECK_EQ_U64(FormatPlaneCount(VK_FORMAT_A8_UNORM), 1);
+}
+#endif
+
+UNIT_TEST(planes_and_blocks)
+{
+    VkExtent2D divisors = FindMultiplaneExtentDivisors(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_1_BIT);
+    VkExtent3D block = FormatTexelBlockExtent(VK_FORMAT_BC1_RGB_UNORM_BLOCK);
+
+    CHECK_EQ_U64(FormatPlaneCount(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM), 2);
+    CHECK_EQ_U64(divisors.width, 2);
+    CHECK_EQ_U64(divisors.height, 2);
+    CHECK(FindMultiplaneCompatibleFormat(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_1_BIT) ==
+          VK_FORMAT_R8G8_UNORM);
+    CHECK_EQ_U64(block.width, 4);
+    CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_BC1_RGB_UNORM_BLOCK, COLOR), 8);
+    CHECK(FormatIsStencilOnly(VK_FORMAT_S8_UINT) && FormatIsDepthAndStencil(VK_FORMAT_D24_UNORM_S8_UINT) &&
+          FormatIsDepthOrStencil(VK_FORMAT_D16_UNORM) && !FormatIsDepthOrStencil(VK_FORMAT_R8_UNORM));
+}
+
 UNIT_TEST(plain_formats)
 {
     struct layer_rows rows = describe(VK_IMAGE_TYPE_2D, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent3D){10, 7, 1}, COLOR, 0, 64);
