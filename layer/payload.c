@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/payload.h"
-#include "base/cancel.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/own_file.h"
 #include "layer/layer.h"
 #include "layer/resource.h"
 
@@ -23,7 +23,7 @@ struct layer_payload {
     bool named; /* device and inode are those of its file */
     dev_t device;
     ino_t inode;
-    int kept[KEPT_FILES]; /* descriptors of exports that have no file of their own: the newest ones */
+    struct lap_own_file kept[KEPT_FILES]; /* exports that have no file of their own: the newest ones */
     uint32_t kept_count;
     bool exported, several; /* it was; it had several names at a time */
 };
@@ -96,23 +96,22 @@ static bool is_same_file(int a, int b)
 #endif
 }
 
-static bool is_payload(const struct layer_payload *payload, int fd, bool named, dev_t device, ino_t inode)
+static bool is_payload(struct layer_payload *payload, int fd, bool named, dev_t device, ino_t inode)
 {
     if (named)
         return payload->named && payload->device == device && payload->inode == inode;
     for (uint32_t i = 0; i < payload->kept_count; i++)
-        if (is_same_file(payload->kept[i], fd))
+        if (is_same_file(lap_own_file_fd(&payload->kept[i]), fd))
             return true;
     return false;
 }
 
 static void drop_kept(struct layer_payload *payload, uint32_t first)
 {
-    int cancel = lap_cancel_off();
-    close(payload->kept[first]);
-    lap_cancel_restore(cancel);
+    lap_own_file_release(&payload->kept[first]);
     payload->kept_count--;
-    memmove(payload->kept + first, payload->kept + first + 1, (payload->kept_count - first) * sizeof *payload->kept);
+    for (uint32_t i = first; i < payload->kept_count; i++)
+        lap_own_file_move(&payload->kept[i + 1], &payload->kept[i]);
 }
 
 /* The descriptor is the program's, which may close it; the open file is what is compared. */
@@ -123,7 +122,7 @@ static void keep_file(struct layer_payload *payload, int fd)
         return;
     if (payload->kept_count == KEPT_FILES)
         drop_kept(payload, 0);
-    payload->kept[payload->kept_count++] = own;
+    lap_own_file_init(&payload->kept[payload->kept_count++], own, NULL);
 }
 
 static void give_name(struct layer_payload *payload, int fd)

@@ -10,7 +10,9 @@
  * written ones, and a long way, in which they can be left out: the short one is used for granules that have storage
  * nearly everywhere (dense), the long one for all others.
  *
- * One userfaultfd and one open pagemap a process, from the first arm on until the last tracker is gone.
+ * One userfaultfd and one open pagemap a process, from the first arm on until the last tracker is gone. A program may
+ * close them. With the userfaultfd the kernel forgets what it watched: scans then fail, so that all of it is compared,
+ * and what is armed later is watched through a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/address_space.h"
+#include "base/own_file.h"
 #include "base/process.h"
 #include "memtrack/watch_region.h"
 
@@ -60,11 +63,15 @@ struct scan_argument {
 #define DENSE            UINT16_MAX /* of lap_watch_region.counts */
 
 struct files {
-    int fault, pagemap; /* -1: not open */
+    struct lap_own_file fault, pagemap;
 };
+#define NO_FILES                                                                                                       \
+    {                                                                                                                  \
+        .fault = {.fd = -1}, .pagemap = {.fd = -1 }                                                                    \
+    }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct files files = {-1, -1};
+static struct files files = NO_FILES;
 static struct lap_watch_regions regions;
 static unsigned users; /* trackers */
 
@@ -87,33 +94,42 @@ static enum lap_status refuse_child(void)
 
 static void close_files(struct files *f)
 {
-    if (f->fault >= 0)
-        close(f->fault);
-    if (f->pagemap >= 0)
-        close(f->pagemap);
-    *f = (struct files){-1, -1};
+    (void)lap_own_file_close(&f->fault);
+    (void)lap_own_file_close(&f->pagemap);
 }
 
-static enum lap_status open_files(struct files *f)
+static enum lap_status open_fault(struct files *f)
 {
     struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
-    int error;
-    f->fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-    if (f->fault < 0)
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+    if (fd < 0)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd: %s", strerror(errno));
-    if (ioctl(f->fault, UFFDIO_API, &api) != 0) {
-        error = errno;
-        close_files(f);
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd can't write-protect asynchronously (Linux 6.7): %s",
-                        strerror(error));
+    if (ioctl(fd, UFFDIO_API, &api) != 0) {
+        enum lap_status status = lap_fail(
+            LAP_ERROR_UNSUPPORTED, "userfaultfd can't write-protect asynchronously (Linux 6.7): %s", strerror(errno));
+        close(fd);
+        return status;
     }
-    f->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (f->pagemap < 0) {
-        error = errno;
-        close_files(f);
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "/proc/self/pagemap: %s", strerror(error));
-    }
+    lap_own_file_init(&f->fault, fd, NULL);
     return LAP_OK;
+}
+
+static enum lap_status open_pagemap(struct files *f)
+{
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "/proc/self/pagemap: %s", strerror(errno));
+    lap_own_file_init(&f->pagemap, fd, NULL);
+    return LAP_OK;
+}
+
+/* Opens what is not open, or what the program has closed. */
+static enum lap_status open_files(struct files *f)
+{
+    enum lap_status status = lap_own_file_fd(&f->fault) < 0 ? open_fault(f) : LAP_OK;
+    if (status == LAP_OK && lap_own_file_fd(&f->pagemap) < 0)
+        status = open_pagemap(f);
+    return status;
 }
 
 static int protect(const struct files *f, uint64_t begin, uint64_t end)
@@ -121,7 +137,7 @@ static int protect(const struct files *f, uint64_t begin, uint64_t end)
     struct uffdio_writeprotect argument = {.range = {begin, end - begin}, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
     int result;
     do
-        result = ioctl(f->fault, UFFDIO_WRITEPROTECT, &argument);
+        result = ioctl(f->fault.fd, UFFDIO_WRITEPROTECT, &argument);
     while (result != 0 && errno == EAGAIN);
     return result;
 }
@@ -129,7 +145,8 @@ static int protect(const struct files *f, uint64_t begin, uint64_t end)
 static void unregister(const struct files *f, uint64_t begin, uint64_t end)
 {
     struct uffdio_range range = {begin, end - begin};
-    ioctl(f->fault, UFFDIO_UNREGISTER, &range); /* fails where the driver has unmapped already: nothing is left there */
+    ioctl(f->fault.fd, UFFDIO_UNREGISTER,
+          &range); /* fails where the driver has unmapped already: nothing is left there */
 }
 
 /* One step of a scan: how many runs were stored, < 0 on an error. *at is moved. */
@@ -144,7 +161,7 @@ static int scan_step(const struct files *f, struct scan_argument *argument, stru
     argument->vec = (uintptr_t)runs;
     argument->vec_len = RUNS_A_CALL;
     do
-        count = ioctl(f->pagemap, SCAN_PAGEMAP, argument);
+        count = ioctl(f->pagemap.fd, SCAN_PAGEMAP, argument);
     while (count < 0 && errno == EINTR);
     if (count >= 0 && argument->walk_end <= *at) { /* no progress: a part of a hugetlb page */
         errno = EINVAL;
@@ -260,7 +277,7 @@ static int watch_pages(const struct files *f, const struct granules *g, uint64_t
 {
     struct uffdio_register argument = {.range = {begin, end - begin}, .mode = UFFDIO_REGISTER_MODE_WP};
     uint64_t at = begin;
-    if (ioctl(f->fault, UFFDIO_REGISTER, &argument) != 0)
+    if (ioctl(f->fault.fd, UFFDIO_REGISTER, &argument) != 0)
         return -1;
     if ((g->plain ? scan_written(f, g, &at, end, ignore_run, NULL) : protect(f, begin, end)) != 0) {
         int error = errno;
@@ -333,7 +350,7 @@ static enum lap_status try_scratch(const struct files *f, unsigned char *scratch
 
 static enum lap_status probe(void)
 {
-    struct files f = {-1, -1};
+    struct files f = NO_FILES;
     uint64_t page = lap_watch_page_bytes();
     enum lap_status status = open_files(&f);
     void *scratch;
@@ -352,32 +369,11 @@ static enum lap_status probe(void)
 
 /* ---- the operations ---- */
 
-/* A program may have closed all descriptors that it did not open, and got the same numbers again. */
-static void forget_foreign_file(int *fd, const char *expected)
-{
-    char path[64], name[128];
-    ssize_t length;
-    if (*fd < 0)
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-    length = readlink(path, name, sizeof(name) - 1);
-    name[length > 0 ? length : 0] = '\0';
-    if (!strstr(name, expected))
-        *fd = -1;
-}
-
-static void close_own_files(void)
-{
-    forget_foreign_file(&files.fault, "[userfaultfd]");
-    forget_foreign_file(&files.pagemap, "/pagemap");
-    close_files(&files);
-}
-
 /* The first tracker that a child of fork() makes: what its parent watched is not watched here. */
 static void leave_parent(void)
 {
     pthread_mutex_init(&mutex, NULL);
-    close_own_files();
+    close_files(&files);
     regions.tree = NULL;
     users = 0;
     atomic_store(&owner, 0);
@@ -400,7 +396,7 @@ static void pagemap_end(void)
 {
     pthread_mutex_lock(&mutex);
     if (--users == 0) {
-        close_own_files();
+        close_files(&files);
         atomic_store(&owner, 0);
     }
     pthread_mutex_unlock(&mutex);
@@ -409,6 +405,8 @@ static void pagemap_end(void)
 static void disown(const struct lap_watch_region *region, uint64_t stop)
 {
     uint64_t page = lap_watch_page_bytes(), at = lap_watch_page_floor(region->node.begin, page), begin, end;
+    if (lap_own_file_fd(&files.fault) < 0) /* nothing is registered any more */
+        return;
     while (lap_watch_region_own_pages(&regions, &at, stop, &begin, &end))
         unregister(&files, begin, end);
 }
@@ -430,8 +428,7 @@ static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, voi
         granules.counts = region->counts =
             calloc((size_t)((granules.end - granules.begin) / granules.bytes), sizeof(*region->counts));
     pthread_mutex_lock(&mutex);
-    if (files.fault < 0)
-        status = open_files(&files);
+    status = open_files(&files);
     at = lap_watch_page_floor(region->node.begin, page);
     end = lap_watch_page_ceil(region->node.end, page);
     while (status == LAP_OK && lap_watch_region_own_pages(&regions, &at, end, &from, &to))
@@ -477,7 +474,9 @@ static enum lap_status pagemap_take(void *armed, const void *begin, size_t bytes
     lap_watch_region_left(region, first, end, report, report_context);
     at = lap_watch_page_floor(first, page);
     end = lap_watch_page_ceil(end, page);
-    if (scan_written(&files, &granules, &at, end, report_run, &taking) != 0) {
+    /* Whether the userfaultfd is there the kernel says: it scans nothing that is not watched. */
+    if ((lap_own_file_fd(&files.pagemap) < 0 && open_pagemap(&files) != LAP_OK) ||
+        scan_written(&files, &granules, &at, end, report_run, &taking) != 0) {
         /* What was taken before it failed is not known: it may have been written, for all that lies there. */
         status = lap_fail(LAP_ERROR_IO, "PAGEMAP_SCAN: %s", strerror(errno));
         lap_watch_region_found(&regions, region, at, end, ignore, NULL);

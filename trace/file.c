@@ -70,10 +70,10 @@ static int write_parts(int fd, uint64_t offset, const struct iovec *parts, unsig
     return 0;
 }
 
-int lap_file_write(int fd, uint64_t offset, const struct iovec *parts, unsigned count)
+int lap_file_write(struct lap_own_file *file, uint64_t offset, const struct iovec *parts, unsigned count)
 {
-    int cancel = lap_cancel_off();
-    int error = write_parts(fd, offset, parts, count);
+    int cancel = lap_cancel_off(), fd = lap_own_file_fd(file);
+    int error = fd >= 0 ? write_parts(fd, offset, parts, count) : EBADF;
     lap_cancel_restore(cancel);
     return error;
 }
@@ -96,25 +96,18 @@ static int read_all(int fd, uint64_t offset, void *out, size_t bytes)
     return 0;
 }
 
-int lap_file_read(int fd, uint64_t offset, void *out, size_t bytes)
+int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes)
 {
-    int cancel = lap_cancel_off();
-    int error = read_all(fd, offset, out, bytes);
+    int cancel = lap_cancel_off(), fd = lap_own_file_fd(file);
+    int error = fd >= 0 ? read_all(fd, offset, out, bytes) : EBADF;
     lap_cancel_restore(cancel);
     return error;
 }
 
-void lap_file_disown(int fd)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup3(null, fd, O_CLOEXEC) < 0)
-        close(fd);
-    if (null >= 0)
-        close(null);
-}
-
 const char *lap_file_error_text(int error)
 {
+    if (error == EBADF)
+        return "the program has closed it, and it is not there any more";
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
     const char *text = strerrordesc_np(error);
     return text ? text : "unknown error";

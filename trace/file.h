@@ -10,20 +10,19 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/own_file.h"
+
 #define LAP_FILE_MAX_PARTS 4u
 
 /* Writes the parts (at most LAP_FILE_MAX_PARTS), one behind the other, at `offset`. 0 or an errno: EFBIG past
- * RLIMIT_FSIZE, where the kernel would send SIGXFSZ. After an error any part may have been written. */
-int lap_file_write(int fd, uint64_t offset, const struct iovec *parts, unsigned count);
+ * RLIMIT_FSIZE, where the kernel would send SIGXFSZ; EBADF when the program has closed the file and it can't be opened
+ * again. After an error any part may have been written. */
+int lap_file_write(struct lap_own_file *file, uint64_t offset, const struct iovec *parts, unsigned count);
 
 /* Reads exactly `bytes`. 0 or an errno; ENODATA: the file ends before. */
-int lap_file_read(int fd, uint64_t offset, void *out, size_t bytes);
+int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes);
 
-/* In a child after fork(): gives up a file that is the parent's. The descriptor goes on as one of /dev/null, because
- * the fork may have interrupted a write, which goes on with its number. */
-void lap_file_disown(int fd);
-
-/* strerror without its translation, which allocates. */
+/* strerror without its translation, which allocates; of what lap_file_write and lap_file_read return. */
 const char *lap_file_error_text(int error);
 
 #endif

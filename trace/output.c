@@ -23,22 +23,12 @@
 #define STACK_BYTES ((size_t)256 << 10)
 #define CLOSE_LOOK  64u /* chunks */
 
-static void close_file(struct lap_output *output)
-{
-    int fd = atomic_exchange(&output->fd, -1);
-    if (fd < 0)
-        return;
-    int cancel = lap_cancel_off();
-    close(fd);
-    lap_cancel_restore(cancel);
-}
-
 /* Never makes a file longer that somebody else has cut. */
-static void cut(int fd, uint64_t bytes)
+static void cut(struct lap_output *output, uint64_t bytes)
 {
     struct stat now;
-    int result;
-    if (fstat(fd, &now) == 0 && (uint64_t)now.st_size <= bytes)
+    int result, fd = lap_own_file_fd(&output->file);
+    if (fd < 0 || (fstat(fd, &now) == 0 && (uint64_t)now.st_size <= bytes))
         return;
     do
         result = ftruncate(fd, (off_t)bytes);
@@ -85,12 +75,12 @@ static bool allocate(struct lap_output *output)
     return true;
 }
 
-static void prepare(struct lap_output *output, int fd, const struct lap_output_options *options)
+static void prepare(struct lap_output *output, int fd, const char *path, const struct lap_output_options *options)
 {
     memset(output, 0, sizeof(*output));
-    output->fd = fd;
-    output->ended_fd = -1;
-    output->queue.file.fd = -1;
+    lap_own_file_init(&output->file, fd, path);
+    lap_own_file_init(&output->ended, -1, NULL);
+    lap_own_file_init(&output->queue.file.own, -1, NULL);
     output->options = *options;
     pthread_mutex_init(&output->mutex, NULL);
 }
@@ -113,7 +103,7 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
             unlink(path);
         return status;
     }
-    prepare(output, -1, options);
+    prepare(output, -1, NULL, options);
     return status;
 }
 
@@ -122,7 +112,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
 {
     enum lap_status status;
 
-    prepare(output, fd, options);
+    prepare(output, fd, path, options);
     output->path = strdup(path);
     if (!output->path || !allocate(output)) {
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
@@ -134,7 +124,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
     make_uuid(header.uuid);
     lap_file_header_store(&header, stored);
     struct iovec part = {stored, sizeof(stored)};
-    int error = lap_file_write(output->fd, 0, &part, 1);
+    int error = lap_file_write(&output->file, 0, &part, 1);
     if (error) {
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(error));
         goto fail;
@@ -192,7 +182,7 @@ static void look_back(struct lap_output *output, const uint8_t head[LAP_CHUNK_HE
     uint8_t found[LAP_ENDING_BYTES];
     size_t of_payload = stored_bytes < LAP_ENDING_BYTES ? stored_bytes : LAP_ENDING_BYTES;
     size_t of_head = LAP_ENDING_BYTES - of_payload;
-    if (lap_file_read(output->fd, output->bytes - LAP_ENDING_BYTES, found, LAP_ENDING_BYTES) == 0 &&
+    if (lap_file_read(&output->file, output->bytes - LAP_ENDING_BYTES, found, LAP_ENDING_BYTES) == 0 &&
         memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
         output->torn = true;
     memcpy(output->ending, head + LAP_CHUNK_HEADER_BYTES - of_head, of_head);
@@ -208,9 +198,9 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     lap_chunk_header_store(header, output->seed, head);
     struct iovec parts[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)stored, header->stored_bytes}};
-    int error = lap_file_write(output->fd, output->bytes, parts, 2);
+    int error = lap_file_write(&output->file, output->bytes, parts, 2);
     if (error) {
-        cut(output->fd, output->bytes);
+        cut(output, output->bytes);
         return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
     }
     look_back(output, head, stored, header->stored_bytes);
@@ -277,7 +267,7 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
         status = write_chunk(output, &header, payload);
     }
     if (status != LAP_OK) {
-        cut(output->fd, bytes);
+        cut(output, bytes);
         output->bytes = bytes;
     }
     return status;
@@ -296,16 +286,16 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     lap_tail_remove(&output->queue.file);
     if (status == LAP_OK && !reason[0]) {
         output->end = end;
-        output->ended_fd = atomic_exchange(&output->fd, -1);
+        lap_own_file_move(&output->file, &output->ended);
     }
-    close_file(output);
+    (void)lap_own_file_close(&output->file);
     return status;
 }
 
 /* In a file that was cut and has grown again only the hashes tell where. */
 static bool payload_is_there(struct lap_output *output, uint64_t at, const struct lap_chunk_header *header)
 {
-    return !output->torn || (lap_file_read(output->fd, at, output->payload, header->stored_bytes) == 0 &&
+    return !output->torn || (lap_file_read(&output->file, at, output->payload, header->stored_bytes) == 0 &&
                              lap_chunk_check(header, output->payload) == LAP_OK);
 }
 
@@ -315,14 +305,14 @@ static void find_what_is_left(struct lap_output *output, uint64_t size, struct l
     uint64_t at = LAP_FILE_HEADER_BYTES, frames = 0, marked = 0;
     uint8_t bytes[LAP_CHUNK_HEADER_BYTES + LAP_MARK_MAX_BYTES];
     struct lap_chunk_header header;
-    while (lap_file_read(output->fd, at, bytes, LAP_CHUNK_HEADER_BYTES) == 0 &&
+    while (lap_file_read(&output->file, at, bytes, LAP_CHUNK_HEADER_BYTES) == 0 &&
            lap_chunk_header_load(bytes, output->seed, &header) == LAP_OK &&
            at + LAP_CHUNK_HEADER_BYTES + header.stored_bytes <= size &&
            payload_is_there(output, at + LAP_CHUNK_HEADER_BYTES, &header)) {
         uint8_t *payload = bytes + LAP_CHUNK_HEADER_BYTES;
         at += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
         if (header.kind == LAP_CHUNK_FRAME && header.stored_bytes <= LAP_MARK_MAX_BYTES &&
-            lap_file_read(output->fd, at - header.stored_bytes, payload, header.stored_bytes) == 0 &&
+            lap_file_read(&output->file, at - header.stored_bytes, payload, header.stored_bytes) == 0 &&
             lap_mark_load(payload, header.stored_bytes, totals) == LAP_OK) {
             marked = at;
             frames++;
@@ -330,7 +320,7 @@ static void find_what_is_left(struct lap_output *output, uint64_t size, struct l
     }
     output->bytes = marked ? marked : at;
     output->frames = frames;
-    cut(output->fd, output->bytes);
+    cut(output, output->bytes);
 }
 
 /* A chunk is lost, so the file ends behind the last place at which nothing was. */
@@ -341,11 +331,12 @@ static void give_up(struct lap_output *output, enum lap_status status)
     struct lap_totals totals = output->mark_totals;
     struct stat now;
     bool with_index = true;
-    if (fstat(output->fd, &now) == 0 && (output->torn || (uint64_t)now.st_size < output->bytes)) {
+    int fd = lap_own_file_fd(&output->file);
+    if (fd >= 0 && fstat(fd, &now) == 0 && (output->torn || (uint64_t)now.st_size < output->bytes)) {
         with_index = false;
         find_what_is_left(output, (uint64_t)now.st_size, &totals);
     } else if (output->mark_bytes) {
-        cut(output->fd, output->mark_bytes);
+        cut(output, output->mark_bytes);
         output->bytes = output->mark_bytes;
         output->chunks = output->mark_chunks;
         /* With an INDEX chunk the headers before it went, too. */
@@ -366,8 +357,14 @@ static void fail(struct lap_output *output, enum lap_status status)
 static enum lap_status check_file(struct lap_output *output, bool closely)
 {
     struct stat now = {.st_nlink = 1};
-    off_t bytes = lseek(output->fd, 0, SEEK_END);
-    if (closely && fstat(output->fd, &now) != 0)
+    int fd = lap_own_file_fd(&output->file);
+    if (fd < 0) {
+        enum lap_status lost = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
+        fail(output, lost);
+        return lost;
+    }
+    off_t bytes = lseek(fd, 0, SEEK_END);
+    if (closely && fstat(fd, &now) != 0)
         return LAP_OK;
     if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0 && !output->torn))
         return LAP_OK;
@@ -382,7 +379,7 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
                                      size_t bytes, const struct lap_totals *mark)
 {
     bool closely = output->chunks % CLOSE_LOOK == 0;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : check_file(output, closely);
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : check_file(output, closely);
     if (status != LAP_OK)
         return status;
     header->frame = output->frames;
@@ -404,11 +401,11 @@ static enum lap_status write_payload(struct lap_output *output, struct lap_chunk
 static enum lap_status write_oldest(struct lap_output *output)
 {
     const uint8_t *payload;
-    if (output->fd < 0)
+    if (!lap_own_file_is_open(&output->file))
         return LAP_ERROR_STOPPED;
     const struct lap_queued *oldest = lap_queue_oldest(&output->queue, output->payload, &payload);
     if (!oldest && output->queue.lost) {
-        enum lap_status status = lap_fail(LAP_ERROR_IO, "somebody else has changed %s", output->queue.file.path);
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "somebody else has changed %s", output->queue.file.own.path);
         fail(output, status);
         return status;
     }
@@ -445,7 +442,7 @@ static enum lap_status write_behind_queue(struct lap_output *output, struct lap_
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : drain(output);
     if (status == LAP_OK) {
         const uint8_t *payload = parts[0].iov_base;
         size_t bytes = parts[0].iov_len;
@@ -506,7 +503,7 @@ enum lap_status lap_output_drain(struct lap_output *output)
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : drain(output);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
@@ -567,7 +564,7 @@ void lap_output_start(struct lap_output *output)
 static enum lap_status check_written(struct lap_output *output)
 {
     int cancel = lap_cancel_off();
-    int copy = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
+    int fd = lap_own_file_fd(&output->file), copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     int error = copy >= 0 && close(copy) != 0 ? errno : 0;
     lap_cancel_restore(cancel);
     if (!error || error == EINTR)
@@ -581,7 +578,7 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : drain(output);
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : drain(output);
     if (status == LAP_OK && output->queue.memory)
         lap_queue_close(&output->queue);
     /* What was put while this drained, and what an interrupted thread has begun to put, is not in the file. */
@@ -601,7 +598,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
 {
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = output->fd < 0 ? LAP_ERROR_STOPPED : LAP_OK;
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : LAP_OK;
     if (status == LAP_OK && output->queue.durable) {
         /* There are frames in it. Where its lock can't be had they stay in the tail file, beside a trace without an
          * end. */
@@ -613,7 +610,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
     if (status == LAP_OK)
         status = finish(output, totals, reason, false);
     else
-        close_file(output);
+        (void)lap_own_file_close(&output->file);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
@@ -624,27 +621,25 @@ enum lap_status lap_output_amend(struct lap_output *output, const char *reason)
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
     enum lap_status status = LAP_ERROR_STOPPED;
-    if (output->ended_fd >= 0 && lseek(output->ended_fd, 0, SEEK_END) == (off_t)output->bytes) {
+    int fd = lap_own_file_fd(&output->ended);
+    if (fd >= 0 && lseek(fd, 0, SEEK_END) == (off_t)output->bytes) {
         memcpy(output->end.reason, reason, strnlen(reason, sizeof(output->end.reason) - 1));
         struct lap_chunk_header header = pack_end(output, &output->end, payload);
         lap_chunk_header_store(&header, output->seed, head);
         struct iovec parts[2] = {{head, sizeof(head)}, {payload, sizeof(payload)}};
-        int error = lap_file_write(output->ended_fd, output->bytes - sizeof(head) - sizeof(payload), parts, 2);
+        int error = lap_file_write(&output->ended, output->bytes - sizeof(head) - sizeof(payload), parts, 2);
         status =
             error ? lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error)) : LAP_OK;
     }
-    if (output->ended_fd >= 0)
-        close(output->ended_fd);
-    output->ended_fd = -1;
+    (void)lap_own_file_close(&output->ended);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
 
 void lap_output_abandon(struct lap_output *output)
 {
-    int fd = atomic_exchange(&output->fd, -1);
-    if (fd >= 0)
-        lap_file_disown(fd);
+    lap_own_file_disown(&output->file);
+    lap_own_file_disown(&output->ended);
     lap_tail_abandon(&output->queue.file);
 }
 
@@ -655,10 +650,8 @@ void lap_output_release(struct lap_output *output)
         pthread_join(output->thread, NULL);
         output->has_thread = false;
     }
-    close_file(output);
-    if (output->ended_fd >= 0)
-        close(output->ended_fd);
-    output->ended_fd = -1;
+    lap_own_file_release(&output->file);
+    lap_own_file_release(&output->ended);
     lap_queue_finish(&output->queue);
     if (output->memory)
         munmap(output->memory, output->memory_bytes);

@@ -49,8 +49,8 @@ struct lap_output_options {
 struct lap_output {
     pthread_mutex_t mutex;    /* for everything below but the atomics */
     _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
-    _Atomic int fd;           /* -1: closed */
-    char *path;
+    struct lap_own_file file;
+    char *path;              /* as messages name it */
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
     _Atomic uint64_t marks;  /* that were set: in the file or in its tail */
@@ -73,8 +73,8 @@ struct lap_output {
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
 
-    int ended_fd;       /* of a file that has come to an orderly end; -1: there is none */
-    struct lap_end end; /* of that */
+    struct lap_own_file ended; /* a file that has come to an orderly end, or none */
+    struct lap_end end;        /* of that */
 
     uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written */
     bool torn;                        /* they were not there any more when more had been written behind them */

@@ -29,7 +29,7 @@ _Static_assert(STEP_BYTES >= LAP_CHUNK_MAX_RAW + 4096, "a chunk fits an empty ri
 enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_options *options)
 {
     memset(queue, 0, sizeof(*queue));
-    queue->file.fd = -1;
+    lap_own_file_init(&queue->file.own, -1, NULL);
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);

@@ -73,29 +73,19 @@ enum lap_status lap_tail_entry_load(const uint8_t in[LAP_TAIL_ENTRY_BYTES], uint
 
 /* ---- the writer's file ---- */
 
-static char *absolute_path(const char *trace_path)
-{
-    char folder[PATH_MAX] = "", *path = NULL;
-    if (trace_path[0] != '/' && !getcwd(folder, sizeof(folder)))
-        return NULL;
-    if (asprintf(&path, "%s%s%s" LAP_TAIL_SUFFIX, folder, folder[0] ? "/" : "", trace_path) < 0)
-        return NULL;
-    return path;
-}
-
 bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
 {
     struct rlimit limit;
     off_t begin = (off_t)(LAP_TAIL_RING_BEGIN + from), end = (off_t)(LAP_TAIL_RING_BEGIN + to);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
-    int result, retries = 0, cancel = lap_cancel_off();
+    int fd = lap_own_file_fd(&tail->own), result, retries = 0, cancel = lap_cancel_off();
     do /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
-        result = fallocate(tail->fd, 0, begin, end - begin);
+        result = fallocate(fd, 0, begin, end - begin);
     while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
     /* Where nothing can be reserved a write that finds no room says so. */
     if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
-        result = (uint64_t)end > tail->bytes ? ftruncate(tail->fd, end) : 0;
+        result = (uint64_t)end > tail->bytes ? ftruncate(fd, end) : 0;
     if (result == 0 && (uint64_t)end > tail->bytes)
         tail->bytes = (uint64_t)end;
     lap_cancel_restore(cancel);
@@ -104,20 +94,20 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
 
 void lap_tail_give_back(struct lap_tail *tail, size_t from, size_t to)
 {
-    int cancel = lap_cancel_off();
-    (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_RING_BEGIN + from),
+    int fd = lap_own_file_fd(&tail->own), cancel = lap_cancel_off();
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_RING_BEGIN + from),
                     (off_t)(to - from));
     lap_cancel_restore(cancel);
 }
 
 int lap_tail_write(struct lap_tail *tail, size_t at, const struct iovec *parts, unsigned count)
 {
-    return lap_file_write(tail->fd, LAP_TAIL_RING_BEGIN + at, parts, count);
+    return lap_file_write(&tail->own, LAP_TAIL_RING_BEGIN + at, parts, count);
 }
 
 int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes)
 {
-    return lap_file_read(tail->fd, LAP_TAIL_RING_BEGIN + at, out, bytes);
+    return lap_file_read(&tail->own, LAP_TAIL_RING_BEGIN + at, out, bytes);
 }
 
 int lap_tail_set_start(struct lap_tail *tail, size_t at)
@@ -125,22 +115,21 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at)
     uint8_t place[8];
     lap_store_u64(place, LAP_TAIL_RING_BEGIN + at);
     struct iovec part = {place, sizeof(place)};
-    return lap_file_write(tail->fd, LAP_TAIL_START_AT, &part, 1);
+    return lap_file_write(&tail->own, LAP_TAIL_START_AT, &part, 1);
 }
 
 int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes)
 {
     struct iovec part = {(void *)(uintptr_t)data, bytes};
-    int fd = tail->fd;
-    return fd >= 0 ? lap_file_write(fd, LAP_TAIL_HEADER_BYTES + at, &part, 1) : EBADF;
+    return lap_file_write(&tail->own, LAP_TAIL_HEADER_BYTES + at, &part, 1);
 }
 
 /* Not ever by writing: what the file system does not promise may be missing when it is stored to. */
 static bool promise(struct lap_tail *tail, size_t from, size_t to)
 {
-    int result, retries = 0, cancel = lap_cancel_off();
+    int fd = lap_own_file_fd(&tail->own), result, retries = 0, cancel = lap_cancel_off();
     do
-        result = fallocate(tail->fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
+        result = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
     while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
     lap_cancel_restore(cancel);
     return result == 0;
@@ -148,11 +137,11 @@ static bool promise(struct lap_tail *tail, size_t from, size_t to)
 
 /* The file once more: a mapping keeps what it was made of open for as long as somebody, a driver's kernel part say, has
  * the process's memory, and the lock would stay with it. -1: it is not to be had. */
-static int open_again(const struct lap_tail *tail)
+static int open_again(struct lap_tail *tail)
 {
     struct stat ours, there;
-    int fd = open(tail->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && fstat(tail->fd, &ours) == 0 && fstat(fd, &there) == 0 && ours.st_dev == there.st_dev &&
+    int own = lap_own_file_fd(&tail->own), fd = open(tail->own.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(own, &ours) == 0 && fstat(fd, &there) == 0 && ours.st_dev == there.st_dev &&
         ours.st_ino == there.st_ino)
         return fd;
     if (fd >= 0)
@@ -163,7 +152,7 @@ static int open_again(const struct lap_tail *tail)
 bool lap_tail_map_notes(struct lap_tail *tail, void *place)
 {
     int cancel = lap_cancel_off(), fd = -1;
-    bool mapped = tail->fd >= 0 && promise(tail, 0, LAP_NOTES_SMALL_BYTES) && (fd = open_again(tail)) >= 0 &&
+    bool mapped = tail->own.path && promise(tail, 0, LAP_NOTES_SMALL_BYTES) && (fd = open_again(tail)) >= 0 &&
                   mmap(place, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
                        (off_t)LAP_TAIL_NOTES_BEGIN) != MAP_FAILED;
     if (fd >= 0)
@@ -177,7 +166,7 @@ bool lap_tail_map_notes(struct lap_tail *tail, void *place)
 bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large)
 {
     size_t at = offsetof(struct lap_notes, large) + large * sizeof(struct lap_note_long);
-    return tail->fd >= 0 && promise(tail, at, at + sizeof(struct lap_note_long));
+    return promise(tail, at, at + sizeof(struct lap_note_long));
 }
 
 bool lap_tail_drop_notes(struct lap_tail *tail)
@@ -195,20 +184,21 @@ void lap_tail_give_notes_up(struct lap_tail *tail)
     static const uint8_t nothing[4096];
     struct stat stat;
     struct iovec part = {(void *)(uintptr_t)nothing, sizeof(nothing)};
-    int cancel = lap_cancel_off();
+    int cancel = lap_cancel_off(), fd = lap_own_file_fd(&tail->own);
     (void)lap_tail_drop_notes(tail);
-    if (tail->fd >= 0 && fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)LAP_TAIL_NOTES_BEGIN,
-                                   (off_t)LAP_NOTES_BYTES) != 0)
+    if (fd >= 0 && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)LAP_TAIL_NOTES_BEGIN,
+                             (off_t)LAP_NOTES_BYTES) != 0)
         for (size_t at = 0; at < LAP_NOTES_BYTES; at += sizeof(nothing))
-            if (fstat(tail->fd, &stat) == 0 && stat.st_size >= (off_t)LAP_TAIL_RING_BEGIN)
-                (void)lap_file_write(tail->fd, LAP_TAIL_NOTES_BEGIN + at, &part, 1);
+            if (fstat(fd, &stat) == 0 && stat.st_size >= (off_t)LAP_TAIL_RING_BEGIN)
+                (void)lap_file_write(&tail->own, LAP_TAIL_NOTES_BEGIN + at, &part, 1);
     lap_cancel_restore(cancel);
 }
 
 bool lap_tail_is_whole(struct lap_tail *tail)
 {
     struct stat stat;
-    return fstat(tail->fd, &stat) == 0 && (uint64_t)stat.st_size >= tail->bytes && stat.st_nlink != 0;
+    int fd = lap_own_file_fd(&tail->own);
+    return fd >= 0 && fstat(fd, &stat) == 0 && (uint64_t)stat.st_size >= tail->bytes && stat.st_nlink != 0;
 }
 
 static int write_header(struct lap_tail *tail, const uint8_t uuid[16])
@@ -221,37 +211,45 @@ static int write_header(struct lap_tail *tail, const uint8_t uuid[16])
     lap_store_u64(head + LAP_TAIL_START_AT, LAP_TAIL_RING_BEGIN);
     lap_store_u64(head + LAP_TAIL_RING_AT, LAP_TAIL_RING_BEGIN);
     struct iovec part = {head, sizeof(head)};
-    return lap_file_write(tail->fd, 0, &part, 1);
+    return lap_file_write(&tail->own, 0, &part, 1);
 }
 
 enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, const uint8_t uuid[16],
                                 size_t reserved_bytes)
 {
     memset(tail, 0, sizeof(*tail));
-    tail->fd = -1;
-    tail->path = absolute_path(trace_path);
-    if (!tail->path)
+    char *path = NULL;
+    lap_own_file_init(&tail->own, -1, NULL);
+    if (asprintf(&path, "%s" LAP_TAIL_SUFFIX, trace_path) < 0)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    int fd = open(tail->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        enum lap_status status = lap_fail(LAP_ERROR_IO, "can't create %s: %s", tail->path, strerror(errno));
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "can't create %s: %s", path, strerror(errno));
+        free(path);
+        return status;
+    }
+    lap_own_file_init(&tail->own, fd, path);
+    free(path);
+    if (!tail->own.path || (fd = lap_own_file_fd(&tail->own)) < 0) {
+        enum lap_status status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        lap_tail_remove(tail);
         lap_tail_release(tail);
         return status;
     }
-    tail->fd = fd;
     /* A file system that writes elsewhere what is overwritten (btrfs) needs room for that again and again. */
     int flags = 0;
     if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_NOCOW_FL;
         (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
     }
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* for as long as the process lives: a reader then leaves the file alone */
+    lap_own_file_hold(&tail->own); /* for as long as the process lives: a reader then leaves the file alone */
 
     /* Room for calls of the usual size, so that a crash can be told of where the disk is full; the rest is a hole. */
     (void)fallocate(fd, 0, 0, (off_t)(LAP_TAIL_HEADER_BYTES + CALLS_RESERVED));
     int error = lap_tail_reserve(tail, 0, reserved_bytes) ? write_header(tail, uuid) : ENOSPC;
     if (error) {
-        enum lap_status status = lap_fail(LAP_ERROR_IO, "no room for %s: %s", tail->path, lap_file_error_text(error));
+        enum lap_status status =
+            lap_fail(LAP_ERROR_IO, "no room for %s: %s", tail->own.path, lap_file_error_text(error));
         lap_tail_remove(tail);
         lap_tail_release(tail);
         return status;
@@ -263,25 +261,20 @@ void lap_tail_remove(struct lap_tail *tail)
 {
     struct stat ours, there;
     (void)lap_tail_drop_notes(tail);
-    if (tail->fd >= 0 && fstat(tail->fd, &ours) == 0 && lstat(tail->path, &there) == 0 && ours.st_dev == there.st_dev &&
+    int fd = tail->own.path ? lap_own_file_fd(&tail->own) : -1;
+    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(tail->own.path, &there) == 0 && ours.st_dev == there.st_dev &&
         ours.st_ino == there.st_ino)
-        (void)unlink(tail->path);
+        (void)unlink(tail->own.path);
 }
 
 void lap_tail_abandon(struct lap_tail *tail)
 {
     (void)lap_tail_drop_notes(tail);
-    int fd = atomic_exchange(&tail->fd, -1);
-    if (fd >= 0)
-        lap_file_disown(fd);
+    lap_own_file_disown(&tail->own);
 }
 
 void lap_tail_release(struct lap_tail *tail)
 {
     (void)lap_tail_drop_notes(tail);
-    int fd = atomic_exchange(&tail->fd, -1);
-    if (fd >= 0)
-        close(fd);
-    free(tail->path);
-    tail->path = NULL;
+    lap_own_file_release(&tail->own);
 }

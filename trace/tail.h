@@ -67,8 +67,7 @@ static inline size_t lap_tail_entry_stride(size_t payload_bytes)
 /* ---- the writer's file ---- */
 
 struct lap_tail {
-    _Atomic int fd; /* -1: none */
-    char *path;     /* absolute */
+    struct lap_own_file own;
     uint64_t bytes; /* that it has, or more */
     _Atomic(struct lap_notes *) notes;
 };

@@ -269,7 +269,7 @@ void lap_writer_frame(struct lap_writer *writer)
         writer->has_tail = false;
         lap_log(writer->log, LAP_LOG_INFO,
                 "frames wait until they are in the trace from now on, as %s can't be used: %s",
-                writer->output.queue.file.path,
+                writer->output.queue.file.own.path,
                 writer->output.queue.file_error == ESTALE ? "somebody else has changed it"
                                                           : lap_file_error_text(writer->output.queue.file_error));
     }

@@ -52,6 +52,10 @@ def life(way: str, settings: dict[str, str], driver: str | None) -> Callable[[Co
 
 def cases() -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
+    for what, settings in CLOSES:
+        for driver in (None, *OTHER_DRIVERS):
+            label = "-".join([*([driver] if driver else []), "closes", str(what), *settings.values()])
+            result[label] = closes(what, driver, settings)
     for way, settings in LIVES.items():
         for driver in (None, *OTHER_DRIVERS):
             label = "-".join(word.strip("-") for word in (driver, "lives", *way.split()) if word)
@@ -156,3 +160,31 @@ def files_cut_by_somebody_else(context: Context) -> None:
             check(info["frames"] == frames or not info["complete"], f"--what {what}: {info}")
         if info["frames"]:
             check_verified(context.replay(trace, expect=0 if info["complete"] else 4))
+
+
+def closes(what: int, driver: str | None, settings: dict[str, str]) -> Callable[[Context], None]:
+    """A program's own files under numbers that were ours are as without the layer; what was recorded goes on, or ends with a sentence."""
+    deleted, killed, aborted = (bool(what & bit) for bit in (8, 16, 32))
+
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        frames, expect = 40, -9 if killed else -6 if aborted else 0
+        env = context.layer_env(LAPILLI_VERIFY="1", **settings)
+        done = context.run([context.app("closes"), "--what", str(what)], env=env, expect=expect)
+        check(killed or aborted or done.out.endswith("ok closes\n"), done.text)
+        if deleted:
+            check(not (context.folder / "out.lapilli").exists(), "the trace is back")
+            check(done.err.count("recording has stopped") == 1 and "somebody else has deleted" in done.err or
+                  "the program has closed it" in done.err, done.text)
+            return
+        check(done.err == "", done.text)
+        info = context.info()
+        check(info["complete"] is (expect == 0) and info["frames"] == frames, f"{info}")
+        check(check_verified(context.replay(expect=4 if expect else 0)) >= frames - 1, "not every frame was checked")
+    return run
+
+
+# Who closes what, with which settings.
+CLOSES: tuple[tuple[int, dict[str, str]], ...] = (
+    (1, {}), (2, {}), (4, {}), (4, {"LAPILLI_QUEUE": "0"}), (4, {"LAPILLI_WRITE_WATCH": "mprotect"}), (10, {}), (12, {}), (12, {"LAPILLI_QUEUE": "0"}),
+    (20, {}), (36, {}))

@@ -587,8 +587,18 @@ UNIT_TEST(what_the_kernel_refuses_is_compared)
     munmap(memory, PAGES * PAGE);
 }
 
-/* A program that closes what it did not open takes our files away; what is mapped is compared then. */
-UNIT_TEST(closed_files_mean_comparing)
+/* All descriptors are strangers' from now on. */
+static void replace_all_descriptors(void)
+{
+    int null = open("/dev/null", O_RDONLY);
+    for (int fd = 3; fd < 4096; fd++)
+        if (fd != null && fcntl(fd, F_GETFD) >= 0)
+            CHECK_EQ_INT(dup2(null, fd), fd);
+}
+
+/* A program that closes what it did not open takes our files away only where it does not count: what is mapped is
+ * compared then, and what is mapped later is watched again. */
+static void check_closed_files(void (*close_them)(void), bool lost)
 {
     struct lap_memtrack_options options = {.watch = LAP_WATCH_PAGEMAP};
     const char *missing = prepare(LAP_WATCH_PAGEMAP, "pagemap");
@@ -600,17 +610,47 @@ UNIT_TEST(closed_files_mean_comparing)
     place_make(&place, tracker, memory, 8 * PAGE, COHERENT);
     memory[0] = 1;
     CHECK_EQ_U64(sent(&place), 1);
-    for (int fd = 3; fd < 256; fd++)
-        close(fd);
+    memory[2 * PAGE] = 3;
+    close_them();
     memory[1] = memory[3 * PAGE] = 2;
-    CHECK_EQ_U64(sent(&place), 2);
-    CHECK_EQ_U64(stats.scanned_bytes, 8 * PAGE);
+    CHECK_EQ_U64(sent(&place), 3);
+    CHECK((stats.scanned_bytes == 8 * PAGE) == lost);
     place_make(&later, tracker, memory + 8 * PAGE, 8 * PAGE, COHERENT);
-    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 1);
+    CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
     later.at[5] = 3;
     CHECK_EQ_U64(sent(&later), 1);
+    memory[4] = 7;
+    CHECK_EQ_U64(sent(&place), 1);
     lap_memtrack_destroy(&tracker);
     munmap(memory, PAGES * PAGE);
+}
+
+static void close_some(void)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+}
+
+static void close_all(void)
+{
+    closefrom(3);
+}
+
+UNIT_TEST(files_stay_where_a_program_closes_by_counting)
+{
+    check_closed_files(close_some, false);
+}
+
+UNIT_TEST(closed_files_mean_comparing)
+{
+    check_closed_files(close_all, true);
+}
+
+UNIT_TEST(a_strangers_file_is_not_asked_and_not_closed)
+{
+    check_closed_files(replace_all_descriptors, true);
+    CHECK(fcntl(4096 - 64, F_GETFD) >= 0 && fcntl(4096 - 63, F_GETFD) >= 0);
+    close_all();
 }
 
 /* ---- signals ---- */

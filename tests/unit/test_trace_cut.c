@@ -26,7 +26,7 @@ static off_t cut_at_write = -1;
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset);
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-    if (cut_at_write >= 0 && cut_at_write < offset && writer && fd == writer->output.fd) {
+    if (cut_at_write >= 0 && cut_at_write < offset && writer && fd == writer->output.file.fd) {
         if (truncate(trace_path, cut_at_write) != 0)
             abort();
         cut_at_write = -1;

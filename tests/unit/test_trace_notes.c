@@ -287,7 +287,7 @@ UNIT_TEST(a_mapping_does_not_keep_the_lock)
         fill();
         mapper = fork();
         if (mapper == 0) {
-            close(writer->output.queue.file.fd);
+            close(writer->output.queue.file.own.fd);
             (void)!write(ready[1], "", 1);
             pause();
         }

@@ -432,14 +432,14 @@ UNIT_TEST(the_child_of_a_fork_has_a_ring_of_its_own)
     pid_t child = fork();
     if (child == 0) {
         /* As if the fork had interrupted a put, which goes on: with the descriptor's number, too. */
-        int fds[2] = {writer->output.fd, writer->output.queue.file.fd};
+        int fds[2] = {writer->output.file.fd, writer->output.queue.file.own.fd};
         static uint8_t bytes[1 << 20];
         struct lap_chunk_header header = {.kind = LAP_CHUNK_FRAME};
         struct iovec part = {bytes, sizeof(bytes)};
         lap_writer_abandon(writer);
         int other = open(trace_path, O_RDWR);
-        bool good = lap_file_write(fds[0], 0, &part, 1) == 0 && lap_file_write(fds[1], 0, &part, 1) == 0 &&
-                    other != fds[0] && other != fds[1] &&
+        bool good = pwrite(fds[0], bytes, sizeof(bytes), 0) == sizeof(bytes) &&
+                    pwrite(fds[1], bytes, sizeof(bytes), 0) == sizeof(bytes) && other != fds[0] && other != fds[1] &&
                     lap_queue_put(&writer->output.queue, &header, &part, 1) == LAP_OK;
         _exit(good ? 0 : 1);
     }

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/own_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+
+/* The last numbers of a table of this size, which a process may have nearly everywhere. A larger one would cost each
+ * fork() a copy of it. */
+#define TABLE_SIZE 4096u
+#define NUMBERS    64u
+
+struct identity {
+    uint64_t device, inode, birth;
+};
+
+/* Not by fstat, where there is something else: who has seen a file's times makes the kernel note the next write's on
+ * disk. */
+static bool identify(int fd, struct identity *out)
+{
+    struct stat old;
+#ifdef STATX_INO
+    struct statx now;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &now) == 0) {
+        *out = (struct identity){makedev(now.stx_dev_major, now.stx_dev_minor), now.stx_ino, 0};
+        if (now.stx_mask & STATX_BTIME)
+            out->birth = (uint64_t)now.stx_btime.tv_sec * 1000000000 + now.stx_btime.tv_nsec;
+        return true;
+    }
+    if (errno == EBADF)
+        return false;
+#endif
+    if (fstat(fd, &old) != 0)
+        return false;
+    *out = (struct identity){old.st_dev, old.st_ino, 0};
+    return true;
+}
+
+static bool is_ours(const struct lap_own_file *file, int fd)
+{
+    struct identity now;
+    return identify(fd, &now) && now.device == file->device && now.inode == file->inode &&
+           (now.birth == file->birth || now.birth == 0 || file->birth == 0);
+}
+
+/* Gives the file a number that nobody comes to by counting. */
+static int raise_fd(int fd)
+{
+    struct rlimit limit;
+    rlim_t top = TABLE_SIZE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < top)
+        top = limit.rlim_cur;
+    int raised = top > 2 * NUMBERS ? fcntl(fd, F_DUPFD_CLOEXEC, (int)(top - NUMBERS)) : -1;
+    if (raised < 0)
+        return fd;
+    close(fd);
+    return raised;
+}
+
+static char *absolute_path(const char *path)
+{
+    char folder[PATH_MAX], *absolute = NULL;
+    if (path[0] == '/')
+        return strdup(path);
+    if (!getcwd(folder, sizeof(folder)) || asprintf(&absolute, "%s/%s", folder, path) < 0)
+        return NULL;
+    return absolute;
+}
+
+void lap_own_file_init(struct lap_own_file *file, int fd, const char *path)
+{
+    struct identity identity = {0, 0, 0};
+    int cancel = lap_cancel_off();
+    memset(file, 0, sizeof(*file));
+    if (fd >= 0) {
+        (void)identify(fd, &identity);
+        fd = raise_fd(fd);
+        file->path = path ? absolute_path(path) : NULL;
+    }
+    file->device = identity.device;
+    file->inode = identity.inode;
+    file->birth = identity.birth;
+    atomic_store(&file->fd, fd);
+    lap_cancel_restore(cancel);
+}
+
+void lap_own_file_hold(struct lap_own_file *file)
+{
+    int fd = lap_own_file_fd(file);
+    file->is_held = true;
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX | LOCK_NB);
+}
+
+/* Several threads may come at once: the first one's is taken. */
+static int open_again(struct lap_own_file *file, int lost)
+{
+    int cancel = lap_cancel_off();
+    int fd = file->path ? open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (fd >= 0 && is_ours(file, fd)) {
+        fd = raise_fd(fd);
+        if (file->is_held)
+            (void)flock(fd, LOCK_EX | LOCK_NB);
+        if (!atomic_compare_exchange_strong(&file->fd, &lost, fd)) {
+            close(fd);
+            fd = is_ours(file, lost) ? lost : -1;
+        }
+    } else if (fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    lap_cancel_restore(cancel);
+    if (fd < 0)
+        errno = EBADF;
+    return fd;
+}
+
+int lap_own_file_fd(struct lap_own_file *file)
+{
+    int fd = atomic_load_explicit(&file->fd, memory_order_acquire);
+    if (fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    return is_ours(file, fd) ? fd : open_again(file, fd);
+}
+
+int lap_own_file_close(struct lap_own_file *file)
+{
+    int fd = atomic_exchange(&file->fd, -1), error = 0;
+    int cancel = lap_cancel_off();
+    if (fd >= 0 && is_ours(file, fd) && close(fd) != 0)
+        error = errno;
+    lap_cancel_restore(cancel);
+    return error;
+}
+
+void lap_own_file_move(struct lap_own_file *file, struct lap_own_file *to)
+{
+    to->device = file->device;
+    to->inode = file->inode;
+    to->birth = file->birth;
+    to->path = file->path;
+    to->is_held = file->is_held;
+    file->path = NULL;
+    atomic_store(&to->fd, atomic_exchange(&file->fd, -1));
+}
+
+void lap_own_file_disown(struct lap_own_file *file)
+{
+    int fd = atomic_exchange(&file->fd, -1);
+    if (fd < 0 || !is_ours(file, fd))
+        return;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup3(null, fd, O_CLOEXEC) < 0)
+        close(fd);
+    if (null >= 0)
+        close(null);
+}
+
+void lap_own_file_release(struct lap_own_file *file)
+{
+    (void)lap_own_file_close(file);
+    free(file->path);
+    file->path = NULL;
+}
