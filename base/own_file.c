@@ -25,14 +25,15 @@ struct identity {
     uint64_t device, inode, birth;
 };
 
-/* Not by fstat, where there is something else: who has seen a file's times makes the kernel note the next write's on
+/* What a descriptor is, or what is at a path (absolute; NULL: none). Not by fstat, where there is something else: who has seen a file's times makes the kernel note the next write's on
  * disk. */
-static bool identify(int fd, struct identity *out)
+static bool identify(int fd, const char *path, struct identity *out)
 {
     struct stat old;
 #ifdef STATX_INO
     struct statx now;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &now) == 0) {
+    int flags = path ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
+    if (statx(fd, path ? path : "", flags, STATX_INO | STATX_BTIME, &now) == 0) {
         *out = (struct identity){makedev(now.stx_dev_major, now.stx_dev_minor), now.stx_ino, 0};
         if (now.stx_mask & STATX_BTIME)
             out->birth = (uint64_t)now.stx_btime.tv_sec * 1000000000 + now.stx_btime.tv_nsec;
@@ -41,21 +42,32 @@ static bool identify(int fd, struct identity *out)
     if (errno == EBADF)
         return false;
 #endif
-    if (fstat(fd, &old) != 0)
+    if (path ? lstat(path, &old) != 0 : fstat(fd, &old) != 0)
         return false;
     *out = (struct identity){old.st_dev, old.st_ino, 0};
     return true;
 }
 
-static bool is_ours(const struct lap_own_file *file, int fd)
+static bool is_same(const struct lap_own_file *file, int fd, const char *path)
 {
     struct identity now;
-    return identify(fd, &now) && now.device == file->device && now.inode == file->inode &&
+    return identify(fd, path, &now) && now.device == file->device && now.inode == file->inode &&
            (now.birth == file->birth || now.birth == 0 || file->birth == 0);
 }
 
-/* Gives the file a number that nobody comes to by counting. */
-static int raise_fd(int fd)
+static bool is_ours(const struct lap_own_file *file, int fd)
+{
+    return is_same(file, fd, NULL);
+}
+
+static void close_ours(const struct lap_own_file *file, int fd)
+{
+    if (is_ours(file, fd))
+        close(fd);
+}
+
+/* Gives the file a number that nobody comes to by counting. Somebody may take the low one meanwhile (dup2). */
+static int raise_fd(const struct lap_own_file *file, int fd)
 {
     struct rlimit limit;
     rlim_t top = TABLE_SIZE;
@@ -64,7 +76,7 @@ static int raise_fd(int fd)
     int raised = top > 2 * NUMBERS ? fcntl(fd, F_DUPFD_CLOEXEC, (int)(top - NUMBERS)) : -1;
     if (raised < 0)
         return fd;
-    close(fd);
+    close_ours(file, fd);
     return raised;
 }
 
@@ -83,14 +95,15 @@ void lap_own_file_init(struct lap_own_file *file, int fd, const char *path)
     struct identity identity = {0, 0, 0};
     int cancel = lap_cancel_off();
     memset(file, 0, sizeof(*file));
-    if (fd >= 0) {
-        (void)identify(fd, &identity);
-        fd = raise_fd(fd);
-        file->path = path ? absolute_path(path) : NULL;
-    }
+    if (fd >= 0)
+        (void)identify(fd, NULL, &identity);
     file->device = identity.device;
     file->inode = identity.inode;
     file->birth = identity.birth;
+    if (fd >= 0) {
+        fd = raise_fd(file, fd);
+        file->path = path ? absolute_path(path) : NULL;
+    }
     atomic_store(&file->fd, fd);
     lap_cancel_restore(cancel);
 }
@@ -103,21 +116,23 @@ void lap_own_file_hold(struct lap_own_file *file)
         (void)flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* Several threads may come at once: the first one's is taken. */
+/* Several threads may come at once: the first one's is taken. What is not ours behind a number that open() gave is left
+ * alone, too: somebody has put it there. */
 static int open_again(struct lap_own_file *file, int lost)
 {
-    int cancel = lap_cancel_off();
-    int fd = file->path ? open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
+    int cancel = lap_cancel_off(), fd = -1;
+    if (file->path && is_same(file, AT_FDCWD, file->path))
+        fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && is_ours(file, fd))
+        fd = raise_fd(file, fd);
     if (fd >= 0 && is_ours(file, fd)) {
-        fd = raise_fd(fd);
         if (file->is_held)
             (void)flock(fd, LOCK_EX | LOCK_NB);
         if (!atomic_compare_exchange_strong(&file->fd, &lost, fd)) {
-            close(fd);
+            close_ours(file, fd);
             fd = is_ours(file, lost) ? lost : -1;
         }
-    } else if (fd >= 0) {
-        close(fd);
+    } else {
         fd = -1;
     }
     lap_cancel_restore(cancel);
