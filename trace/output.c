@@ -35,6 +35,24 @@ static void cut(struct lap_output *output, uint64_t bytes)
     while (result != 0 && errno == EINTR);
 }
 
+/* Of what is written at `at`, in two parts: where the last byte stands that is not zero, and what ends there. Where the
+ * file is cut and grows again there are zeroes; behind that byte they make no difference. */
+static void note_ending(struct lap_output *output, uint64_t at, const uint8_t *head, size_t head_bytes,
+                        const uint8_t *rest, size_t rest_bytes)
+{
+    size_t of_rest, of_head;
+    while (rest_bytes && !rest[rest_bytes - 1])
+        rest_bytes--;
+    while (!rest_bytes && head_bytes > LAP_ENDING_BYTES && !head[head_bytes - 1])
+        head_bytes--;
+    of_rest = rest_bytes < LAP_ENDING_BYTES ? rest_bytes : LAP_ENDING_BYTES;
+    of_head = LAP_ENDING_BYTES - of_rest;
+    memcpy(output->ending, head + head_bytes - of_head, of_head);
+    if (of_rest)
+        memcpy(output->ending + of_head, rest + rest_bytes - of_rest, of_rest);
+    output->ending_at = at + head_bytes + rest_bytes - LAP_ENDING_BYTES;
+}
+
 /* A number that no other trace has. Without the kernel's random bytes (a sandbox) time and addresses must do. */
 static void make_uuid(uint8_t uuid[16])
 {
@@ -130,7 +148,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
         goto fail;
     }
     output->bytes = sizeof(stored);
-    memcpy(output->ending, stored + sizeof(stored) - LAP_ENDING_BYTES, LAP_ENDING_BYTES);
+    note_ending(output, 0, stored, sizeof(stored), NULL, 0);
     memcpy(output->uuid, header.uuid, sizeof(output->uuid));
     output->seed = lap_file_seed(&header);
     return LAP_OK;
@@ -180,14 +198,10 @@ static void look_back(struct lap_output *output, const uint8_t head[LAP_CHUNK_HE
                       uint32_t stored_bytes)
 {
     uint8_t found[LAP_ENDING_BYTES];
-    size_t of_payload = stored_bytes < LAP_ENDING_BYTES ? stored_bytes : LAP_ENDING_BYTES;
-    size_t of_head = LAP_ENDING_BYTES - of_payload;
-    if (lap_file_read(&output->file, output->bytes - LAP_ENDING_BYTES, found, LAP_ENDING_BYTES) == 0 &&
+    if (lap_file_read(&output->file, output->ending_at, found, LAP_ENDING_BYTES) == 0 &&
         memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
         output->torn = true;
-    memcpy(output->ending, head + LAP_CHUNK_HEADER_BYTES - of_head, of_head);
-    if (of_payload)
-        memcpy(output->ending + of_head, stored + stored_bytes - of_payload, of_payload);
+    note_ending(output, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, stored_bytes);
 }
 
 /* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.
@@ -273,6 +287,19 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
     return status;
 }
 
+static bool is_cut(const struct lap_output *output)
+{
+    off_t bytes = lseek(output->fd, 0, SEEK_END);
+    return output->torn || (bytes >= 0 && (uint64_t)bytes < output->bytes);
+}
+
+static enum lap_status fail_of_other(struct lap_output *output, const char *deed)
+{
+    return lap_fail(LAP_ERROR_IO, "somebody else has %s %s", deed, output->path);
+}
+
+static void give_up(struct lap_output *output, enum lap_status status);
+
 /* Ends the file and closes it; the mutex is held. Without room for an index the end chunk stands alone: a scan makes up
  * for the index, but nothing else says why recording ended. */
 static enum lap_status finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
@@ -283,6 +310,12 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
     if (status != LAP_OK)
         status = write_end(output, &end, false);
+    /* Nobody looks after this: what was cut while the end was written would have an end that says nothing of it. */
+    if (status == LAP_OK && !reason[0] && is_cut(output)) {
+        status = fail_of_other(output, "cut");
+        give_up(output, status);
+        return status;
+    }
     lap_tail_remove(&output->queue.file);
     if (status == LAP_OK && !reason[0]) {
         output->end = end;
@@ -368,8 +401,7 @@ static enum lap_status check_file(struct lap_output *output, bool closely)
         return LAP_OK;
     if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0 && !output->torn))
         return LAP_OK;
-    enum lap_status status =
-        lap_fail(LAP_ERROR_IO, "somebody else has %s %s", now.st_nlink == 0 ? "deleted" : "cut", output->path);
+    enum lap_status status = fail_of_other(output, now.st_nlink == 0 ? "deleted" : "cut");
     fail(output, status);
     return status;
 }

@@ -76,8 +76,9 @@ struct lap_output {
     struct lap_own_file ended; /* a file that has come to an orderly end, or none */
     struct lap_end end;        /* of that */
 
-    uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written */
-    bool torn;                        /* they were not there any more when more had been written behind them */
+    uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written, but for zeroes behind them */
+    uint64_t ending_at;
+    bool torn; /* they were not there any more when more had been written behind them */
 
     /* As things were behind the last frame mark. */
     uint64_t mark_bytes; /* 0: there was none */

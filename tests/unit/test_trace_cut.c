@@ -20,13 +20,16 @@ static int log_ends[2];
 static struct lap_log trace_log;
 static enum lap_log_level level = LAP_LOG_ERROR;
 
-/* Somebody cuts the trace to so many bytes when all checks have been made: at the next write. < 0: nobody does. */
+/* Somebody cuts the trace to so many bytes when all checks have been made: at the next write, or so many after that.
+ * < 0: nobody does. */
 static off_t cut_at_write = -1;
+static unsigned writes_before_cut;
 
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset);
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-    if (cut_at_write >= 0 && cut_at_write < offset && writer && fd == writer->output.file.fd) {
+    if (cut_at_write >= 0 && cut_at_write < offset && writer && fd == writer->output.file.fd && !writes_before_cut--) {
+        writes_before_cut = 0;
         if (truncate(trace_path, cut_at_write) != 0)
             abort();
         cut_at_write = -1;
@@ -269,6 +272,51 @@ UNIT_TEST(a_trace_that_is_cut_between_look_and_write)
         found += expected != 0;
     }
     CHECK(found > 5);
+}
+
+/* The index and the end are written last of all, and what is wrong then nothing else would tell. */
+UNIT_TEST(a_trace_that_is_cut_while_its_end_is_written)
+{
+    for (unsigned number = 0; number < 2; number++) {
+        char stopped[400];
+        uint64_t behind_mark = 0;
+        begin(LAP_WRITER_NO_QUEUE);
+        for (int frame = 0; frame < FRAMES; frame++) {
+            write_frame(1000);
+            behind_mark = frame < FRAMES / 2 ? lap_writer_bytes(writer) : behind_mark;
+        }
+        cut_at_write = (off_t)behind_mark + 100;
+        writes_before_cut = number;
+        lap_writer_finish(writer); /* the helper thread is at rest */
+        CHECK_EQ_U64(end(), 1);
+        CHECK(cut_at_write < 0 && strstr(said, "somebody else has cut"));
+        cut_at_write = -1;
+        CHECK_EQ_U64(count_packets(false, stopped), FRAMES / 2 * FRAME);
+        CHECK(strstr(stopped, "somebody else has cut"));
+    }
+}
+
+/* The bytes in front of what is written are zeroes anyway, and a cut leaves zeroes there, too. */
+UNIT_TEST(a_trace_that_is_cut_between_look_and_write_behind_zeroes)
+{
+    static const uint8_t zeroes[LARGE] = {1};
+    char stopped[400];
+
+    if (pipe2(log_ends, O_NONBLOCK) != 0)
+        abort();
+    trace_log = (struct lap_log){log_ends[1], level, ""};
+    writer = create_queued_trace(LAP_CODEC_NONE, &trace_log, LAP_WRITER_NO_QUEUE);
+    stream = lap_writer_stream(writer, 1);
+    tickets = 0;
+    write_frame(300);
+    uint64_t behind_mark = lap_writer_bytes(writer);
+    (void)lap_writer_blob(writer, LAP_BLOB_DATA, zeroes, sizeof zeroes, NULL);
+    cut_at_write = (off_t)behind_mark + 60;
+    write_frame(0);
+    CHECK(cut_at_write < 0);
+    cut_at_write = -1;
+    CHECK_EQ_U64(end(), 1);
+    CHECK_EQ_U64(count_packets(false, stopped), FRAME);
 }
 
 UNIT_TEST(files_that_are_deleted)
