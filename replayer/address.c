@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/constants.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/address_memory.h"
@@ -314,31 +315,56 @@ enum lap_status replay_address_update(struct replay *r, struct replay_device *de
     return status < 0 ? replay_place(r, status) : status;
 }
 
-void replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info)
-{
-    struct replay_addresses *addresses = dev->addresses;
-    unsigned char *copy = NULL;
+struct constants {
+    struct replay *r;
+    struct replay_addresses *addresses;
+    const VkSpecializationInfo *info;
+    unsigned char *copy; /* of the data, which may be a blob that is shared */
+    bool failed;
+};
 
-    for (uint32_t i = 0; info && info->pMapEntries && info->pData && i < info->mapEntryCount; i++) {
-        const VkSpecializationMapEntry *entry = &info->pMapEntries[i];
-        uint64_t word, live;
-        if (entry->size != sizeof word || entry->offset > info->dataSize ||
-            info->dataSize - entry->offset < sizeof word)
-            continue;
-        memcpy(&word, (const char *)info->pData + entry->offset, sizeof word);
-        if (!replay_address_to_live(&addresses->space, word, &live) || live == word)
-            continue;
-        if (!copy) {
-            copy = replay_scratch(r, info->dataSize, 1);
-            if (!copy)
-                return;
-            memcpy(copy, info->pData, info->dataSize);
+static enum lap_constant_fit fit_constant(void *user, uint64_t word)
+{
+    const struct constants *constants = user;
+    uint64_t begin;
+
+    if (!replay_address_begin_of(&constants->addresses->space, word, &begin))
+        return LAP_CONSTANT_NONE;
+    return begin == word ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
+}
+
+static void translate_constant(void *user, const struct lap_constant_word *word)
+{
+    struct constants *constants = user;
+    uint64_t live = word->word;
+    uint32_t halves[2];
+
+    if (!replay_address_to_live(&constants->addresses->space, word->word, &live) || live == word->word)
+        return;
+    if (!constants->copy) {
+        constants->copy = replay_scratch(constants->r, constants->info->dataSize, 1);
+        if (!constants->copy) {
+            constants->failed = true;
+            return;
         }
-        memcpy(copy + entry->offset, &live, sizeof live);
-        addresses->counts.constants++;
+        memcpy(constants->copy, constants->info->pData, constants->info->dataSize);
     }
-    if (copy)
-        ((VkSpecializationInfo *)(uintptr_t)info)->pData = copy; /* the decoder's own memory */
+    halves[0] = (uint32_t)live;
+    halves[1] = (uint32_t)(live >> 32);
+    memcpy(constants->copy + word->low, &halves[0], sizeof halves[0]);
+    memcpy(constants->copy + word->high, &halves[1], sizeof halves[1]);
+    constants->addresses->counts.constants++;
+}
+
+enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info)
+{
+    struct constants constants = {r, dev->addresses, info, NULL, false};
+
+    if (!lap_constants_visit(info, fit_constant, translate_constant, &constants) || constants.failed)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses in constants"));
+    if (constants.copy)
+        ((VkSpecializationInfo *)(uintptr_t)info)->pData = constants.copy; /* the decoder's own memory */
+    return LAP_OK;
 }
 
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes)

@@ -40,8 +40,10 @@ static inline uint64_t replay_address_words(const struct replay_address_counts *
 enum lap_status replay_address_update(struct replay *r, struct replay_device *dev, VkBuffer buffer,
                                       struct replay_buffer *record, VkDeviceSize offset, const void *data,
                                       size_t bytes) LAP_MUST_CHECK;
-/* With dev->translates_addresses: replaces addresses in 8-byte constants of a decoded structure; NULL is fine. */
-void replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info);
+/* With dev->translates_addresses: replaces addresses in the constants of a decoded structure, those of 8 bytes and two
+ * of 4 bytes side by side; NULL is fine. */
+enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev,
+                                         const VkSpecializationInfo *info) LAP_MUST_CHECK;
 /* With dev->translates_addresses: replaces addresses of this device in memory's contents by the recorded ones. `data`
  * is what lies at a multiple of 4 in the buffer. */
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes);

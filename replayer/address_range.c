@@ -186,19 +186,32 @@ static const struct replay_address_range *find_ending(const struct replay_addres
     return range && range->alive && node->end == address ? range : NULL;
 }
 
-bool replay_address_to_live(const struct replay_address_space *space, uint64_t recorded, uint64_t *out_live)
+static const struct replay_address_range *find_recorded(const struct replay_address_space *space, uint64_t recorded)
 {
     const struct replay_address_range *range;
 
     if (!replay_address_may_be_recorded(space, recorded))
-        return false;
+        return NULL;
     range = find(space, false, recorded);
-    if (!range || !range->alive)
-        range = find_ending(space, false, recorded);
-    if (!range)
-        return false;
-    *out_live = range->live.begin + (recorded - range->recorded.begin);
-    return true;
+    return range && range->alive ? range : find_ending(space, false, recorded);
+}
+
+bool replay_address_to_live(const struct replay_address_space *space, uint64_t recorded, uint64_t *out_live)
+{
+    const struct replay_address_range *range = find_recorded(space, recorded);
+
+    if (range)
+        *out_live = range->live.begin + (recorded - range->recorded.begin);
+    return range != NULL;
+}
+
+bool replay_address_begin_of(const struct replay_address_space *space, uint64_t recorded, uint64_t *out_begin)
+{
+    const struct replay_address_range *range = find_recorded(space, recorded);
+
+    if (range)
+        *out_begin = range->recorded.begin;
+    return range != NULL;
 }
 
 bool replay_address_to_recorded(const struct replay_address_space *space, uint64_t live, uint64_t *out_recorded)

@@ -49,6 +49,8 @@ void replay_address_end(struct replay_address_space *space, struct replay_addres
 
 /* Where a recorded address is here: that of something that is alive, or the end of such. False: it is none. */
 bool replay_address_to_live(const struct replay_address_space *space, uint64_t recorded, uint64_t *out_live);
+/* Where what a recorded address lies in, or ends, begins. False: it is none. */
+bool replay_address_begin_of(const struct replay_address_space *space, uint64_t recorded, uint64_t *out_begin);
 /* The reverse, also for what is gone where nothing else lies now. */
 bool replay_address_to_recorded(const struct replay_address_space *space, uint64_t live, uint64_t *out_recorded);
 /* Whether a recorded word is an address, or was one before its owner was destroyed. */

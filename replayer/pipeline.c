@@ -127,6 +127,7 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
 {
     VkGraphicsPipelineCreateInfo *infos = (VkGraphicsPipelineCreateInfo *)(uintptr_t)args->pCreateInfos;
     VkPipeline *live = replay_scratch(r, args->createInfoCount, sizeof *live);
+    enum lap_status status = LAP_OK;
     VkResult result;
 
     if (!gave_any(args->pPipelines, args->createInfoCount))
@@ -140,8 +141,11 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
         if (dev->stencils_differ)
             replay_stencil_pipeline(r, &infos[i]);
-        for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++)
-            replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
+        for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++) {
+            status = replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
+            if (status != LAP_OK)
+                return status;
+        }
     }
     result = dev->vk.CreateGraphicsPipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
     return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);
@@ -152,6 +156,7 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
 {
     VkComputePipelineCreateInfo *infos = (VkComputePipelineCreateInfo *)(uintptr_t)args->pCreateInfos;
     VkPipeline *live = replay_scratch(r, args->createInfoCount, sizeof *live);
+    enum lap_status status = LAP_OK;
     VkResult result;
 
     if (!gave_any(args->pPipelines, args->createInfoCount))
@@ -161,7 +166,9 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
     for (uint32_t i = 0; i < args->createInfoCount; i++) {
         clear_cache_flags(&infos[i].flags, infos[i].pNext);
         if (dev->translates_addresses)
-            replay_address_constants(r, dev, infos[i].stage.pSpecializationInfo);
+            status = replay_address_constants(r, dev, infos[i].stage.pSpecializationInfo);
+        if (status != LAP_OK)
+            return status;
     }
     result = dev->vk.CreateComputePipelines(dev->live, args->pipelineCache, args->createInfoCount, infos, NULL, live);
     return keep(r, dev, result, args->pPipelines, live, args->createInfoCount);

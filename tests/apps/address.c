@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * address: shaders follow device addresses, which come to them in every way there is: in push constants, a uniform
- * buffer, an inline uniform block, a specialization constant, in tables that the host writes piece by piece, in what
- * vkCmdUpdateBuffer writes, in lists, and from shaders that store addresses for later ones. Buffers end, and others get
- * their addresses, while tables that nobody writes again go on naming them. A recorder whose replay has other addresses
- * must translate all of these, and undo that where it compares what was read back.
+ * buffer, an inline uniform block, one specialization constant or two halves of one, in tables that the host writes
+ * piece by piece, in what vkCmdUpdateBuffer writes, in lists, and from shaders that store addresses for later ones.
+ * Buffers end, and others get their addresses, while tables that nobody writes again go on naming them. A recorder
+ * whose replay has other addresses must translate all of these, and undo that where it compares what was read back.
  */
 #include "common/app.h"
 #include "shaders/address_constant_comp.h"
+#include "shaders/address_halves_comp.h"
 #include "shaders/address_pull_frag.h"
 #include "shaders/address_pull_vert.h"
 #include "shaders/address_walk_comp.h"
@@ -74,12 +75,13 @@ struct job {
     bool has_inline;
     uint32_t order[NODES]; /* of the list */
     VkPipeline constant;   /* NULL: none */
+    VkPipeline halves[2];  /* the lower half first, and the upper one */
     uint32_t expected_mapped, given_again;
 };
 
 static PFN_vkGetBufferDeviceAddress get_address = vkGetBufferDeviceAddress;
 
-static bool use_khr, use_constants, use_two, use_alias;
+static bool use_khr, use_constants, use_halves, use_two, use_alias;
 
 /* ---- buffers ---- */
 
@@ -313,24 +315,44 @@ static void create_draw(const struct app *app, struct job *job)
     vkDestroyShaderModule(app->device, pipeline.fragment, NULL);
 }
 
-/* Its pipeline is made for one address. */
-static VkPipeline constant_pipeline(const struct app *app, const struct job *job)
+static VkPipeline constant_pipeline(const struct app *app, const struct job *job, VkShaderModule module,
+                                    const VkSpecializationInfo *constants)
 {
-    const uint64_t source = job->nodes.address;
-    const VkSpecializationMapEntry entry = {7, 0, sizeof source};
-    const VkSpecializationInfo constants = {1, &entry, sizeof source, &source};
     VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     VkPipeline pipeline;
 
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = app_shader(app, address_constant_comp, sizeof(address_constant_comp));
+    info.stage.module = module;
     info.stage.pName = "main";
-    info.stage.pSpecializationInfo = &constants;
+    info.stage.pSpecializationInfo = constants;
     info.layout = job->layouts[0];
     CHECK_VK(vkCreateComputePipelines(app->device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
-    vkDestroyShaderModule(app->device, info.stage.module, NULL);
+    vkDestroyShaderModule(app->device, module, NULL);
     return pipeline;
+}
+
+/* Its pipeline is made for one address. */
+static VkPipeline whole_pipeline(const struct app *app, const struct job *job)
+{
+    const uint64_t source = job->nodes.address;
+    const VkSpecializationMapEntry entry = {7, 0, sizeof source};
+    const VkSpecializationInfo constants = {1, &entry, sizeof source, &source};
+
+    return constant_pipeline(app, job, app_shader(app, address_constant_comp, sizeof(address_constant_comp)),
+                             &constants);
+}
+
+/* The same, of two words. Where each stands decides the program, and so does the order of the entries. */
+static VkPipeline halves_pipeline(const struct app *app, const struct job *job, bool upper_first)
+{
+    const uint64_t source = job->nodes.address;
+    const uint32_t low = (uint32_t)source, high = (uint32_t)(source >> 32);
+    const uint32_t data[3] = {upper_first ? 11 : 0, upper_first ? high : low, upper_first ? low : high};
+    const VkSpecializationMapEntry entries[] = {{4, upper_first ? 4 : 8, 4}, {3, upper_first ? 8 : 4, 4}, {9, 0, 4}};
+    const VkSpecializationInfo constants = {COUNT_OF(entries), entries, sizeof data, data};
+
+    return constant_pipeline(app, job, app_shader(app, address_halves_comp, sizeof(address_halves_comp)), &constants);
 }
 
 static void create(const struct app *app, struct job *job)
@@ -357,7 +379,9 @@ static void create(const struct app *app, struct job *job)
     create_sets(app, job);
     create_draw(app, job);
     if (use_constants)
-        job->constant = constant_pipeline(app, job);
+        job->constant = whole_pipeline(app, job);
+    for (uint32_t i = 0; use_halves && i < 2; i++)
+        job->halves[i] = halves_pipeline(app, job, i == 1);
 }
 
 /* ---- a frame ---- */
@@ -379,8 +403,9 @@ static void wait_for_stores(VkCommandBuffer commands)
                            VK_ACCESS_TRANSFER_WRITE_BIT);
 }
 
-static void compute(const struct app *app, struct job *job, uint32_t frame, VkPipeline constant)
+static void compute(const struct app *app, struct job *job, uint32_t frame)
 {
+    const VkPipeline constants[] = {job->constant, job->halves[0], job->halves[1]};
     VkDeviceAddress inlined[INLINED];
     struct push push = {node_at(job, job->order[0]), job->result.address, job->scratch.address, 0, 0};
     VkCommandBuffer commands = app_begin(app);
@@ -404,10 +429,12 @@ static void compute(const struct app *app, struct job *job, uint32_t frame, VkPi
         push.slot = 8;
         dispatch(job, commands, 1, push);
     }
-    if (constant) {
+    for (uint32_t i = 0; i < COUNT_OF(constants); i++) {
+        if (!constants[i])
+            continue;
         push.what = 2; /* the value of the first node */
-        push.slot = 9;
-        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, constant);
+        push.slot = 9 + i;
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, constants[i]);
         vkCmdPushConstants(commands, job->layouts[0], VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
         vkCmdDispatch(commands, 1, 1, 1);
     }
@@ -479,7 +506,7 @@ static uint64_t two_words(const uint32_t *words)
     return words[0] | (uint64_t)words[1] << 32;
 }
 
-static void check(const struct app *app, struct job *job, uint32_t frame, bool has_constant, uint32_t expected_mapped)
+static void check(const struct app *app, struct job *job, uint32_t frame, uint32_t expected_mapped)
 {
     const uint32_t *results = (const uint32_t *)job->copy.mapped, *mapped = results + RESULTS;
     const struct table *table = (const struct table *)(job->copy.mapped + RESULTS * 8);
@@ -498,7 +525,9 @@ static void check(const struct app *app, struct job *job, uint32_t frame, bool h
     EXPECT_EQ(app, results[4], list_sum(job->order, true, 0));
     EXPECT_EQ(app, two_words(&results[5]), job->scratch.address + (NODES - 1) * sizeof(struct node));
     EXPECT_EQ(app, results[8], job->has_inline ? head_sum(frame) : 0);
-    EXPECT_EQ(app, results[9], has_constant ? 7 : 0);
+    EXPECT_EQ(app, results[9], job->constant ? 7 : 0);
+    EXPECT_EQ(app, results[10], job->halves[0] ? 7 : 0);
+    EXPECT_EQ(app, results[11], job->halves[1] ? 7 : 0);
     for (uint32_t i = 0; i < TABLE; i++)
         EXPECT_EQ(app, table->nodes[i],
                   i < GUESTS ? job->guests[i].place.address + 16 : node_at(job, (frame + i) % NODES));
@@ -541,9 +570,9 @@ static void run_frame(const struct app *app, struct job *job, uint32_t frame)
     write_table(app, job, frame);
     if (job->has_inline)
         write_block(app, job);
-    compute(app, job, frame, job->constant);
+    compute(app, job, frame);
     take_count(app, job);
-    check(app, job, frame, job->constant, job->expected_mapped);
+    check(app, job, frame, job->expected_mapped);
     draw(app, job, frame);
 }
 
@@ -563,6 +592,7 @@ static void destroy(const struct app *app, struct job *job)
     app_buffer_destroy(app, &job->pixels);
     vkDestroyPipeline(app->device, job->constant, NULL);
     for (uint32_t i = 0; i < 2; i++) {
+        vkDestroyPipeline(app->device, job->halves[i], NULL);
         vkDestroyPipeline(app->device, job->pipelines[i], NULL);
         vkDestroyPipelineLayout(app->device, job->layouts[i], NULL);
         vkDestroyDescriptorSetLayout(app->device, job->set_layouts[i], NULL);
@@ -600,7 +630,8 @@ int main(int argc, char **argv)
 {
     static const struct app_option options[] = {
         {"--khr", "use VK_KHR_buffer_device_address and its names", &use_khr, NULL},
-        {"--constants", "also in specialization constants", &use_constants, NULL},
+        {"--constants", "also in a specialization constant", &use_constants, NULL},
+        {"--halves", "also in two specialization constants of 4 bytes", &use_halves, NULL},
         {"--two", "on two devices in turn", &use_two, NULL},
         {"--alias", "some of it through another buffer in the same memory", &use_alias, NULL},
         {0},

@@ -14,14 +14,14 @@ from typing import Callable
 from e2e.cases import ADDRESSES, LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Skip, check, check_no_validation_message, \
     check_verified, validation_layer
 
-RUNS = [[], ["--khr"], ["--constants"], ["--two"], ["--alias"]]
+RUNS = [[], ["--khr"], ["--constants"], ["--halves"], ["--two"], ["--alias"]]
 # What tests/layers/addresses.c does in a replay, and what must be said of the buffers: why they are not where they were.
 DIFFICULT = {"memory": r", and [1-9]\d* times no memory there", "buffers": r"it created [1-9]\d* buffers not where they were",
              "moved": r"it created 0 buffers not where they were, and 0 times no memory there", "driver": ""}
 
 
-def record(context: Context) -> None:
-    context.capture([str(context.build / "tests/apps/address")])
+def record(context: Context, *arguments: str) -> None:
+    context.capture([str(context.build / "tests/apps/address"), *arguments])
 
 
 def translated(err: str) -> dict[str, int]:
@@ -64,11 +64,13 @@ def needs_the_feature(context: Context) -> None:
     check(re.search("refused +feature bufferDeviceAddress", report) is not None, report)
 
 
-def to_other_driver(name: str, back: bool) -> Callable[[Context], None]:
+def to_other_driver(name: str, back: bool, *arguments: str) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         other = context.on(name)
-        record(other if back else context)
-        check_verified((context if back else other).replay())
+        record(other if back else context, *arguments)
+        done = (context if back else other).replay()
+        check_verified(done)
+        check((translated(done.err)["in specialization constants"] > 0) == ("--halves" in arguments), done.err)
     return run
 
 
@@ -178,4 +180,6 @@ def cases() -> dict[str, Callable[[Context], None]]:
     for name in OTHER_DRIVERS:
         result[f"to-{name}"] = to_other_driver(name, False)
         result[f"from-{name}"] = to_other_driver(name, True)
+        result[f"halves-to-{name}"] = to_other_driver(name, False, "--halves")
+        result[f"halves-from-{name}"] = to_other_driver(name, True, "--halves")
     return result

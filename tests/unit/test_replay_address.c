@@ -173,12 +173,61 @@ UNIT_TEST(constants_of_eight_bytes_are_translated)
         SKIP("no Vulkan driver");
     buffer = create_buffer(&u, 1, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
-    replay_address_constants(&u.r, &u.dev, NULL);
-    replay_address_constants(&u.r, &u.dev, &info);
+    CHECK_EQ_INT(replay_address_constants(&u.r, &u.dev, NULL), LAP_OK);
+    CHECK_EQ_INT(replay_address_constants(&u.r, &u.dev, &info), LAP_OK);
     CHECK(info.pData != &data && memcmp(&data, &before, sizeof data) == 0);
     memcpy(&word, (const char *)info.pData + 4, sizeof word);
     CHECK_EQ_U64(word, LIVE + 4);
     CHECK(memcmp(info.pData, &data, 4) == 0 && memcmp((const char *)info.pData + 12, &data.other, 8) == 0);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).constants, 1);
+    end(&u);
+}
+
+/* Two constants of 4 bytes, in whatever order the entries are; three in a row, of which two are one; the upper half
+ * first; and what only looks like it: apart from each other, or of which a half is taken. */
+UNIT_TEST(constants_of_four_bytes_side_by_side_are_translated)
+{
+    const uint32_t low = (uint32_t)RECORDED, high = (uint32_t)(RECORDED >> 32);
+    const uint32_t live_low = (uint32_t)LIVE, live_high = (uint32_t)(LIVE >> 32), far = 2 * BYTES;
+    const uint32_t data[] = {high, low + 8, high, low + 12, far, high, low + 16, far, low, far, high, low + 24, high};
+    const uint32_t expected[] = {high, live_low + 8, live_high, low + 12,  far,           live_high, live_low + 16,
+                                 far,  low,          far,       live_high, live_low + 24, high};
+    /* The last word is none: a constant of 2 bytes. */
+    const VkSpecializationMapEntry entries[] = {
+        {1, 8, 4},  {2, 4, 4}, {3, 0, 4},  {4, 12, 4}, {5, 16, 4}, {6, 20, 4}, {7, 24, 4}, {8, 28, 4},
+        {9, 32, 4}, {2, 4, 4}, {9, 40, 4}, {9, 44, 4}, {1, 48, 2}, {1, 52, 4}, {1, 50, 4}, {1, UINT32_MAX, 4}};
+    VkSpecializationInfo info = {sizeof entries / sizeof entries[0], entries, sizeof data, data};
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1, BYTES, HOST);
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
+    CHECK_EQ_INT(replay_address_constants(&u.r, &u.dev, &info), LAP_OK);
+    CHECK(info.pData != data);
+    for (size_t i = 0; i < sizeof data / sizeof data[0]; i++)
+        CHECK_EQ_U64(((const uint32_t *)info.pData)[i], expected[i]);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).constants, 3);
+    end(&u);
+}
+
+/* A small number behind which the upper half stands is in range, too: what a buffer begins at is meant. */
+UNIT_TEST(constants_that_could_be_two_addresses)
+{
+    const uint32_t data[] = {11, (uint32_t)(RECORDED >> 32), (uint32_t)RECORDED};
+    const uint32_t expected[] = {11, (uint32_t)(LIVE >> 32), (uint32_t)LIVE};
+    const VkSpecializationMapEntry entries[] = {{1, 0, 4}, {2, 4, 4}, {3, 8, 4}};
+    VkSpecializationInfo info = {3, entries, sizeof data, data};
+    struct unit_replay u;
+    VkBuffer buffer;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1, BYTES, HOST);
+    CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_OK);
+    CHECK_EQ_INT(replay_address_constants(&u.r, &u.dev, &info), LAP_OK);
+    CHECK(memcmp(info.pData, expected, sizeof expected) == 0);
     CHECK_EQ_U64(replay_address_counts(&u.dev).constants, 1);
     end(&u);
 }
