@@ -72,6 +72,38 @@ const struct replay_limit_reason replay_limit_reasons[] = {
     {NULL, NULL},
 };
 
+#define CLAMPED     "drivers take what is nearest to it, and it is about how things look"
+#define IS_MADE     "images are made, so the driver's answer is known"
+#define IS_ALIGNED  "drivers mostly take such offsets"
+#define IS_PROMISED "it is what always works: drivers make more where they can, and where not the call fails"
+
+const struct replay_limit_reason replay_limit_advice[] = {
+    {"maxSamplerAnisotropy", CLAMPED},
+    {"maxSamplerLodBias", CLAMPED},
+    {"lineWidthRange", CLAMPED},
+    {"maxViewportDimensions", CLAMPED},
+    {"viewportBoundsRange", CLAMPED},
+    {"maxImageDimension1D", IS_MADE},
+    {"maxImageDimension2D", IS_MADE},
+    {"maxImageDimension3D", IS_MADE},
+    {"maxImageDimensionCube", IS_MADE},
+    {"maxImageArrayLayers", IS_MADE},
+    {"minStorageBufferOffsetAlignment", IS_ALIGNED},
+    {"minUniformBufferOffsetAlignment", IS_ALIGNED},
+    {"minTexelBufferOffsetAlignment", IS_ALIGNED},
+    {"maxMemoryAllocationSize", IS_PROMISED},
+    {"maxPerSetDescriptors", IS_PROMISED},
+    {NULL, NULL},
+};
+
+static enum replay_outcome outcome_past(const char *limit)
+{
+    for (const struct replay_limit_reason *advice = replay_limit_advice; advice->name; advice++)
+        if (strcmp(advice->name, limit) == 0)
+            return REPLAY_IGNORED;
+    return REPLAY_MAY_FAIL;
+}
+
 struct replay_limits *replay_limits_create(void)
 {
     struct replay_limits *limits = calloc(1, sizeof *limits);
@@ -146,7 +178,7 @@ void limits_exceeds(const struct limits_look *look, const char *limit, const cha
                     uint64_t most)
 {
     if (look->report && recorded > most)
-        replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+        replay_report_add(look->report, REPLAY_AREA_LIMIT, outcome_past(limit), limit,
                           PLACE "%s is %" PRIu64 ", the GPU allows %" PRIu64, look->frame + 1, look->ticket, what,
                           recorded, most);
 }
@@ -156,7 +188,7 @@ static void outside(const struct limits_look *look, const char *limit, const cha
                     double most)
 {
     if (look->report && !(recorded >= least && recorded <= most))
-        replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+        replay_report_add(look->report, REPLAY_AREA_LIMIT, outcome_past(limit), limit,
                           PLACE "%s is %g, the GPU allows %g to %g", look->frame + 1, look->ticket, what, recorded,
                           least, most);
 }
@@ -171,12 +203,13 @@ void limits_aligned(const struct limits_look *look, const char *limit, const cha
     if (!misaligned->count++)
         snprintf(misaligned->first, sizeof misaligned->first, "in " PLACE "%s is %" PRIu64 " and %s here is %" PRIu64,
                  look->frame + 1, look->ticket, what, (uint64_t)offset, limit, (uint64_t)alignment);
-    replay_report_add(look->report, REPLAY_AREA_LIMIT, REPLAY_IGNORED, limit,
+    replay_report_add(look->report, REPLAY_AREA_LIMIT, outcome_past(limit), limit,
                       PLACE "%s is %" PRIu64 ", which is no multiple of %" PRIu64 ", as the GPU wants it",
                       look->frame + 1, look->ticket, what, (uint64_t)offset, (uint64_t)alignment);
 }
 
-void limits_report(const struct limits_look *look, enum replay_area area, const char *name, const char *format, ...)
+void limits_report(const struct limits_look *look, enum replay_area area, enum replay_outcome outcome, const char *name,
+                   const char *format, ...)
 {
     char text[320];
     va_list arguments;
@@ -186,7 +219,7 @@ void limits_report(const struct limits_look *look, enum replay_area area, const 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    replay_report_add(look->report, area, REPLAY_IGNORED, name, PLACE "%s", look->frame + 1, look->ticket, text);
+    replay_report_add(look->report, area, outcome, name, PLACE "%s", look->frame + 1, look->ticket, text);
 }
 
 /* ---- the rest of the calls ---- */
@@ -379,7 +412,7 @@ static void ask(struct replay_limits *limits, const struct replay_instance *inst
     limits->indexing.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES;
     limits->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
     limits->maintenance3.pNext = &limits->subgroup;
-    limits->subgroup.pNext = api_version >= VK_API_VERSION_1_2 ? &limits->indexing : NULL;
+    limits->subgroup.pNext = &limits->indexing; /* passed over by who does not know it */
     limits->subgroup_sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
     limits->indexing.pNext = api_version >= VK_API_VERSION_1_3 ? &limits->maintenance4 : NULL;
     limits->maintenance4.pNext = &limits->subgroup_sizes;

@@ -37,5 +37,7 @@ struct replay_limit_reason {
     const char *name, *reason;
 };
 extern const struct replay_limit_reason replay_limit_reasons[]; /* NULL ends it */
+/* Limits past which drivers work, and why. Past all others that are compared a replay may fail. */
+extern const struct replay_limit_reason replay_limit_advice[]; /* NULL ends it */
 
 #endif

@@ -30,7 +30,8 @@ static VkFormatProperties ask(const struct limits_look *look, VkFormat format)
 static void lacks(const struct limits_look *look, VkFormat format, const char *what)
 {
     const char *name = replay_enum_name("VkFormat", format);
-    limits_report(look, REPLAY_AREA_FORMAT, name ? name : "unknown", "the driver does not promise it for %s", what);
+    limits_report(look, REPLAY_AREA_FORMAT, REPLAY_IGNORED, name ? name : "unknown",
+                  "the driver does not promise it for %s", what);
 }
 
 static void require(const struct limits_look *look, VkFormat format, VkFormatFeatureFlags has,

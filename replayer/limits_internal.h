@@ -40,8 +40,8 @@ void limits_exceeds(const struct limits_look *look, const char *limit, const cha
 void limits_aligned(const struct limits_look *look, const char *limit, const char *what, VkDeviceSize offset,
                     VkDeviceSize alignment);
 /* Of another area, with the place in front. */
-void limits_report(const struct limits_look *look, enum replay_area area, const char *name, const char *format, ...)
-    LAP_PRINTF(4, 5);
+void limits_report(const struct limits_look *look, enum replay_area area, enum replay_outcome outcome, const char *name,
+                   const char *format, ...) LAP_PRINTF(5, 6);
 /* Zeroed memory that becomes the map's, in place of what was there; NULL: there is none. */
 void *limits_keep(struct lap_map *map, uint64_t index, size_t bytes);
 enum lap_status limits_no_memory(void);

@@ -270,7 +270,9 @@ static enum lap_status add_pipeline_layout(struct limits_look *look, const struc
         late = late || (set && set->updates_late);
     }
     compare_counts(look, &early);
-    if (late)
+    /* Where it is an extension a GPU that has it says at least so many. */
+    if (late &&
+        (look->api_version >= VK_API_VERSION_1_2 || look->limits->indexing.maxUpdateAfterBindDescriptorsInAllPools))
         compare_late_counts(look, &layout->counts);
     return keep_layout(&look->limits->pipelines, gen_u64_VkPipelineLayout(*args->pPipelineLayout), layout);
 }

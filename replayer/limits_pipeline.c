@@ -51,11 +51,11 @@ static void look_at_capability(const struct limits_look *look, uint32_t number)
         for (uint32_t j = 0; j < capability->count; j++)
             if (allows(look, &gen_enables[capability->first + j]))
                 return;
-        limits_report(look, REPLAY_AREA_SHADER, capability->name,
+        limits_report(look, REPLAY_AREA_SHADER, REPLAY_MAY_FAIL, capability->name,
                       "a shader declares this capability, which the device is not made with");
         return;
     }
-    limits_report(look, REPLAY_AREA_SHADER, "unknown",
+    limits_report(look, REPLAY_AREA_SHADER, REPLAY_MAY_FAIL, "unknown",
                   "a shader declares capability %" PRIu32 ", which nobody knows here", number);
 }
 
@@ -118,12 +118,12 @@ static void look_at_subgroups(const struct limits_look *look, const VkPipelineSh
     const VkPhysicalDeviceSubgroupSizeControlProperties *sizes = &look->limits->subgroup_sizes;
 
     if (shader && shader->in_subgroups && !(look->limits->subgroup.supportedStages & stage->stage))
-        limits_report(look, REPLAY_AREA_SHADER, "subgroups", "the GPU has no operations of subgroups in stage %#x",
-                      (unsigned)stage->stage);
+        limits_report(look, REPLAY_AREA_SHADER, REPLAY_MAY_FAIL, "subgroups",
+                      "the GPU has no operations of subgroups in stage %#x", (unsigned)stage->stage);
     if (required && sizes->maxSubgroupSize &&
         (required->requiredSubgroupSize < sizes->minSubgroupSize ||
          required->requiredSubgroupSize > sizes->maxSubgroupSize))
-        limits_report(look, REPLAY_AREA_SHADER, "subgroups",
+        limits_report(look, REPLAY_AREA_SHADER, REPLAY_MAY_FAIL, "subgroups",
                       "a stage requires subgroups of %" PRIu32 " invocations, the GPU has %" PRIu32 " to %" PRIu32,
                       required->requiredSubgroupSize, sizes->minSubgroupSize, sizes->maxSubgroupSize);
 }

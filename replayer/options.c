@@ -125,10 +125,12 @@ void replay_options_check_help(void)
          "Each thing that the trace needs and the GPU does not have as it was is\n"
          "  mapped    to something here that does the same\n"
          "  dropped   because the replay does without it\n"
-         "  ignored   the replay hands it to the driver as recorded; what comes of it is not known\n"
+         "  ignored   the replay hands it to the driver as recorded: drivers mostly take it\n"
+         "  may fail  the same, but it can't work unless the driver does more than it says\n"
          "  refused   the replay ends there\n\n"
          "Damage is told where it is met; the contents of buffers and images are not read.\n\n"
-         "Exit status: 0 the trace can be replayed; 1 it can't; 2 wrong usage; 3 no readable trace.");
+         "Exit status: 0 nothing is refused (some of it may fail); 1 it can't be replayed; 2 wrong usage; 3 no "
+         "readable trace.");
 }
 
 static enum lap_status parse_present(const char *text, struct replay_options *out)

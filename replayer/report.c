@@ -25,6 +25,7 @@ static const char *const area_names[REPLAY_AREA_COUNT] = {[REPLAY_AREA_VERSION] 
 static const char *const outcome_names[REPLAY_OUTCOME_COUNT] = {[REPLAY_MAPPED] = "mapped",
                                                                 [REPLAY_DROPPED] = "dropped",
                                                                 [REPLAY_IGNORED] = "ignored",
+                                                                [REPLAY_MAY_FAIL] = "may fail",
                                                                 [REPLAY_REFUSED] = "refused"};
 
 static struct replay_finding *find(struct replay_report *report, enum replay_area area, enum replay_outcome outcome,
@@ -123,6 +124,15 @@ void replay_report_finish(struct replay_report *report)
 
 /* ---- writing ---- */
 
+static uint64_t count_kinds(const struct replay_report *report, enum replay_outcome outcome)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < report->count; i++)
+        count += report->findings[i].outcome == outcome;
+    return count;
+}
+
 static bool add_text(cJSON *object, const char *key, const char *text)
 {
     char *copy = text && text[0] ? clean(text) : NULL;
@@ -138,8 +148,10 @@ static bool add_finding(cJSON *list, const struct replay_finding *finding)
     cJSON *object = cJSON_CreateObject();
 
     return cJSON_AddItemToArray(list, object) && add_text(object, "area", area_names[finding->area]) &&
-           add_text(object, "outcome", outcome_names[finding->outcome]) && add_text(object, "name", finding->name) &&
-           add_text(object, "text", finding->text) && cJSON_AddNumberToObject(object, "count", (double)finding->count);
+           add_text(object, "outcome",
+                    finding->outcome == REPLAY_MAY_FAIL ? "may_fail" : outcome_names[finding->outcome]) &&
+           add_text(object, "name", finding->name) && add_text(object, "text", finding->text) &&
+           cJSON_AddNumberToObject(object, "count", (double)finding->count);
 }
 
 static enum lap_status write_json(const struct replay_report *report, const struct replay *r, const char *version,
@@ -154,6 +166,7 @@ static enum lap_status write_json(const struct replay_report *report, const stru
                  add_text(object, "stopped", summary && !complete ? summary->stopped : NULL) &&
                  add_text(object, "repaired", summary ? summary->repaired : NULL) &&
                  cJSON_AddBoolToObject(object, "can_replay", !report->refusal[0]) &&
+                 cJSON_AddBoolToObject(object, "may_fail", count_kinds(report, REPLAY_MAY_FAIL) > 0) &&
                  add_text(object, "refusal", report->refusal) && replay_sandbox_describe(r->options.sandboxed, object);
     cJSON *list = added ? cJSON_AddArrayToObject(object, "findings") : NULL;
     char *text;
@@ -193,7 +206,9 @@ static void write_trace(const struct lap_reader_summary *summary, FILE *out)
 
 enum lap_status replay_report_write(const struct replay_report *report, const struct replay *r, FILE *out)
 {
-    static const enum replay_outcome order[] = {REPLAY_REFUSED, REPLAY_IGNORED, REPLAY_DROPPED, REPLAY_MAPPED};
+    static const enum replay_outcome order[] = {REPLAY_REFUSED, REPLAY_MAY_FAIL, REPLAY_IGNORED, REPLAY_DROPPED,
+                                                REPLAY_MAPPED};
+    uint64_t doubtful = count_kinds(report, REPLAY_MAY_FAIL);
     char version[32];
 
     if (report->failed)
@@ -213,6 +228,8 @@ enum lap_status replay_report_write(const struct replay_report *report, const st
                 r->options.sandboxed->lack);
     if (report->refusal[0])
         fprintf(out, "%-9sno: %s\n", "replay", report->refusal);
+    else if (doubtful)
+        fprintf(out, "%-9syes, but it may fail: see the %" PRIu64 " above that say so\n", "replay", doubtful);
     else
         fprintf(out, "%-9syes\n", "replay");
     return LAP_OK;

@@ -31,10 +31,11 @@ enum replay_area {
 };
 
 enum replay_outcome {
-    REPLAY_MAPPED,  /* something here does the same */
-    REPLAY_DROPPED, /* the replay does without it */
-    REPLAY_IGNORED, /* handed to the driver as recorded: what comes of it is not known */
-    REPLAY_REFUSED, /* the replay ends there */
+    REPLAY_MAPPED,   /* something here does the same */
+    REPLAY_DROPPED,  /* the replay does without it */
+    REPLAY_IGNORED,  /* handed to the driver as recorded: drivers mostly take it, or bring it into bounds */
+    REPLAY_MAY_FAIL, /* the same, where nothing but the driver's good will lets it work */
+    REPLAY_REFUSED,  /* the replay ends there */
     REPLAY_OUTCOME_COUNT
 };
 
