@@ -78,15 +78,24 @@ static void end_life(const struct layer_device *dev, const struct lap_object *ob
 
 /* ---- buffers ---- */
 
-static VkBufferUsageFlags buffer_usage(const VkBufferCreateInfo *info)
+static VkFlags64 all_usage(const VkBufferCreateInfo *info)
 {
 #ifdef VK_KHR_maintenance5
     const VkBufferUsageFlags2CreateInfoKHR *usage =
         layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
     if (usage)
-        return (VkBufferUsageFlags)usage->usage;
+        return usage->usage;
 #endif
     return info->usage;
+}
+
+/* Whether all work that may have the buffer reads it only, wherever the work's addresses and descriptors lead. */
+static bool is_only_read(const VkBufferCreateInfo *info)
+{
+    const VkFlags64 reads = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+                            VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                            VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+    return !(all_usage(info) & ~reads) && !(info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT);
 }
 
 static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *pCreateInfo,
@@ -94,8 +103,10 @@ static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *
 {
     buffer->backing = *backing;
     buffer->bytes = pCreateInfo->size;
-    buffer->usage = buffer_usage(pCreateInfo);
+    buffer->usage = (VkBufferUsageFlags)all_usage(pCreateInfo);
     track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
+    if (buffer->memobj && is_only_read(pCreateInfo))
+        lap_memobj_only_read(buffer->memobj);
     if (pCreateInfo->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
         layer_sparse_created_buffer(dev, buffer);
 }

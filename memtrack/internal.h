@@ -32,7 +32,7 @@ struct lap_memtrack {
     char compared_reason[160]; /* of the first mapping that could not be watched */
     const struct lap_log *log;
     uint64_t atom_bytes;
-    uint32_t gap_bytes;
+    uint32_t gap_bytes, small_bytes;
     uint64_t next_order;    /* numbers objects and pieces in the order of their creation */
     enum lap_status failed; /* latched: something was not tracked, so nothing can be trusted from here on */
     struct lap_page_pool shadow_pages;
@@ -71,6 +71,9 @@ struct lap_mem {
     uint64_t map_begin, map_end;
     const struct lap_watch_ops *watch; /* of this mapping */
     void *region;
+    bool chosen;           /* compared though it could be watched: see lap_mem_watch_chosen */
+    uint64_t compare_left; /* bytes that are compared before that becomes dearer than a watch */
+    uint32_t writables;    /* pieces of objects that work may write to */
     /* Of views and parts only, see pages.c: */
     bool is_view;                  /* has no bytes of its own: those of the parts that lie at its addresses */
     struct lap_mem *whole;         /* of a view: its only part, which it has in common with others of its key */
@@ -87,6 +90,7 @@ struct lap_memobj {
     void *user;
     uint64_t bytes, order;
     bool readable;
+    bool only_read;               /* by work */
     bool sparse;                  /* lies in pages that a replay keeps for whoever is bound there next */
     bool shared;                  /* others lay in its bytes while it did, or the device had written there before */
     struct lap_interval pending;  /* P, object offsets */
@@ -149,6 +153,9 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
 /* memory.c */
 /* Arms the watch of what is mapped now, and reads what has to be known. */
 void lap_mem_watch(struct lap_mem *mem);
+/* The mapping was compared by choice, and is watched from now on; what it holds at this moment is compared once more.
+ * Nothing for others. */
+void lap_mem_watch_chosen(struct lap_mem *mem);
 /* From now on all of the mapping is compared: others write it too, which no watch sees. */
 void lap_mem_compare_always(struct lap_mem *mem);
 /* As lap_mem_unmap. */

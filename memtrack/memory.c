@@ -168,15 +168,40 @@ static void count_compared(struct lap_memtrack *tracker)
     lap_log(tracker->log, LAP_LOG_INFO, "a mapping is compared: %s", tracker->compared_reason);
 }
 
+#define YOUNG_TIMES 4u  /* of small_bytes: as large a mapping is compared while it is young */
+#define READINGS    64u /* of small_bytes: after that it isn't */
+
+/* A watch that is begun and ended is four system calls that interrupt the other processors, and a fault for each page
+ * that is stored to. Only where work writes nothing: what it writes unannounced is seen by comparing, and by a watch
+ * mostly not. */
+static bool is_better_compared(const struct lap_mem *mem)
+{
+    uint64_t bytes = mem->map_end - mem->map_begin;
+    return bytes <= (uint64_t)mem->tracker->small_bytes * YOUNG_TIMES && mem->tracker->watch->exact &&
+           !(mem->flags & (LAP_MEM_SHARED | LAP_MEM_FILLED)) && !mem->writables && !mem->device_anywhere &&
+           lap_interval_empty(&mem->device) && lap_interval_empty(&mem->busy);
+}
+
+static void compare_instead(struct lap_mem *mem)
+{
+    mem->watch = &lap_watch_compare;
+    mem->region = NULL;
+}
+
 /* Watched first, read second: a write in between is in the baseline and reported. The program has not got its pointer
  * yet, but memory that was imported has other users. */
 void lap_mem_watch(struct lap_mem *mem)
 {
+    uint64_t small = mem->tracker->small_bytes;
     mem->tracker->watch_counts.mappings++;
-    if (arm(mem) < 0) {
+    mem->chosen = is_better_compared(mem);
+    if (mem->chosen) {
+        mem->tracker->watch_counts.small++;
+        mem->compare_left = mem->map_end - mem->map_begin <= small ? UINT64_MAX : small * READINGS;
+        compare_instead(mem);
+    } else if (arm(mem) < 0) {
         count_compared(mem->tracker);
-        mem->watch = &lap_watch_compare;
-        mem->region = NULL;
+        compare_instead(mem);
     }
     if (mem->flags & LAP_MEM_HOST_COHERENT)
         lap_mem_settle(mem, mem->map_begin, mem->map_end);
@@ -190,9 +215,25 @@ void lap_mem_watch(struct lap_mem *mem)
         mem->device_anywhere = false;
 }
 
+/* The shadow is what was there when it was last looked at, so whatever a watch would have reported since differs from
+ * it. */
+void lap_mem_watch_chosen(struct lap_mem *mem)
+{
+    if (!mem->mapped || !mem->chosen)
+        return;
+    mem->chosen = false;
+    if (arm(mem) < 0) {
+        count_compared(mem->tracker);
+        compare_instead(mem);
+    } else if (!lap_interval_add(&mem->candidates, mem->map_begin, mem->map_end)) {
+        lap_memtrack_break(mem->tracker);
+    }
+}
+
 void lap_mem_compare_always(struct lap_mem *mem)
 {
     mem->flags |= LAP_MEM_SHARED;
+    mem->chosen = false;
     if (!mem->mapped || !mem->watch->exact)
         return;
     mem->watch->disarm(mem->region);

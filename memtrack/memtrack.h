@@ -31,6 +31,9 @@ struct lap_memtrack_options {
     enum lap_watch_kind watch; /* LAP_WATCH_AUTO probes */
     uint64_t non_coherent_atom_bytes;
     uint32_t coalesce_gap_bytes; /* spans closer than this become one; 0: a default */
+    /* Mappings of at most this many bytes are compared by choice where nothing is bound that work writes: to watch them
+     * costs more than to read them. Those of up to four times as many are until they have been read often. 0: none. */
+    uint32_t small_bytes;
     const struct lap_log *log;
 };
 
@@ -48,10 +51,11 @@ bool lap_memtrack_can_watch(struct lap_memtrack *tracker, void *begin, size_t by
 /* The lock of all that a tracker has, for whoever holds it around a fork() and makes it anew in the child. */
 pthread_mutex_t *lap_memtrack_mutex(struct lap_memtrack *tracker);
 
-/* How many mappings there were so far, and how many of them could not be watched and were compared instead. The reason
- * is the first one's, or NULL; owned by the tracker. */
+/* How many mappings there were so far; how many of them were compared at first because they are small; and how many
+ * could not be watched and were compared instead. The reason is the first one's of these, or NULL; owned by the
+ * tracker. */
 struct lap_watch_counts {
-    uint64_t mappings, compared;
+    uint64_t mappings, small, compared;
 };
 struct lap_watch_counts lap_memtrack_watch_counts(const struct lap_memtrack *tracker, const char **out_reason);
 
@@ -132,6 +136,8 @@ void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes
 enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
                                   struct lap_memobj **out) LAP_MUST_CHECK;
 void lap_memobj_destroy(struct lap_memobj **object);
+/* No work ever writes to the object, also none of which nobody can tell where it writes. Before it is bound. */
+void lap_memobj_only_read(struct lap_memobj *object);
 /* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it, and so is what
  * finished work wrote there for objects that are gone, unless another object with a readable layout lies there, from
  * which it will have it in a replay, too. An object may be bound in several pieces: object_offset and bytes say which

@@ -25,6 +25,11 @@ enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint
     return LAP_OK;
 }
 
+void lap_memobj_only_read(struct lap_memobj *object)
+{
+    object->only_read = true;
+}
+
 /* ---- pending; an object is on the tracker's list if and only if it has some ---- */
 
 static void list_pending(struct lap_memobj *object)
@@ -77,12 +82,17 @@ void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t
 
 static void link_piece(struct lap_piece *piece)
 {
+    if (!piece->object->only_read) {
+        piece->mem->writables++;
+        lap_mem_watch_chosen(piece->mem);
+    }
     lap_tree_insert(&piece->mem->pieces, &piece->in_mem);
     lap_tree_insert(&piece->object->pieces, &piece->in_object);
 }
 
 static void unlink_piece(struct lap_piece *piece)
 {
+    piece->mem->writables -= !piece->object->only_read;
     lap_tree_remove(&piece->mem->pieces, &piece->in_mem);
     lap_tree_remove(&piece->object->pieces, &piece->in_object);
 }

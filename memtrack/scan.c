@@ -230,6 +230,11 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
     if (!lap_interval_remove(&mem->candidates, begin, end))
         lap_memtrack_break(mem->tracker);
     compare_idle(mem, begin, end, stats);
+    if (!mem->chosen || mem->compare_left == UINT64_MAX)
+        return;
+    mem->compare_left -= end - begin < mem->compare_left ? end - begin : mem->compare_left;
+    if (mem->compare_left == 0) /* it lives, and is looked at again and again */
+        lap_mem_watch_chosen(mem);
 }
 
 /* To ask for two ranges costs a system call more than to ask for one; to ask for what lies between costs a nanosecond

@@ -21,6 +21,7 @@ enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *o
     snprintf(tracker->watch_reason, sizeof(tracker->watch_reason), "%s", reason);
     tracker->log = options->log;
     tracker->atom_bytes = options->non_coherent_atom_bytes ? options->non_coherent_atom_bytes : 1;
+    tracker->small_bytes = options->small_bytes;
     tracker->gap_bytes = options->coalesce_gap_bytes ? options->coalesce_gap_bytes : DEFAULT_GAP_BYTES;
     if (pthread_mutex_init(&tracker->mutex, NULL) != 0) {
         free(tracker);

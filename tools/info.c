@@ -174,7 +174,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "memory_of_two_devices",
                                         "memory_from_outside",
                                         "memory_given_outside"};
-    static const char *const numbers[] = {"mappings", "mappings_compared"};
+    static const char *const numbers[] = {"mappings", "mappings_small", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
     const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");

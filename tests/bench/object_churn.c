@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * object_churn: each frame creates many buffers, image views, samplers and semaphores, and destroys them again; then a
- * submit that does nothing.
+ * submit that does nothing. With --allocations also buffers with memory of their own that is mapped, filled and freed.
  */
 #include "common/bench.h"
 
 #define KINDS 4u
 
-static uint32_t objects = 2000;
+static uint32_t objects = 2000, allocations, allocation_bytes = 4096;
 
 struct quad {
     VkBuffer buffer;
@@ -43,9 +43,22 @@ static void destroy_quad(const struct app *app, const struct quad *quad)
     vkDestroySemaphore(app->device, quad->semaphore, NULL);
 }
 
+static void upload(const struct app *app, uint32_t number)
+{
+    struct app_buffer buffer;
+    app_buffer_create(app, &buffer, allocation_bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    memset(buffer.mapped, (int)number, allocation_bytes);
+    app_buffer_flush(app, &buffer, 0, allocation_bytes);
+    app_buffer_destroy(app, &buffer);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct app_option options[] = {{"--objects", "objects a frame", NULL, &objects}, {0}};
+    static const struct app_option options[] = {
+        {"--objects", "objects a frame", NULL, &objects},
+        {"--allocations", "buffers a frame with memory that is mapped, filled and freed", NULL, &allocations},
+        {"--allocation-bytes", "how large these are", NULL, &allocation_bytes},
+        {0}};
     static const struct app_program program = {
         .name = "object_churn", .what = "Objects come and go.", .frames = 60, .options = options};
     struct app app;
@@ -71,6 +84,10 @@ int main(int argc, char **argv)
         bench_sample(&bench, "record", bench_now() - start);
         bench_sample(&bench, "record_cpu", bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu);
         bench_add(&bench, "calls", (uint64_t)2 * KINDS * count);
+        start = bench_now();
+        for (uint32_t i = 0; i < allocations; i++)
+            upload(&app, i + bench.frame);
+        bench_sample(&bench, "allocations", bench_now() - start);
         bench_submit_wait(&bench, nothing, fence);
         bench_frame_end(&bench);
     }

@@ -44,7 +44,7 @@ struct model_mem {
 struct model_object {
     struct lap_memobj *object;
     uint32_t bytes;
-    bool readable, sparse;
+    bool readable, sparse, only_read;
     struct {
         int8_t mem;
         bool device;
@@ -378,6 +378,9 @@ static void op_object(struct model_object *object)
         object->at[i].device = false;
     }
     CHECK_EQ_INT(lap_memobj_create(tracker, object, object->bytes, object->readable, &object->object), LAP_OK);
+    object->only_read = object->readable && random_below(4) != 0;
+    if (object->only_read)
+        lap_memobj_only_read(object->object);
 }
 
 static bool is_used(const struct model_object *object)
@@ -539,7 +542,7 @@ static void op_submit(void)
         bytes = random_below(2) ? object->bytes - from : 1 + random_below(object->bytes - from);
         if (!object->readable && bytes > 100) /* the model's search below is a slow one */
             bytes = 100;
-        if (written && !device_may_write(object, from, from + bytes))
+        if (written && (object->only_read || !device_may_write(object, from, from + bytes)))
             continue;
         CHECK(lap_touched_add(&touched, object->object, from, from + bytes == object->bytes ? UINT64_MAX : bytes,
                               written));
@@ -664,6 +667,8 @@ static void make_tracker(uint64_t seed_of_run, struct lap_memtrack **out)
 {
     struct lap_memtrack_options options = {
         .non_coherent_atom_bytes = ATOM, .coalesce_gap_bytes = (seed_of_run % 3) * 8, .watch = kind};
+    if (seed_of_run % 2 && !forgetful) /* some mappings are compared for good, others until they were read often */
+        options.small_bytes = 1024 + (uint32_t)(seed_of_run % 7) * 512;
     struct lap_watch_ops ops = lap_watch_compare;
     static struct lap_watch_ops forgetting;
     ops.exact = true;
