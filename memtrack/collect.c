@@ -145,23 +145,19 @@ static const unsigned char *emit_data(struct lap_memtrack *tracker, const struct
 
 static void emit_range(struct collect *collect, struct lap_memobj *object, uint64_t begin, uint64_t end)
 {
-    uint64_t from, to;
-    while (collect->status == LAP_OK && lap_interval_first_in(&object->pending, begin, end, &from, &to)) {
+    uint64_t from, to, at = begin;
+    while (collect->status == LAP_OK && lap_interval_first_in(&object->pending, at, end, &from, &to)) {
         /* Pending is bound: unbinding drops it. */
         const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(lap_tree_first(object->pieces, from, to));
         const unsigned char *data = emit_data(collect->tracker, piece, from, &to);
-        if (!lap_interval_reserve(&object->pending)) { /* or it would be sent again and again */
-            lap_memtrack_break(collect->tracker);
-            return;
-        }
         collect->status = collect->emit(collect->emit_context, object->user, from, data, to - from);
         if (collect->status != LAP_OK)
-            return;
-        lap_memobj_drop_pending(object, from, to);
+            break;
         collect->stats->emitted_bytes += to - from;
         collect->stats->spans++;
-        begin = to;
+        at = to;
     }
+    lap_memobj_drop_pending(object, begin, at);
 }
 
 struct emit_alias {

@@ -2,242 +2,390 @@
 #include "memtrack/interval.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define KEEP_NODES 64u /* an emptied set keeps an array up to this size */
+#define LEAF        LAP_INTERVAL_LEAF
+#define KEEP_LEAVES 8u /* an emptied set keeps a list for up to so many, and one of them */
 
-typedef struct lap_interval_node node_t;
+struct range {
+    uint64_t begin, end;
+};
+
+/* Begins small: most sets have few ranges. */
+struct leaf {
+    uint32_t count, capacity;
+    struct range ranges[];
+};
+
+struct lap_interval_leaves {
+    uint32_t count, capacity;
+    uint32_t near_leaf, near_index; /* where a range was found last; a hint */
+    struct leaf *spare;             /* the last one that became empty */
+    struct leaf *at[];              /* in ascending order; none is empty */
+};
+
+typedef struct lap_interval_leaves leaves_t;
+
+/* A range, or where one is to be put: at most one behind the last of its leaf. */
+struct place {
+    uint32_t leaf, index;
+};
+
+static inline struct range *range_at(const leaves_t *leaves, struct place place)
+{
+    return &leaves->at[place.leaf]->ranges[place.index];
+}
+
+static inline uint64_t leaf_end(const struct leaf *leaf)
+{
+    return leaf->ranges[leaf->count - 1].end;
+}
+
+/* ---- leaves ---- */
+
+static void keep_or_free(leaves_t *leaves, struct leaf *leaf)
+{
+    if (leaves->spare && leaves->spare->capacity >= leaf->capacity) {
+        free(leaf);
+        return;
+    }
+    free(leaves->spare);
+    leaves->spare = leaf;
+}
 
 void lap_interval_finish(struct lap_interval *set)
 {
-    free(set->nodes);
+    leaves_t *leaves = set->leaves;
+    if (leaves) {
+        for (uint32_t i = 0; i < leaves->count; i++)
+            free(leaves->at[i]);
+        free(leaves->spare);
+        free(leaves);
+    }
     *set = (struct lap_interval){0};
 }
 
 void lap_interval_clear(struct lap_interval *set)
 {
-    if (set->capacity > KEEP_NODES) {
+    leaves_t *leaves = set->leaves;
+    if (!leaves)
+        return;
+    if (leaves->capacity > KEEP_LEAVES) {
         lap_interval_finish(set);
         return;
     }
-    set->root = set->free_list = set->count = 0;
-    set->used = set->nodes ? 1 : 0;
+    for (uint32_t i = 0; i < leaves->count; i++)
+        keep_or_free(leaves, leaves->at[i]);
+    leaves->count = set->count = 0;
 }
 
-/* Nodes are in use or on the free list, and node 0 is neither: used = 1 + count + length of the free list. So there is
- * room for one more when count + 2 <= capacity. */
-bool lap_interval_reserve(struct lap_interval *set)
+static struct leaf *grow_leaf(struct leaf *leaf, uint32_t capacity)
 {
-    uint64_t need = (uint64_t)set->count + 2, capacity = set->capacity ? set->capacity : 4;
-    node_t *nodes;
-    if (need <= set->capacity)
-        return true;
-    while (capacity < need)
-        capacity *= 2;
-    if (capacity > UINT32_MAX)
-        return false;
-    nodes = realloc(set->nodes, (size_t)capacity * sizeof(*nodes));
-    if (!nodes)
-        return false;
-    if (!set->nodes) {
-        set->used = 1;
-        set->random = 0x9e3779b9u;
+    struct leaf *larger = realloc(leaf, sizeof(*leaf) + capacity * sizeof(leaf->ranges[0]));
+    if (larger && !leaf)
+        larger->count = 0;
+    if (larger)
+        larger->capacity = capacity;
+    return larger;
+}
+
+/* Puts an empty leaf into the list. */
+static bool insert_leaf(struct lap_interval *set, uint32_t at, uint32_t ranges)
+{
+    leaves_t *leaves = set->leaves;
+    struct leaf *leaf;
+    if (!leaves || leaves->count == leaves->capacity) {
+        uint32_t capacity = leaves ? leaves->capacity * 2 : 1;
+        leaves_t *more;
+        if (capacity > UINT32_MAX / 2)
+            return false;
+        more = realloc(leaves, sizeof(*leaves) + (size_t)capacity * sizeof(leaves->at[0]));
+        if (!more)
+            return false;
+        if (!leaves)
+            *more = (leaves_t){0};
+        more->capacity = capacity;
+        set->leaves = leaves = more;
     }
-    set->nodes = nodes;
-    set->capacity = (uint32_t)capacity;
+    leaf = leaves->spare;
+    leaves->spare = NULL;
+    if (!leaf)
+        leaf = grow_leaf(NULL, ranges);
+    if (!leaf)
+        return false;
+    leaf->count = 0;
+    memmove(&leaves->at[at + 1], &leaves->at[at], (leaves->count - at) * sizeof(leaves->at[0]));
+    leaves->at[at] = leaf;
+    leaves->count++;
     return true;
 }
 
-static uint32_t node_new(struct lap_interval *set, uint64_t begin, uint64_t end)
+static bool enlarge(struct lap_interval *set, struct place *place)
 {
-    uint32_t index = set->free_list;
-    if (index)
-        set->free_list = set->nodes[index].left;
-    else
-        index = set->used++;
-    set->random ^= set->random << 13;
-    set->random ^= set->random >> 17;
-    set->random ^= set->random << 5;
-    set->nodes[index] = (node_t){.begin = begin, .end = end, .priority = set->random};
+    leaves_t *leaves = set->leaves;
+    struct leaf *leaf = leaves->at[place->leaf], *next;
+    uint32_t stay;
+    if (leaf->capacity < LEAF) {
+        leaf = grow_leaf(leaf, leaf->capacity * 2);
+        if (leaf)
+            leaves->at[place->leaf] = leaf;
+        return leaf;
+    }
+    if (!insert_leaf(set, place->leaf + 1, LEAF))
+        return false;
+    leaves = set->leaves;
+    next = leaves->at[place->leaf + 1];
+    if (next->capacity < LEAF && !(next = grow_leaf(next, LEAF))) {
+        keep_or_free(leaves, leaves->at[place->leaf + 1]);
+        leaves->count--;
+        memmove(&leaves->at[place->leaf + 1], &leaves->at[place->leaf + 2],
+                (leaves->count - place->leaf - 1) * sizeof(leaves->at[0]));
+        return false;
+    }
+    leaves->at[place->leaf + 1] = next;
+    stay = place->index == leaf->count ? leaf->count : leaf->count / 2; /* who appends leaves full ones behind */
+    next->count = leaf->count - stay;
+    memcpy(next->ranges, &leaf->ranges[stay], next->count * sizeof(leaf->ranges[0]));
+    leaf->count = stay;
+    if (place->index > stay || stay == LEAF)
+        *place = (struct place){place->leaf + 1, place->index - stay};
+    return true;
+}
+
+/* Makes room for one more range at the place, which may become another one. */
+static inline bool make_room(struct lap_interval *set, struct place *place)
+{
+    leaves_t *leaves = set->leaves;
+    const struct leaf *leaf;
+    if (!leaves || leaves->count == 0) {
+        *place = (struct place){0};
+        return insert_leaf(set, 0, 4);
+    }
+    if (place->leaf == leaves->count) { /* behind the last one */
+        place->leaf--;
+        place->index = leaves->at[place->leaf]->count;
+    }
+    leaf = leaves->at[place->leaf];
+    return leaf->count < leaf->capacity || enlarge(set, place);
+}
+
+/* Where there is room. */
+static inline void put(struct lap_interval *set, struct place place, struct range range)
+{
+    struct leaf *leaf = set->leaves->at[place.leaf];
+    if (place.index < leaf->count)
+        memmove(&leaf->ranges[place.index + 1], &leaf->ranges[place.index],
+                (leaf->count - place.index) * sizeof(leaf->ranges[0]));
+    leaf->ranges[place.index] = range;
+    leaf->count++;
     set->count++;
-    return index;
+    set->leaves->near_leaf = place.leaf;
+    set->leaves->near_index = place.index;
 }
 
-static void node_free(struct lap_interval *set, uint32_t index)
+/* Takes the ranges from `place` on that end at `limit` or before out of the leaf. True: that was all to its end. */
+static bool erase_in_leaf(struct lap_interval *set, struct place place, uint64_t limit)
 {
-    set->nodes[index].left = set->free_list;
-    set->free_list = index;
-    set->count--;
+    struct leaf *leaf = set->leaves->at[place.leaf];
+    uint32_t end = place.index, count = leaf->count;
+    while (end < count && leaf->ranges[end].end <= limit)
+        end++;
+    memmove(&leaf->ranges[place.index], &leaf->ranges[end], (count - end) * sizeof(leaf->ranges[0]));
+    leaf->count -= end - place.index;
+    set->count -= end - place.index;
+    return end == count;
 }
 
-static void subtree_free(struct lap_interval *set, uint32_t index)
+/* Takes out what lies in a row from `place` on and ends at `limit` or before. */
+static void erase(struct lap_interval *set, struct place place, uint64_t limit)
 {
-    while (index) {
-        uint32_t right = set->nodes[index].right;
-        subtree_free(set, set->nodes[index].left);
-        node_free(set, index);
-        index = right;
+    leaves_t *leaves = set->leaves;
+    uint32_t from, to;
+    if (place.leaf >= leaves->count)
+        return;
+    from = place.leaf + 1;
+    if (erase_in_leaf(set, place, limit)) {
+        for (to = from; to < leaves->count && leaf_end(leaves->at[to]) <= limit; to++)
+            set->count -= leaves->at[to]->count;
+        if (to < leaves->count)
+            erase_in_leaf(set, (struct place){to, 0}, limit);
+    } else {
+        to = from;
     }
+    if (leaves->at[place.leaf]->count == 0)
+        from--;
+    if (from == to)
+        return;
+    for (uint32_t i = from; i < to; i++)
+        keep_or_free(leaves, leaves->at[i]);
+    memmove(&leaves->at[from], &leaves->at[to], (leaves->count - to) * sizeof(leaves->at[0]));
+    leaves->count -= to - from;
 }
 
-/* Left gets what begins before `key`. */
-static void split(struct lap_interval *set, uint32_t root, uint64_t key, uint32_t *left, uint32_t *right)
+/* Two leaves with few ranges become one, so that a set of few ranges never has many leaves. */
+static void join_leaves(struct lap_interval *set, uint32_t at)
 {
-    while (root) {
-        node_t *node = &set->nodes[root];
-        if (node->begin < key) {
-            *left = root;
-            left = &node->right;
-            root = node->right;
-        } else {
-            *right = root;
-            right = &node->left;
-            root = node->left;
+    leaves_t *leaves = set->leaves;
+    struct leaf *leaf, *next;
+    if (at + 1 >= leaves->count)
+        return;
+    leaf = leaves->at[at];
+    next = leaves->at[at + 1];
+    if (leaf->count + next->count > LEAF / 2 || leaf->count + next->count > leaf->capacity)
+        return;
+    memcpy(&leaf->ranges[leaf->count], next->ranges, next->count * sizeof(leaf->ranges[0]));
+    leaf->count += next->count;
+    keep_or_free(leaves, next);
+    leaves->count--;
+    memmove(&leaves->at[at + 1], &leaves->at[at + 2], (leaves->count - at - 1) * sizeof(leaves->at[0]));
+}
+
+/* ---- finding ---- */
+
+/* Whether the first range that ends after `from` is in this leaf. */
+static inline bool is_in_leaf(const leaves_t *leaves, uint32_t leaf, uint64_t from)
+{
+    return leaf < leaves->count && leaf_end(leaves->at[leaf]) > from &&
+           (leaf == 0 || leaf_end(leaves->at[leaf - 1]) <= from);
+}
+
+static inline uint32_t find_leaf(const leaves_t *leaves, uint64_t from)
+{
+    uint32_t low = 0, high = leaves->count;
+    if (is_in_leaf(leaves, leaves->near_leaf, from))
+        return leaves->near_leaf;
+    if (is_in_leaf(leaves, leaves->near_leaf + 1, from))
+        return leaves->near_leaf + 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (leaf_end(leaves->at[middle]) > from)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static inline bool is_at(const struct leaf *leaf, uint32_t index, uint64_t from)
+{
+    return index < leaf->count && leaf->ranges[index].end > from && (index == 0 || leaf->ranges[index - 1].end <= from);
+}
+
+/* The first range that ends after `from`: ends are sorted as begins are. False: there is none, and the place is behind
+ * the last one. */
+static bool find_after(const struct lap_interval *set, uint64_t from, struct place *out)
+{
+    leaves_t *leaves = set->leaves;
+    uint32_t low = 0, high, near;
+    const struct leaf *leaf;
+    *out = (struct place){0};
+    if (!set->count)
+        return false;
+    if (leaf_end(leaves->at[leaves->count - 1]) <= from) { /* who appends */
+        out->leaf = leaves->count;
+        return false;
+    }
+    out->leaf = find_leaf(leaves, from);
+    leaf = leaves->at[out->leaf];
+    near = leaves->near_index;
+    if (is_at(leaf, near, from)) {
+        low = near;
+    } else if (is_at(leaf, near + 1, from)) {
+        low = near + 1;
+    } else {
+        for (high = leaf->count; low < high;) {
+            uint32_t middle = (low + high) / 2;
+            if (leaf->ranges[middle].end > from)
+                high = middle;
+            else
+                low = middle + 1;
         }
     }
-    *left = *right = 0;
+    out->index = leaves->near_index = low;
+    leaves->near_leaf = out->leaf;
+    return true;
 }
 
-/* Everything in `left` lies before everything in `right`. */
-static uint32_t merge(struct lap_interval *set, uint32_t left, uint32_t right)
-{
-    uint32_t root = 0, *link = &root;
-    while (left && right) {
-        if (set->nodes[left].priority > set->nodes[right].priority) {
-            *link = left;
-            link = &set->nodes[left].right;
-            left = *link;
-        } else {
-            *link = right;
-            link = &set->nodes[right].left;
-            right = *link;
-        }
-    }
-    *link = left ? left : right;
-    return root;
-}
-
-/* Takes the last node out of a subtree; 0 when it is empty. */
-static uint32_t take_last(struct lap_interval *set, uint32_t *root)
-{
-    uint32_t *link = root, last;
-    if (!*root)
-        return 0;
-    while (set->nodes[*link].right)
-        link = &set->nodes[*link].right;
-    last = *link;
-    *link = set->nodes[last].left;
-    set->nodes[last].left = 0;
-    return last;
-}
-
-/* The first node that ends after `from`: ends are sorted as begins are. */
-static uint32_t find_after(const struct lap_interval *set, uint64_t from)
-{
-    uint32_t found = 0, at = set->root;
-    while (at) {
-        if (set->nodes[at].end > from) {
-            found = at;
-            at = set->nodes[at].left;
-        } else {
-            at = set->nodes[at].right;
-        }
-    }
-    return found;
-}
+/* ---- the set ---- */
 
 bool lap_interval_add(struct lap_interval *set, uint64_t begin, uint64_t end)
 {
-    uint32_t before, middle, after, last;
+    struct place place, last;
+    struct range *range;
     if (begin >= end)
         return true;
-    if (set->root) {
-        uint32_t found = find_after(set, begin ? begin - 1 : 0); /* the first that touches or follows */
-        if (found && set->nodes[found].begin <= begin && set->nodes[found].end >= end)
-            return true;
-        if (found && set->nodes[found].begin <= begin) { /* a scan grows ranges at their ends all the time */
-            uint32_t next = find_after(set, set->nodes[found].end);
-            if (!next || set->nodes[next].begin > end) {
-                set->nodes[found].end = end;
-                return true;
-            }
-        }
+    /* The first that touches or follows. */
+    if (!find_after(set, begin ? begin - 1 : 0, &place) || range_at(set->leaves, place)->begin > end) {
+        if (!make_room(set, &place))
+            return false;
+        put(set, place, (struct range){begin, end});
+        return true;
     }
-    if (!lap_interval_reserve(set))
+    range = range_at(set->leaves, place);
+    if (range->begin > begin)
+        range->begin = begin;
+    if (range->end >= end)
+        return true;
+    if (find_after(set, end, &last) && range_at(set->leaves, last)->begin <= end)
+        end = range_at(set->leaves, last)->end;
+    set->leaves->near_leaf = place.leaf;
+    set->leaves->near_index = place.index;
+    range->end = end;
+    place.index++;
+    erase(set, place, end);
+    join_leaves(set, place.leaf);
+    return true;
+}
+
+/* Takes [begin, end) out of the middle of a range. */
+static inline bool cut_in_two(struct lap_interval *set, struct place place, uint64_t begin, uint64_t end)
+{
+    struct range rest = {end, range_at(set->leaves, place)->end};
+    place.index++;
+    if (!make_room(set, &place))
         return false;
-    split(set, set->root, begin, &before, &after);
-    if (end == UINT64_MAX) {
-        middle = after;
-        after = 0;
-    } else {
-        uint32_t rest = after;
-        split(set, rest, end + 1, &middle, &after);
-    }
-    last = take_last(set, &before);
-    if (last) {
-        if (set->nodes[last].end >= begin) {
-            begin = set->nodes[last].begin;
-            if (set->nodes[last].end > end)
-                end = set->nodes[last].end;
-            node_free(set, last);
-        } else {
-            before = merge(set, before, last);
-        }
-    }
-    last = take_last(set, &middle);
-    if (last) {
-        if (set->nodes[last].end > end)
-            end = set->nodes[last].end;
-        node_free(set, last);
-        subtree_free(set, middle);
-    }
-    set->root = merge(set, merge(set, before, node_new(set, begin, end)), after);
+    if (place.index)
+        range_at(set->leaves, (struct place){place.leaf, place.index - 1})->end = begin;
+    else
+        set->leaves->at[place.leaf - 1]->ranges[set->leaves->at[place.leaf - 1]->count - 1].end = begin;
+    put(set, place, rest);
     return true;
 }
 
 bool lap_interval_remove(struct lap_interval *set, uint64_t begin, uint64_t end)
 {
-    uint32_t before, middle, after, last;
-    if (begin >= end || !lap_interval_intersects(set, begin, end))
+    struct place place;
+    struct range *range;
+    if (begin >= end || !find_after(set, begin, &place))
         return true;
-    if (!lap_interval_reserve(set))
-        return false;
-    split(set, set->root, begin, &before, &after);
-    {
-        uint32_t rest = after;
-        split(set, rest, end, &middle, &after);
+    range = range_at(set->leaves, place);
+    if (range->begin >= end)
+        return true;
+    if (range->begin < begin && range->end > end)
+        return cut_in_two(set, place, begin, end);
+    if (range->begin < begin) {
+        range->end = begin;
+        place.index++;
     }
-    last = take_last(set, &middle);
-    if (last) {
-        subtree_free(set, middle);
-        if (set->nodes[last].end > end) {
-            set->nodes[last].begin = end;
-            after = merge(set, last, after);
-        } else {
-            node_free(set, last);
-        }
-    }
-    last = take_last(set, &before);
-    if (last) {
-        uint64_t old_end = set->nodes[last].end;
-        if (old_end > begin)
-            set->nodes[last].end = begin;
-        before = merge(set, before, last);
-        if (old_end > end)
-            after = merge(set, node_new(set, end, old_end), after);
-    }
-    set->root = merge(set, before, after);
-    if (!set->root)
+    erase(set, place, end);
+    if (find_after(set, end, &place) && range_at(set->leaves, place)->begin < end)
+        range_at(set->leaves, place)->begin = end;
+    if (place.leaf)
+        join_leaves(set, place.leaf - 1);
+    if (!set->count)
         lap_interval_clear(set);
     return true;
 }
 
 bool lap_interval_next(const struct lap_interval *set, uint64_t from, uint64_t *out_begin, uint64_t *out_end)
 {
-    uint32_t found = find_after(set, from);
-    if (!found)
+    struct place place;
+    const struct range *range;
+    if (!find_after(set, from, &place))
         return false;
-    *out_begin = set->nodes[found].begin;
-    *out_end = set->nodes[found].end;
+    range = range_at(set->leaves, place);
+    *out_begin = range->begin;
+    *out_end = range->end;
     return true;
 }
 
@@ -286,4 +434,17 @@ uint64_t lap_interval_bytes(const struct lap_interval *set)
         from = end;
     }
     return bytes;
+}
+
+uint64_t lap_interval_heap_bytes(const struct lap_interval *set)
+{
+    const leaves_t *leaves = set->leaves;
+    uint64_t bytes = 0;
+    if (!leaves)
+        return 0;
+    for (uint32_t i = 0; i < leaves->count; i++)
+        bytes += sizeof(struct leaf) + leaves->at[i]->capacity * sizeof(struct range);
+    if (leaves->spare)
+        bytes += sizeof(struct leaf) + leaves->spare->capacity * sizeof(struct range);
+    return bytes + sizeof(*leaves) + (uint64_t)leaves->capacity * sizeof(leaves->at[0]);
 }

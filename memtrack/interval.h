@@ -2,8 +2,10 @@
 /*
  * interval: a set of bytes kept as sorted, disjoint ranges [begin, end) that do not touch each other.
  *
- * A treap in one array: every operation costs O(log n + ranges removed). One thread at a time. A zeroed struct is an
- * empty set that owns nothing.
+ * The ranges lie in leaves of at most LAP_INTERVAL_LEAF, one behind the other. To find one costs O(log n), and nothing
+ * where it is at or next to the one that was found last: scans and walks go through a set in ascending order. A change
+ * moves what is behind it in its leaf; one in LAP_INTERVAL_LEAF / 2 moves the list of leaves. One thread at a time. A
+ * zeroed struct is an empty set that owns nothing.
  */
 #ifndef LAP_MEMTRACK_INTERVAL_H
 #define LAP_MEMTRACK_INTERVAL_H
@@ -11,29 +13,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lap_interval_node {
-    uint64_t begin, end;
-    uint32_t left, right, priority; /* children are indices into the array, 0: none */
-};
+#define LAP_INTERVAL_LEAF 64u /* ranges */
+
+struct lap_interval_leaves; /* interval.c */
 
 struct lap_interval {
-    struct lap_interval_node *nodes; /* [0] is never used */
-    uint32_t root, free_list;        /* indices; the free list is linked by `left` */
-    uint32_t count;                  /* ranges in the set */
-    uint32_t used, capacity;         /* of nodes: handed out at least once, allocated */
-    uint32_t random;
+    struct lap_interval_leaves *leaves; /* NULL: nothing was added yet */
+    uint32_t count;                     /* ranges in the set */
 };
 
 void lap_interval_finish(struct lap_interval *set);
 
-/* Forgets all ranges; keeps a small array for reuse and gives a large one back. */
+/* Forgets all ranges; keeps room for a few. */
 void lap_interval_clear(struct lap_interval *set);
 
-/* After it returned true, the next call of add or remove can't fail. */
-bool lap_interval_reserve(struct lap_interval *set);
-
-/* Both return false when out of memory, with the set unchanged. Empty ranges (begin >= end) change nothing. Either may
- * need one new node: removing from the middle of a range makes two. */
+/* Both return false when out of memory, with the set unchanged. Empty ranges (begin >= end) change nothing. Removing
+ * from the middle of a range makes two; whatever else is removed needs no memory. */
 bool lap_interval_add(struct lap_interval *set, uint64_t begin, uint64_t end);
 bool lap_interval_remove(struct lap_interval *set, uint64_t begin, uint64_t end);
 
@@ -50,10 +45,12 @@ bool lap_interval_first_hole(const struct lap_interval *set, uint64_t begin, uin
 
 bool lap_interval_intersects(const struct lap_interval *set, uint64_t begin, uint64_t end);
 uint64_t lap_interval_bytes(const struct lap_interval *set); /* O(n) */
+/* How many bytes of the heap the set has. */
+uint64_t lap_interval_heap_bytes(const struct lap_interval *set);
 
 static inline bool lap_interval_empty(const struct lap_interval *set)
 {
-    return set->root == 0;
+    return set->count == 0;
 }
 
 #endif

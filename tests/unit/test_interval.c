@@ -168,68 +168,33 @@ UNIT_TEST(holds_a_million_ranges)
     lap_interval_finish(&set);
 }
 
-/* How far it is from the root to a range, on average and at most. Any operation goes such ways, a few times. */
-static double average_depth(const struct lap_interval *set, unsigned *most)
+/* However it was filled and emptied, a set takes memory for what it has, and no quadratic time. */
+UNIT_TEST(takes_memory_for_what_it_has)
 {
-    struct {
-        uint32_t node;
-        unsigned depth;
-    } stack[256];
-    uint64_t sum = 0, seen = 0;
-    unsigned count = 0;
-    *most = 0;
-    stack[count].node = set->root;
-    stack[count++].depth = 1;
-    while (count) {
-        uint32_t node = stack[--count].node;
-        unsigned depth = stack[count].depth;
-        if (!node || depth > 200)
-            continue;
-        sum += depth;
-        seen++;
-        *most = depth > *most ? depth : *most;
-        stack[count].node = set->nodes[node].left;
-        stack[count++].depth = depth + 1;
-        stack[count].node = set->nodes[node].right;
-        stack[count++].depth = depth + 1;
-    }
-    CHECK_EQ_U64(seen, set->count);
-    return (double)sum / (double)seen;
-}
-
-UNIT_TEST(the_way_to_a_range_grows_as_the_logarithm)
-{
-    /* Ascending, as scans add them, and from both ends inwards. */
-    for (unsigned inwards = 0; inwards < 2; inwards++) {
+    enum { COUNT = 1000000 };
+    /* Ascending, as scans add them, from both ends inwards, and out of the middle of one range. */
+    for (unsigned way = 0; way < 3; way++) {
         struct lap_interval set = {0};
-        double small = 0, large;
-        unsigned most;
-        for (uint64_t i = 0; i < 1000000; i++) {
-            uint64_t at = inwards ? (i & 1 ? 10000000 - i * 4 : i * 4) : i * 4;
-            CHECK(lap_interval_add(&set, at, at + 2));
-            if (i == 999)
-                small = average_depth(&set, &most);
+        double start = seconds();
+        if (way == 2)
+            CHECK(lap_interval_add(&set, 0, COUNT * 4 + 1));
+        for (uint64_t i = 0; i < COUNT; i++) {
+            uint64_t at = way == 1 ? (i & 1 ? 10000000 - i * 4 : i * 4) : i * 4;
+            CHECK(way == 2 ? lap_interval_remove(&set, at + 2, at + 4) : lap_interval_add(&set, at, at + 2));
         }
-        large = average_depth(&set, &most);
-        CHECK(large < 2.6 * small); /* log(1000000) / log(1000) is 2; linear growth would be 1000 */
-        CHECK(large < 50 && most < 110);
+        CHECK_EQ_U64(set.count, way == 2 ? COUNT + 1 : COUNT);
+        CHECK(lap_interval_heap_bytes(&set) < 48ull * COUNT);
+        for (uint64_t i = 0; i < COUNT; i++) /* one of 64 stays */
+            if (i % 64)
+                CHECK(lap_interval_remove(&set, way == 1 && i & 1 ? 10000000 - i * 4 : i * 4,
+                                          (way == 1 && i & 1 ? 10000000 - i * 4 : i * 4) + 2));
+        CHECK(set.count <= COUNT / 64 + 2);
+        CHECK(lap_interval_heap_bytes(&set) < 8ull * COUNT);
+        CHECK(lap_interval_remove(&set, 0, UINT64_MAX));
+        CHECK(lap_interval_heap_bytes(&set) < 4096);
+        CHECK(seconds() - start < 60);
         lap_interval_finish(&set);
     }
-}
-
-UNIT_TEST(a_reserved_change_allocates_nothing)
-{
-    struct lap_interval set = {0};
-    for (uint64_t i = 0; i < 200 && !unit_failed; i++) {
-        struct lap_interval_node *nodes;
-        uint32_t capacity;
-        CHECK(lap_interval_reserve(&set));
-        nodes = set.nodes;
-        capacity = set.capacity;
-        CHECK(i % 3 ? lap_interval_add(&set, i * 10, i * 10 + 5) : lap_interval_remove(&set, i * 10 - 8, i * 10 - 7));
-        CHECK(set.nodes == nodes && set.capacity == capacity);
-    }
-    lap_interval_finish(&set);
 }
 
 UNIT_MAIN();
