@@ -141,6 +141,7 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
     if (!block)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     block->bytes = bytes;
+    block->type = pool->type;
     replay_memory_make_way(pool->dev, bytes, pool->required_bytes);
     status = replay_memory_take(pool->dev, pool->type, bytes, NULL, replay_usual_flags(pool->dev), &block->memory,
                                 &block->host);
@@ -158,6 +159,7 @@ static void destroy_block(void *user, void *opaque)
     struct replay_memory_pool *pool = user;
     struct replay_block *block = opaque;
 
+    replay_byte_buffer_destroy(pool->dev->planner->r, pool->dev, &block->whole);
     replay_memory_give(pool->dev, pool->type, block->memory, block->bytes);
     pool->dev->planner->cell_blocks -= pool->of->cell != REPLAY_CELL_UNKNOWN;
     free(block);

@@ -5,6 +5,7 @@
 #include "replayer/address.h"
 #include "replayer/address_memory.h"
 #include "replayer/alias.h"
+#include "replayer/fresh.h"
 #include "replayer/handles.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
@@ -131,13 +132,16 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
     return LAP_OK;
 }
 
-/* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
-static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, VkBuffer buffer,
-                                       struct replay_buffer *record)
+static enum lap_status begin(struct replay *r, struct replay_device *dev, VkBuffer buffer, struct replay_buffer *record,
+                             const struct replay_needs *needs)
 {
-    if (record->place.host)
-        return replay_place_write(r, dev, &record->place, 0, NULL, record->bytes);
-    return replay_stage(r, dev, &record->staged, buffer, 0, NULL, record->bytes);
+    struct replay_byte_buffer own = {.buffer = buffer, .staged = record->staged};
+    bool is_written = needs->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    enum lap_status status =
+        replay_fresh_begin(r, dev, &record->place, needs->contents, is_written, record->bytes, &own);
+
+    record->staged = own.staged;
+    return status;
 }
 
 enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device *dev,
@@ -155,6 +159,7 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
     replay_buffer_needs(dev, args->buffer, &needs);
     needs.wanted = args->propertyFlags;
     needs.recorded_bytes = args->size;
+    needs.contents = replay_fresh_bind(r, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, args->size);
     if (record->at_address)
         status = replay_address_place(r, dev, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, &needs,
                                       &record->place);
@@ -164,9 +169,9 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
         return status;
     status =
         replay_result(r, dev->vk.BindBufferMemory(dev->live, args->buffer, record->place.memory, record->place.offset));
-    if (status != LAP_OK)
+    if (status != LAP_OK) {
         replay_place_free(dev, &record->place);
-    else if (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT && !record->place.shared)
-        status = begin_as_zeroes(r, dev, args->buffer, record);
-    return status;
+        return status;
+    }
+    return record->place.shared ? LAP_OK : begin(r, dev, args->buffer, record, &needs);
 }

@@ -33,7 +33,7 @@ enum lap_status replay_byte_buffer_need(struct replay *r, struct replay_device *
     }
     if (!(needs.requirements.memoryTypeBits >> place->type & 1) || needs.alone ||
         needs.requirements.size > place->memory_bytes - (place->offset - bytes->skip))
-        status = replay_fail(r, "no buffer can lie over the memory of what the host writes here");
+        status = replay_fail(r, "no buffer can lie over the memory of what is written here");
     else
         status = replay_result(
             r, dev->vk.BindBufferMemory(dev->live, bytes->buffer, place->memory, place->offset - bytes->skip));

@@ -38,6 +38,7 @@ struct replay_submits;       /* submit.h: what waits for a later signal */
 struct replay_events;        /* events.h: which command buffers wait for the host */
 struct replay_window_system; /* window_system.h */
 struct replay_facts;         /* facts.h: what the host does with objects */
+struct replay_fresh;         /* fresh.h: which bytes of the program's memory are used */
 struct replay_lifetimes;     /* lifetime.h: when objects end */
 struct replay_measure;       /* measure.h: figures of a replay */
 struct replay_command;       /* player.c: what is done with a command's packets */
@@ -79,6 +80,7 @@ struct replay_options {
     enum replay_validation validate_descriptors; /* reach.h */
     bool json;                                   /* the report of --check is a JSON object */
     bool translate_addresses;                    /* also on the recorded driver */
+    bool leave_new_memory;                       /* what new objects hold is as it comes: fresh.h */
     enum replay_present present;
     const struct replay_window_system *window_system; /* NULL: whichever answers */
     const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
@@ -202,6 +204,7 @@ struct replay_device {
     struct replay_addresses *addresses;   /* address.c; NULL until the program asks for an address */
     bool has_addresses;                   /* a feature is enabled with which buffers have them */
     bool has_address_memory;              /* and it wants memory that is allocated for them */
+    bool zeroes_memory;                   /* its memory begins as zeroes: VK_EXT_zero_initialize_device_memory */
     bool translates_addresses;            /* some buffer's address was not the recorded one */
     struct replay_kept kept;              /* address_memory.h: addresses that are asked for again */
     struct replay_spirv_target spirv;     /* what its shaders may be */
@@ -291,6 +294,7 @@ struct replay {
     struct replay_command *commands; /* player.c: by number in the file */
     struct replay_table tables[GEN_HANDLE_COUNT];
     struct lap_slab buffers, images;               /* their records: resource.h */
+    struct replay_fresh *fresh;                    /* fresh.h; NULL until memory is allocated */
     struct lap_slab named;                         /* named.h */
     struct lap_map block_names;                    /* named.h: by block */
     uint64_t name_count;                           /* of all of them */

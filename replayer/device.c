@@ -43,6 +43,19 @@ static bool names(const VkDeviceCreateInfo *info, const char *extension)
     return false;
 }
 
+static bool zeroes_memory(const VkDeviceCreateInfo *info)
+{
+#ifdef VK_EXT_zero_initialize_device_memory
+    const VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT *features =
+        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT);
+
+    return features && features->zeroInitializeDeviceMemory;
+#else
+    (void)info;
+    return false;
+#endif
+}
+
 /* Queue families, extensions and features: all that is lacking is said in one sentence. */
 static enum lap_status match(struct replay *r, struct replay_device *dev, const VkDeviceCreateInfo *recorded,
                              VkDeviceCreateInfo *out)
@@ -90,6 +103,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     }
     replay_stages_choose(r, &info);
     replay_address_begin(dev, &info);
+    dev->zeroes_memory = zeroes_memory(&info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);

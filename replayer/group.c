@@ -8,6 +8,7 @@
 #include "codegen/support/dictionary.h"
 #include "codegen/support/layout.h"
 #include "replayer/alias.h"
+#include "replayer/fresh.h"
 #include "replayer/planner.h"
 #include "replayer/player.h"
 #include "replayer/queues.h"
@@ -215,28 +216,15 @@ static enum lap_status plan(struct replay *r, struct replay_device *dev, struct 
     return LAP_OK;
 }
 
-/* Once for all members: who comes later finds what the others wrote. */
-static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, struct replay_shared *shared)
-{
-    enum lap_status status;
-
-    if (shared->whole.host)
-        return replay_place_write(r, dev, &shared->whole, 0, NULL, shared->whole.bytes);
-    status = replay_byte_buffer_need(r, dev, &shared->whole, &shared->bytes);
-    if (status == LAP_OK)
-        status = replay_stage(r, dev, &shared->bytes.staged, shared->bytes.buffer, shared->bytes.skip, NULL,
-                              shared->whole.bytes);
-    if (status == LAP_OK)
-        replay_staging_order(dev); /* the members write to the same bytes under other names */
-    return status;
-}
-
 static enum lap_status allocate(struct replay *r, struct replay_device *dev, struct replay_alias_group *group,
-                                VkMemoryPropertyFlags wanted)
+                                const struct replay_needs *first)
 {
     struct replay_needs needs = {.requirements = {group->plan.bytes, group->plan.alignment, group->plan.type_bits},
-                                 .wanted = wanted,
-                                 .asked = wanted,
+                                 .wanted = first->wanted,
+                                 .asked = first->wanted,
+                                 /* All of it, once: who comes later may be bound to bytes that nobody had. */
+                                 .contents =
+                                     first->contents == REPLAY_CONTENTS_ZERO ? first->contents : REPLAY_CONTENTS_NEW,
                                  .linear = !group->opaque,
                                  .recorded_bytes = replay_alias_group_bytes(group),
                                  .group = group};
@@ -246,8 +234,12 @@ static enum lap_status allocate(struct replay *r, struct replay_device *dev, str
     if (!shared)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
     status = replay_place_alloc(r, dev, &needs, &shared->whole);
-    if (status == LAP_OK && needs.linear && (wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        status = begin_as_zeroes(r, dev, shared);
+    if (status == LAP_OK)
+        status = replay_fresh_begin(r, dev, &shared->whole, needs.contents,
+                                    needs.linear && needs.wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                    shared->whole.bytes, &shared->bytes);
+    if (status == LAP_OK)
+        replay_staging_order(dev); /* the members write to the same bytes under other names */
     if (status != LAP_OK) {
         replay_byte_buffer_destroy(r, dev, &shared->bytes);
         replay_place_free(dev, &shared->whole);
@@ -288,7 +280,7 @@ enum lap_status replay_group_place(struct replay *r, struct replay_device *dev, 
     if (group->device != dev || group->plan.together < 2 || member->apart != REPLAY_TOGETHER)
         return LAP_END;
     if (!group->shared)
-        status = allocate(r, dev, group, needs->wanted);
+        status = allocate(r, dev, group, needs);
     if (status != LAP_OK)
         return status;
     if (!fits(group->shared, member, needs)) {

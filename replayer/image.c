@@ -5,6 +5,7 @@
 #include "gen_replay.h"
 #include "replayer/alias.h"
 #include "replayer/format.h"
+#include "replayer/fresh.h"
 #include "replayer/handles.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
@@ -162,22 +163,6 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
     return LAP_OK;
 }
 
-/* Updates tell what the host wrote as a difference to zeroes (docs/memory.md, "Fresh allocations"). */
-static enum lap_status begin_as_zeroes(struct replay *r, struct replay_device *dev, struct replay_image *record,
-                                       uint32_t plane)
-{
-    const struct replay_place *place = &record->places[plane];
-    struct replay_byte_buffer *bytes = &record->bytes[plane];
-    enum lap_status status;
-
-    if (place->host)
-        return replay_place_write(r, dev, place, 0, NULL, place->bytes);
-    status = replay_byte_buffer_need(r, dev, place, bytes);
-    if (status != LAP_OK)
-        return status;
-    return replay_stage(r, dev, &bytes->staged, bytes->buffer, bytes->skip, NULL, place->bytes);
-}
-
 enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *dev,
                                         struct gen_args_lapilliBindImage *args)
 {
@@ -199,11 +184,14 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
     needs.wanted = args->propertyFlags;
     needs.recorded_bytes = args->size;
     needs.transient = record->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
+    needs.contents = replay_fresh_bind(r, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, args->size);
     status = replay_place_object(r, dev, GEN_HANDLE_VkImage, index, &needs, &record->places[plane]);
     if (status != LAP_OK)
         return status;
-    if (needs.linear && !record->places[plane].shared && (args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        status = begin_as_zeroes(r, dev, record, plane);
+    if (!record->places[plane].shared)
+        status = replay_fresh_begin(r, dev, &record->places[plane], needs.contents,
+                                    needs.linear && args->propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                    record->places[plane].bytes, &record->bytes[plane]);
     if (status != LAP_OK)
         return status;
     if (args->planeAspect)

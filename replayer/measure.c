@@ -364,6 +364,7 @@ static bool add_device(cJSON *list, const struct device *device)
     return staging && add_number(staging, "batches", (double)device->staging.batches) &&
            add_number(staging, "copies", (double)device->staging.copies) &&
            add_number(staging, "bytes", (double)device->staging.bytes) &&
+           add_number(staging, "zeroed_bytes", (double)device->staging.fresh_bytes) &&
            add_number(staging, "waits", (double)device->staging.waits) && add_addresses(object, device);
 }
 

@@ -7,6 +7,7 @@
 
 #include "replayer/address_memory.h"
 #include "replayer/facts.h"
+#include "replayer/fresh.h"
 #include "replayer/group.h"
 #include "replayer/lifetime.h"
 #include "replayer/pending.h"
@@ -346,6 +347,8 @@ static enum lap_status alloc_shared(struct replay_device *dev, const struct repl
                       needs->requirements.size, out_place);
     out_place->used_bytes =
         (needs->requirements.size + needs->requirements.alignment - 1) & ~(needs->requirements.alignment - 1);
+    out_place->stale_bytes =
+        out_place->range.used_bytes < out_place->bytes ? out_place->range.used_bytes : out_place->bytes;
     return LAP_OK;
 }
 
@@ -372,9 +375,10 @@ enum lap_status replay_place_alloc(struct replay *r, struct replay_device *dev, 
     for (uint32_t i = 0; i < count; i++) {
         struct replay_needs here = *needs;
         bool alone = lies_alone(dev, needs, types[i]);
-        /* What can't be alone, and a linear image that is written through a buffer in the same memory: */
-        if (!alone || (needs->linear && needs->image && !needs->alone && needs->wanted & HOST_VISIBLE &&
-                       !(replay_type_flags(dev, types[i]) & HOST_VISIBLE)))
+        /* What can't be alone, and an image that is written through a buffer in the same memory: */
+        if (!alone ||
+            (needs->image && !needs->alone && !(replay_type_flags(dev, types[i]) & HOST_VISIBLE) &&
+             ((needs->linear && needs->wanted & HOST_VISIBLE) || replay_fresh_is_stale(r, dev, needs->contents))))
             here.dedicated = false;
         status = alone ? alloc_own(dev, &here, types[i], out_place) : alloc_shared(dev, &here, types[i], out_place);
         if (status == LAP_OK) {

@@ -28,10 +28,18 @@ struct replay_place {
     bool coherent;
     VkDeviceSize memory_bytes;       /* of the whole allocation */
     VkDeviceSize used_bytes;         /* what it requires of it: beside others, up to where the next one could begin */
+    VkDeviceSize stale_bytes;        /* so many from its first on may hold what others left: fresh.h */
     struct replay_memory_pool *pool; /* blocks.c; NULL: an allocation of its own */
     struct replay_pool_range range;
     struct replay_address_memory *address_memory; /* NULL unless it is where it was (address_memory.h) */
     struct replay_shared *shared;                 /* NULL unless it is a part of what an alias group has (group.h) */
+};
+
+/* What bytes of the program's memory held that an object was bound to. */
+enum replay_contents {
+    REPLAY_CONTENTS_USED, /* what objects before it left: what of that a replay can have comes in updates */
+    REPLAY_CONTENTS_NEW,  /* some of them: what the driver's memory held */
+    REPLAY_CONTENTS_ZERO  /* some of them: zeroes, for which the program asked */
 };
 
 struct replay_needs {
@@ -44,6 +52,7 @@ struct replay_needs {
     bool own;                     /* an allocation of its own, for no object in particular: it begins at offset 0 */
     bool transient;               /* an image of whose contents nothing need be stored: lazily allocated, if possible */
     VkImageAspectFlags plane;     /* of a disjoint image, or 0 */
+    enum replay_contents contents;
     VkBuffer buffer;
     VkImage image;
     /* Which object of the trace it is, so that it lies beside those that end when it does: */

@@ -29,6 +29,7 @@ enum id {
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
+    OPTION_NEW_MEMORY,
     OPTION_FRAMES,
     OPTION_WARM_UP,
     OPTION_PRELOAD,
@@ -72,6 +73,8 @@ static const struct {
                         "say what memory and time the replay took: on stdout, or as JSON in a file"},
     [OPTION_ADDRESSES] = {"--addresses", "HOW",
                           "device addresses: auto (keep them on the recorded driver; the default) or translate"},
+    [OPTION_NEW_MEMORY] = {"--new-memory", "HOW",
+                           "what new objects hold that nobody wrote: zero (the default) or leave (as it comes)"},
     [OPTION_FRAMES] = {"--frames", "A-B", "with --measure: what frames A to B take (A-: to the end); stop after them"},
     [OPTION_WARM_UP] = {"--warm-up", "N", "with --measure: less the first N of them"},
     [OPTION_PRELOAD] = {"--preload", NULL,
@@ -186,6 +189,14 @@ static enum lap_status parse_addresses(const char *text, struct replay_options *
     return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
 }
 
+static enum lap_status parse_new_memory(const char *text, struct replay_options *out)
+{
+    out->leave_new_memory = strcmp(text, "leave") == 0;
+    if (out->leave_new_memory || strcmp(text, "zero") == 0)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--new-memory wants zero or leave, not \"%s\"", text);
+}
+
 static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
 {
     uint64_t number = 0;
@@ -252,6 +263,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_ADDRESSES:
         return parse_addresses(value, out);
+    case OPTION_NEW_MEMORY:
+        return parse_new_memory(value, out);
     case OPTION_FRAMES:
         return parse_frames(value, out);
     case OPTION_WARM_UP:

@@ -7,6 +7,7 @@
 #define LAP_REPLAYER_PLANNER_H
 
 #include "base/map.h"
+#include "replayer/byte_buffer.h"
 #include "replayer/lifetime.h"
 #include "replayer/memory.h"
 #include "replayer/staging.h"
@@ -52,10 +53,15 @@ uint32_t replay_rank_types(const struct replay_device *dev, const struct replay_
 enum lap_status replay_memory_acquire(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                       VkDeviceMemory *out_memory, uint8_t **out_host) LAP_MUST_CHECK;
 
-/* As memory is allocated for most: where a device has addresses any object may come to lie that has one. */
+/* VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT, which older registries lack. */
+#define REPLAY_ALLOCATE_ZERO_INITIALIZE ((VkMemoryAllocateFlags)0x8)
+
+/* As memory is allocated for most: where a device has addresses any object may come to lie that has one, and where it
+ * zeroes memory any that has to begin as zeroes. */
 static inline VkMemoryAllocateFlags replay_usual_flags(const struct replay_device *dev)
 {
-    return dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+    return (dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0) |
+           (dev->zeroes_memory ? REPLAY_ALLOCATE_ZERO_INITIALIZE : 0);
 }
 
 /* The same for the trace's objects: counted. flags: of VkMemoryAllocateFlagsInfo; 0: none. */
@@ -94,7 +100,10 @@ static inline uint64_t replay_memory_bound(uint64_t required_bytes)
 struct replay_block {
     VkDeviceMemory memory;
     VkDeviceSize bytes;
+    uint32_t type;
     uint8_t *host;
+    struct replay_byte_buffer whole; /* over it, where something is zeroed that the host can't see */
+    bool has_no_buffer;              /* none can lie there */
 };
 
 /* How many allocations are made use of, though a device allows more. */

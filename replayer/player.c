@@ -13,6 +13,7 @@
 #include "gen_replay.h"
 #include "replayer/facts.h"
 #include "replayer/format.h"
+#include "replayer/fresh.h"
 #include "replayer/lifetime.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
@@ -209,6 +210,7 @@ bool replay_close(struct replay *r)
     lap_slab_finish(&r->buffers);
     lap_slab_finish(&r->images);
     replay_named_finish(r);
+    replay_fresh_finish(r);
     lap_reader_close(&r->reader);
     /* The loader stays: drivers leave thread-local data behind that outlives their instances. */
     memset(r, 0, sizeof *r);
@@ -254,6 +256,7 @@ static __attribute__((noinline)) enum lap_status pass_packet(struct replay *r)
     if (r->packet.flags & LAP_PACKET_INFO ||
         (r->command && !gen_replay_table[r->command].call && gen_command_flags[r->command] & LAP_PACKET_INFO)) {
         replay_observe(r);
+        replay_fresh_observe(r);
         return LAP_OK;
     }
     return replay_unknown_command(r);

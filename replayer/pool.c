@@ -22,6 +22,7 @@ struct replay_pool_chunk {
 struct pool_block {
     void *user_block;
     uint64_t size; /* in granules */
+    uint64_t used; /* from here on nothing has been given out yet */
     struct replay_pool_chunk *first;
     struct pool_block *previous, *next;
 };
@@ -336,6 +337,7 @@ enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint
     uint64_t size = size_of(pool, bytes), align_granules = align_of(pool, align);
     struct replay_pool_chunk *chunk;
     struct pool_block *block;
+    uint64_t used, end;
 
     *out_range = (struct replay_pool_range){0};
     if (pool->abandoned || bytes == 0 || bytes > MAX_BYTES || align > MAX_BYTES || (align & (align - 1)))
@@ -355,8 +357,11 @@ enum lap_status replay_pool_alloc(struct replay_pool *pool, uint64_t bytes, uint
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     pool->stats.ranges++;
     pool->stats.used_bytes += chunk->size << pool->granule_shift;
+    end = chunk->offset + chunk->size;
+    used = block->used <= chunk->offset ? 0 : block->used < end ? block->used - chunk->offset : chunk->size;
+    block->used = block->used < end ? end : block->used;
     *out_range = (struct replay_pool_range){chunk, block->user_block, chunk->offset << pool->granule_shift,
-                                            chunk->size << pool->granule_shift};
+                                            chunk->size << pool->granule_shift, used << pool->granule_shift};
     return LAP_OK;
 }
 

@@ -35,6 +35,7 @@ struct replay_pool_range {
     struct replay_pool_chunk *chunk; /* the pool's own; NULL: nothing */
     void *block;                     /* what create_block made */
     uint64_t offset, bytes;          /* bytes: what was asked for, rounded up to granules */
+    uint64_t used_bytes;             /* so many from its first on may have been given out before */
 };
 
 struct replay_pool_stats {

@@ -213,6 +213,7 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
     memory->bytes = args->size;
     memory->order = ++r->next_order;
     memory->wanted = args->propertyFlags;
+    memory->contents = replay_fresh_is_zeroed(r, index) ? REPLAY_CONTENTS_ZERO : REPLAY_CONTENTS_NEW;
     status = replay_objects_take(r, 1);
     if (status == LAP_OK && lap_map_put(&list->memories, index, memory, NULL) != LAP_OK) {
         replay_objects_give(r, 1);
@@ -241,7 +242,6 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
     return LAP_OK;
 }
 
-/* data NULL: zeroes. */
 static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                     VkDeviceSize offset, const void *data, size_t bytes)
 {
@@ -266,9 +266,10 @@ enum lap_status replay_sparse_allocate(struct replay *r, struct replay_device *d
 
     needs.requirements.size = (memory->bytes + alignment - 1) / alignment * alignment;
     status = replay_place_alloc(r, dev, &needs, &memory->place);
-    if (status == LAP_OK && memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
-        status = write_memory(r, dev, memory, 0, NULL, (size_t)memory->place.bytes);
-    return status;
+    return status != LAP_OK ? status
+                            : replay_fresh_begin(r, dev, &memory->place, memory->contents,
+                                                 memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                                 memory->place.bytes, &memory->window);
 }
 
 /* ---- what the host writes and reads ---- */

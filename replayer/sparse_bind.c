@@ -52,10 +52,11 @@ static enum lap_status find_memory(const struct binding *b, struct replay_sparse
 /* Memory of its own for all of an object, when the trace first binds some to it. more: bytes behind the object's. */
 static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse *sparse,
                                    const struct replay_sparse_memory *memory, VkDeviceSize more,
-                                   struct replay_place *place)
+                                   struct replay_place *place, struct replay_byte_buffer *own)
 {
     struct replay_needs needs = sparse->needs;
     enum lap_status status;
+    bool is_written;
 
     needs.wanted = memory->wanted;
     needs.requirements.size += more;
@@ -64,11 +65,10 @@ static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse
     if (status != LAP_OK)
         return status;
     sparse->bound = true;
-    if (!needs.linear || !(memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        return LAP_OK;
-    if (!place->host)
+    is_written = needs.linear && memory->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    if (is_written && !place->host)
         return replay_fail(b->r, "a sparse object that the host writes gets no memory that it sees");
-    return replay_place_write(b->r, b->dev, place, 0, NULL, (size_t)place->bytes);
+    return replay_fresh_begin(b->r, b->dev, place, memory->contents, is_written, place->bytes, own);
 }
 
 static bool is_metadata(const VkSparseImageMemoryRequirements *aspect)
@@ -104,7 +104,7 @@ static enum lap_status bind_apart(struct binding *b, VkImage handle, struct repl
     binds = replay_scratch(b->r, count, sizeof *binds);
     if (!binds)
         return replay_no_scratch(b->r);
-    status = alloc_apart(b, sparse, memory, more, place);
+    status = alloc_apart(b, sparse, memory, more, place, &image->bytes[0]);
     if (status != LAP_OK)
         return status;
     image->bound = true;
@@ -206,7 +206,7 @@ static enum lap_status bind_buffer(const struct binding *b, VkSparseBufferMemory
     info->bindCount = 0;
     if (sparse->bound || !memory)
         return LAP_OK;
-    status = alloc_apart(b, sparse, memory, 0, &buffer->place);
+    status = alloc_apart(b, sparse, memory, 0, &buffer->place, NULL);
     info->bindCount = status == LAP_OK;
     binds[0] = (VkSparseMemoryBind){0, sparse->blocks.bytes, buffer->place.memory, buffer->place.offset, 0};
     return status;

@@ -6,7 +6,7 @@
 #define LAP_REPLAYER_SPARSE_INTERNAL_H
 
 #include "base/map.h"
-#include "replayer/byte_buffer.h"
+#include "replayer/fresh.h"
 #include "replayer/pages.h"
 #include "replayer/sparse.h"
 
@@ -15,6 +15,7 @@ struct replay_sparse_memory {
     VkDeviceSize bytes;
     uint64_t order; /* as an object's */
     VkMemoryPropertyFlags wanted;
+    enum replay_contents contents;    /* at first: new, or zeroes */
     struct replay_place place;        /* none until an object is bound there */
     struct replay_byte_buffer window; /* over it, where the host can't see it */
 };

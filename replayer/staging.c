@@ -22,6 +22,11 @@ struct copy {
     bool fill; /* with zeroes: from means nothing, to and bytes are multiples of 4 */
 };
 
+struct copies {
+    struct copy *list;
+    size_t count, capacity;
+};
+
 /* Copies that were handed over, or what is needed to hand some over. */
 struct batch {
     uint64_t number;
@@ -35,19 +40,24 @@ struct batch {
 };
 
 struct replay_staging {
-    VkBuffer buffer;
+    VkBuffer buffer; /* null until bytes are staged */
     VkDeviceMemory memory;
     uint8_t *host;
     VkDeviceSize bytes;
-    uint64_t head, tail; /* of what is in use of the ring, in bytes since the beginning */
-    struct copy *copies; /* gathered; batch `number` will have them */
-    size_t count, capacity;
+    uint64_t head, tail;  /* of what is in use of the ring, in bytes since the beginning */
+    struct copies copies; /* gathered; batch `number` will have them */
+    struct copies fresh;  /* the same; fills, in front of the copies */
     uint64_t number, group;
     struct batch *first, *last; /* under way, oldest first */
     struct batch *idle;
     struct replay_staging_stats stats;
     bool said_stuck;
 };
+
+static bool has_gathered(const struct replay_staging *staging)
+{
+    return staging->copies.count || staging->fresh.count;
+}
 
 /* ---- the ring ---- */
 
@@ -96,7 +106,6 @@ static enum lap_status create_ring(struct replay *r, struct replay_device *dev, 
 static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
 {
     struct replay_staging *staging;
-    enum lap_status status;
 
     if (dev->planner->staging)
         return LAP_OK;
@@ -107,7 +116,16 @@ static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
     staging->number = staging->group = 1;
     dev->planner->staging = staging;
-    status = create_ring(r, dev, staging);
+    return LAP_OK;
+}
+
+static enum lap_status need_ring(struct replay *r, struct replay_device *dev)
+{
+    enum lap_status status = need_staging(r, dev);
+
+    if (status != LAP_OK || dev->planner->staging->buffer)
+        return status;
+    status = create_ring(r, dev, dev->planner->staging);
     if (status != LAP_OK)
         replay_staging_destroy(dev);
     return status;
@@ -138,7 +156,8 @@ void replay_staging_destroy(struct replay_device *dev)
         dev->vk.DestroyBuffer(dev->live, staging->buffer, NULL);
     if (staging->memory)
         dev->vk.FreeMemory(dev->live, staging->memory, NULL);
-    free(staging->copies);
+    free(staging->copies.list);
+    free(staging->fresh.list);
     free(staging);
     dev->planner->staging = NULL;
 }
@@ -264,13 +283,14 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
 static enum lap_status record_copies(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
 {
     const struct replay_staging *staging = dev->planner->staging;
-    VkBufferCopy *regions = malloc(staging->count * sizeof *regions);
+    const struct copies *copies = &staging->copies;
+    VkBufferCopy *regions = malloc((copies->count ? copies->count : 1) * sizeof *regions);
     uint64_t group = 0;
 
     if (!regions)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    for (size_t i = 0; i < staging->count;) {
-        const struct copy *copy = &staging->copies[i];
+    for (size_t i = 0; i < copies->count;) {
+        const struct copy *copy = &copies->list[i];
         uint32_t count = 0;
         if (group && copy->group != group)
             barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -282,14 +302,45 @@ static enum lap_status record_copies(struct replay *r, const struct replay_devic
             i++;
             continue;
         }
-        for (; i < staging->count && staging->copies[i].buffer == copy->buffer && !staging->copies[i].fill &&
-               staging->copies[i].group == group;
+        for (; i < copies->count && copies->list[i].buffer == copy->buffer && !copies->list[i].fill &&
+               copies->list[i].group == group;
              i++)
-            regions[count++] = (VkBufferCopy){staging->copies[i].from, staging->copies[i].to, staging->copies[i].bytes};
+            regions[count++] = (VkBufferCopy){copies->list[i].from, copies->list[i].to, copies->list[i].bytes};
         dev->vk.CmdCopyBuffer(commands, staging->buffer, copy->buffer, count, regions);
     }
     free(regions);
     return LAP_OK;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct copy *a = left, *b = right;
+    uint64_t first = gen_u64_VkBuffer(a->buffer), second = gen_u64_VkBuffer(b->buffer);
+
+    if (first != second)
+        return first < second ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* Where nothing was yet, so in any order, and before all copies. Objects that lie side by side, or came one after the
+ * other, are one fill. */
+static void record_fresh(const struct replay_device *dev, VkCommandBuffer commands)
+{
+    const struct copies *fresh = &dev->planner->staging->fresh;
+
+    if (!fresh->count)
+        return;
+    qsort(fresh->list, fresh->count, sizeof *fresh->list, by_place);
+    for (size_t i = 0; i < fresh->count;) {
+        const struct copy *first = &fresh->list[i];
+        VkDeviceSize end = first->to;
+        for (; i < fresh->count && fresh->list[i].buffer == first->buffer && fresh->list[i].to <= end; i++)
+            end = fresh->list[i].to + fresh->list[i].bytes > end ? fresh->list[i].to + fresh->list[i].bytes : end;
+        if (first->buffer)
+            dev->vk.CmdFillBuffer(commands, first->buffer, first->to, end - first->to, 0);
+    }
+    barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+            VK_ACCESS_TRANSFER_WRITE_BIT);
 }
 
 /* What ran before on the queue comes first, and what runs later finds the bytes. */
@@ -304,6 +355,7 @@ static enum lap_status record(struct replay *r, const struct replay_device *dev,
         return status;
     barrier(dev, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, all, VK_PIPELINE_STAGE_TRANSFER_BIT,
             VK_ACCESS_TRANSFER_WRITE_BIT);
+    record_fresh(dev, commands);
     status = record_copies(r, dev, commands);
     if (status != LAP_OK)
         return status;
@@ -337,7 +389,7 @@ static enum lap_status hand_over(struct replay *r, struct replay_device *dev, co
     else
         staging->first = batch;
     staging->last = batch;
-    staging->count = 0;
+    staging->copies.count = staging->fresh.count = 0;
     staging->group++;
     staging->stats.batches++;
     return LAP_OK;
@@ -376,7 +428,7 @@ static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDe
     if (staging->head + skip + bytes - staging->tail > staging->bytes)
         status = retire_finished(r, dev);
     while (status == LAP_OK && staging->head + skip + bytes - staging->tail > staging->bytes) {
-        if (!staging->first && !staging->count) {
+        if (!staging->first && !staging->copies.count) {
             staging->tail = staging->head; /* only what was skipped, or dropped, is left */
             continue;
         }
@@ -391,20 +443,30 @@ static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDe
     return status;
 }
 
+static enum lap_status need_room(struct replay *r, struct copies *copies)
+{
+    size_t capacity = copies->capacity ? copies->capacity * 2 : 64;
+    struct copy *more;
+
+    if (copies->count < copies->capacity)
+        return LAP_OK;
+    more = realloc(copies->list, capacity * sizeof *more);
+    if (!more)
+        return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    copies->list = more;
+    copies->capacity = capacity;
+    return LAP_OK;
+}
+
 static enum lap_status add_copy(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
                                 const struct copy *what)
 {
     struct replay_staging *staging = dev->planner->staging;
-    size_t capacity = staging->capacity ? staging->capacity * 2 : 64;
+    enum lap_status status = need_room(r, &staging->copies);
     struct copy copy = *what;
 
-    if (staging->count == staging->capacity) {
-        struct copy *more = realloc(staging->copies, capacity * sizeof *more);
-        if (!more)
-            return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-        staging->copies = more;
-        staging->capacity = capacity;
-    }
+    if (status != LAP_OK)
+        return status;
     /* Copies of a group may run in any order, so bytes that are written twice begin another one. */
     if (staged->batch == staging->number && staged->group == staging->group) {
         if (copy.to < staged->end && staged->begin < copy.to + copy.bytes)
@@ -419,7 +481,7 @@ static enum lap_status add_copy(struct replay *r, struct replay_device *dev, str
     }
     staged->batch = staging->number;
     staged->group = copy.group = staging->group;
-    staging->copies[staging->count++] = copy;
+    staging->copies.list[staging->copies.count++] = copy;
     staging->stats.copies++;
     staging->stats.bytes += copy.bytes;
     return LAP_OK;
@@ -455,7 +517,7 @@ enum lap_status replay_stage(struct replay *r, struct replay_device *dev, struct
 {
     VkDeviceSize first = (offset + 3) & ~(VkDeviceSize)3, last = (offset + bytes) & ~(VkDeviceSize)3;
     struct copy fill = {.buffer = buffer, .to = first, .bytes = last - first, .fill = true};
-    enum lap_status status = need_staging(r, dev);
+    enum lap_status status = need_ring(r, dev);
 
     if (status != LAP_OK || data || first >= last)
         return status == LAP_OK ? stage_bytes(r, dev, staged, buffer, offset, data, bytes) : status;
@@ -463,6 +525,25 @@ enum lap_status replay_stage(struct replay *r, struct replay_device *dev, struct
     if (status == LAP_OK)
         status = add_copy(r, dev, staged, &fill);
     return status == LAP_OK ? stage_bytes(r, dev, staged, buffer, last, NULL, (size_t)(offset + bytes - last)) : status;
+}
+
+enum lap_status replay_stage_fresh(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
+                                   VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes)
+{
+    enum lap_status status = need_staging(r, dev);
+    struct replay_staging *staging;
+
+    if (status == LAP_OK)
+        status = need_room(r, &dev->planner->staging->fresh);
+    if (status != LAP_OK)
+        return status;
+    staging = dev->planner->staging;
+    staging->fresh.list[staging->fresh.count++] =
+        (struct copy){.buffer = buffer, .to = offset, .bytes = bytes, .fill = true};
+    staged->batch = staging->number;
+    staged->group = 0; /* of none: what is copied there through the same buffer begins one */
+    staging->stats.fresh_bytes += bytes;
+    return LAP_OK;
 }
 
 void replay_staging_order(struct replay_device *dev)
@@ -475,10 +556,10 @@ void replay_staging_order(struct replay_device *dev)
 
 static bool has_fills(const struct replay_staging *staging)
 {
-    for (size_t i = 0; i < staging->count; i++)
-        if (staging->copies[i].fill)
+    for (size_t i = 0; i < staging->copies.count; i++)
+        if (staging->copies.list[i].fill)
             return true;
-    return false;
+    return staging->fresh.count != 0;
 }
 
 /* The queue that is meant, where it can copy; else the main one. */
@@ -513,11 +594,11 @@ enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev
     const struct replay_queue *copies_on;
     enum lap_status status;
 
-    if (!staging || (!staging->first && !staging->count))
+    if (!staging || (!staging->first && !has_gathered(staging)))
         return LAP_OK;
     status = retire_finished(r, dev);
     copies_on = queue_for(dev, queue);
-    if (status == LAP_OK && staging->count) {
+    if (status == LAP_OK && has_gathered(staging)) {
         status = wait_for_other_queues(r, dev, copies_on->live);
         if (status == LAP_OK)
             status = hand_over(r, dev, copies_on);
@@ -568,7 +649,14 @@ bool replay_staging_is_idle(struct replay_device *dev)
 {
     struct replay_staging *staging = dev->planner->staging;
 
-    return !staging || (!staging->count && retire_finished(dev->planner->r, dev) == LAP_OK && !staging->first);
+    return !staging || (!has_gathered(staging) && retire_finished(dev->planner->r, dev) == LAP_OK && !staging->first);
+}
+
+static void drop(const struct copies *copies, VkBuffer buffer)
+{
+    for (size_t i = 0; i < copies->count; i++)
+        if (copies->list[i].buffer == buffer)
+            copies->list[i].buffer = VK_NULL_HANDLE;
 }
 
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer)
@@ -578,9 +666,10 @@ void replay_staging_settle(struct replay *r, struct replay_device *dev, struct r
 
     if (!staging || !staged->batch)
         return;
-    for (size_t i = 0; staged->batch == staging->number && i < staging->count; i++)
-        if (staging->copies[i].buffer == buffer)
-            staging->copies[i].buffer = VK_NULL_HANDLE;
+    if (staged->batch == staging->number) {
+        drop(&staging->copies, buffer);
+        drop(&staging->fresh, buffer);
+    }
     for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;
         if (batch->number <= staged->batch)

@@ -23,6 +23,11 @@ struct replay_staged {
 enum lap_status replay_stage(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer,
                              VkDeviceSize offset, const void *data, size_t bytes) LAP_MUST_CHECK;
 
+/* Zeroes bytes of memory in which nothing lies yet but what comes to be there: before all that is gathered, also where
+ * that goes there through other buffers. buffer: over the memory; offset and bytes: multiples of 4. */
+enum lap_status replay_stage_fresh(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
+                                   VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes) LAP_MUST_CHECK;
+
 /* What is staged from now on comes after what was staged before, also where it goes to the same bytes through other
  * buffers: within one buffer this needs no telling. */
 void replay_staging_order(struct replay_device *dev);
@@ -46,6 +51,7 @@ bool replay_staging_is_idle(struct replay_device *dev);
 
 struct replay_staging_stats {
     uint64_t batches, copies, bytes; /* bytes: copied and filled */
+    uint64_t fresh_bytes;            /* zeroed where new objects lie */
     uint64_t waits;                  /* the host waited for a batch: no room, another queue, a signal by the host */
 };
 struct replay_staging_stats replay_staging_stats(const struct replay_device *dev);

@@ -8,6 +8,7 @@
 #include "gen_replay.h"
 #include "replayer/acquired.h"
 #include "replayer/format.h"
+#include "replayer/fresh.h"
 #include "replayer/handover.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
@@ -141,7 +142,7 @@ static enum lap_status attach_window(struct replay *r, struct replay_swapchain *
     return LAP_OK;
 }
 
-static void destroy_swapchain(struct replay_swapchain *swapchain)
+static void destroy_swapchain(struct replay *r, struct replay_swapchain *swapchain)
 {
     struct replay_device *dev = swapchain->dev;
 
@@ -150,6 +151,7 @@ static void destroy_swapchain(struct replay_swapchain *swapchain)
         replay_handover_destroy(dev, &swapchain->images[i].handover);
         if (swapchain->images[i].live)
             replay_pending_destroy(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(swapchain->images[i].live));
+        replay_byte_buffer_destroy(r, dev, &swapchain->images[i].bytes);
         replay_place_free(dev, &swapchain->images[i].place);
     }
     free(swapchain->image_objects);
@@ -183,7 +185,7 @@ enum lap_status replay_CreateSwapchainKHR(struct replay *r, struct replay_device
         status = replay_object_add(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index, (uint64_t)(uintptr_t)swapchain, dev,
                                    &object);
     if (status != LAP_OK) {
-        destroy_swapchain(swapchain);
+        destroy_swapchain(r, swapchain);
         return status;
     }
     object->record = swapchain;
@@ -209,7 +211,7 @@ enum lap_status replay_DestroySwapchainKHR(struct replay *r, struct replay_devic
         replay_image_free(r, record);
     }
     replay_object_remove(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index);
-    destroy_swapchain(swapchain);
+    destroy_swapchain(r, swapchain);
     return LAP_OK;
 }
 
@@ -226,12 +228,16 @@ static enum lap_status make_image(struct replay *r, struct replay_swapchain *swa
         return status;
     replay_image_needs(dev, image->live, false, 0, &needs);
     needs.wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    needs.contents = REPLAY_CONTENTS_NEW;
     status = replay_place_alloc(r, dev, &needs, &image->place);
+    if (status == LAP_OK)
+        status = replay_fresh_begin(r, dev, &image->place, needs.contents, false, image->place.bytes, &image->bytes);
     if (status == LAP_OK)
         status =
             replay_result(r, dev->vk.BindImageMemory(dev->live, image->live, image->place.memory, image->place.offset));
     if (status != LAP_OK) {
         dev->vk.DestroyImage(dev->live, image->live, NULL);
+        replay_byte_buffer_destroy(r, dev, &image->bytes);
         replay_place_free(dev, &image->place);
         image->live = VK_NULL_HANDLE;
     }

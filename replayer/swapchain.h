@@ -7,8 +7,8 @@
 #ifndef LAP_REPLAYER_SWAPCHAIN_H
 #define LAP_REPLAYER_SWAPCHAIN_H
 
+#include "replayer/byte_buffer.h"
 #include "replayer/context.h"
-#include "replayer/memory.h"
 
 struct replay_window;
 
@@ -18,6 +18,7 @@ struct replay_window;
 struct replay_swapchain_image {
     VkImage live; /* null: not made yet */
     struct replay_place place;
+    struct replay_byte_buffer bytes;         /* over it, where it had to be zeroed */
     const struct replay_queue *presented_by; /* where its last present was carried out; NULL: never */
     struct replay_handover *handover;        /* handover.h */
 };

@@ -33,12 +33,13 @@ SHAPES = {
 ALIGNMENT = "(it is aligned differently): what the device writes through one is not seen through the other"
 ROWS = "(its rows lie differently): what the device writes through one is not seen through the other"
 # Program and shape: the exit status, and a sentence. 1: some of it differs, which the replayer has foreseen and said;
-# 5: refused. Objects that begin in the middle of others can't do so where everything begins at 64 KiB.
+# 5: refused. Where buffers are larger than what they are asked to hold, none lies over all of an object's memory. Objects that begin in the middle of others can't do so where everything begins at 64 KiB.
 EXPECTED = {
     ("alias", "discrete"): (1, ALIGNMENT),
     ("alias", "unlike"): (1, ROWS),
     ("rebind", "discrete"): (1, ALIGNMENT),
     ("hostptr-twice", "discrete"): (1, ALIGNMENT),
+    ("fresh", "discrete"): (1, "new objects begin as their memory comes"),
     ("formats", "formats"): (5, "the device has no optimal images of VK_FORMAT_BC1_RGBA_UNORM_BLOCK with usage 0x3"),
 }
 

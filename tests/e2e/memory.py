@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import Callable
 
-from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Context, Done, Skip, check, check_no_validation_message, check_verified, \
-    validation_layer
+from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Program, Skip, check, check_no_validation_message, \
+    check_verified, prepare, validation_layer
 
 WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
@@ -151,8 +151,42 @@ def map_2(context: Context) -> None:
     check_no_validation_message(done, "on top of the layer")
 
 
+def new_memory(driver: str | None, shape: str) -> Callable[[Context], None]:
+    """Objects that the program had in new memory lie where others were: few allocations make the replay share blocks."""
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        validation_layer(context)
+        prepare(context, Program("fresh", command(context, "fresh", []), False))
+        context.capture(command(context, "fresh", []))
+        environment = context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=shape)
+        done = context.replay(env=environment)
+        check_verified(done)
+        check_no_validation_message(done, "of the replay")
+        done = context.replay("out.lapilli", "--new-memory", "leave", env=environment, expect=1)
+        check(re.search(r"verify: \d+ checks, [1-9]\d* different", done.out) is not None, done.text[-2000:])
+        check_verified(context.replay())
+    return run
+
+
+def zeroed_memory(context: Context) -> None:
+    """What was asked to be zero is, where new memory is not: on a device with the extension, and on one without."""
+    program = Program("fresh-zeroed", command(context, "fresh", ["--zeroed"]), False)
+    prepare(context, program)
+    context.capture(program.command)
+    extension = "VK_EXT_zero_initialize_device_memory"
+    for shape in ("garbage", "garbage,allocations=64", "split,garbage,allocations=64", f"garbage,extensions={extension}",
+                  f"split,garbage,allocations=64,extensions={extension}"):
+        for how in ("zero", "leave"):
+            environment = context.layer_env(SHAPE, LAPILLI_SHAPE=shape)
+            check_verified(context.replay("out.lapilli", "--new-memory", how, env=environment))
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"same-address": same_address, "created-sizes": created_sizes, "map2": map_2}
+    result["zeroed"] = zeroed_memory
+    for driver in (None, *OTHER_DRIVERS):
+        for shape in ("allocations=64", "split,allocations=64"):
+            result["/".join(["new", driver or "default", shape.split(",")[0]])] = new_memory(driver, shape)
     for watch in WATCHES:
         for name, arguments in PROGRAMS:
             result["/".join([watch, name + "".join(arguments)])] = record_and_replay(watch, name, arguments)

@@ -2,6 +2,7 @@
 #include "replayer/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/unit/unit.h"
 
@@ -226,6 +227,40 @@ UNIT_TEST(blocks_may_end_before_what_is_in_them)
     CHECK_EQ_U64(replay_pool_stats(pool).used_bytes, ranges[2].bytes);
     replay_pool_destroy(&pool);
     CHECK_EQ_U64(owner.blocks, 0);
+}
+
+/* As many bytes of a range as may hold what was there before, against a map of what was given out. */
+UNIT_TEST(what_was_given_out_before_is_known)
+{
+    static struct replay_pool_range ranges[64];
+    static bool used[MIB / 64];
+    struct owner owner = {0};
+    struct replay_pool *pool = create_pool(&owner, 64, MIB, MIB);
+
+    memset(used, 0, sizeof used);
+    random_state = 99;
+    for (unsigned round = 0; round < 4000; round++) {
+        struct replay_pool_range *range = &ranges[random_u64() % 64];
+        uint64_t first, fresh = 0;
+        if (range->chunk)
+            replay_pool_free(pool, range);
+        if (random_u64() % 3 == 0)
+            continue;
+        CHECK_EQ_INT(replay_pool_alloc(pool, random_size(13), (uint64_t)1 << (6 + random_u64() % 5), range), LAP_OK);
+        CHECK_EQ_U64(owner.made, 1);
+        CHECK(range->used_bytes <= range->bytes);
+        first = range->offset / 64;
+        for (uint64_t i = 0; i < range->bytes / 64; i++) {
+            CHECK(!used[first + i] || i < range->used_bytes / 64);
+            fresh += !used[first + i];
+            used[first + i] = true;
+        }
+        /* What nobody had is not all counted as used: only the gaps that alignment left. */
+        CHECK(fresh * 64 <= range->bytes - range->used_bytes + 1024 * 2);
+    }
+    for (unsigned i = 0; i < 64; i++)
+        replay_pool_free(pool, &ranges[i]);
+    replay_pool_destroy(&pool);
 }
 
 #define SLOTS 600
