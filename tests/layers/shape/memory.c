@@ -7,7 +7,7 @@
  *   merged         of types with the same flags only the first is shown
  *   one-visible    of the types that the host can map only the first is shown
  *   reverse        types come in reverse order, where the specification leaves it open
- *   garbage        new memory that can be mapped for real holds 0xa5 in all bytes
+ *   garbage        new memory that can be mapped for real holds 0xa5 in all bytes, unless zeroes were asked for
  *   allocations=N  more allocations than this fail with VK_ERROR_TOO_MANY_OBJECTS
  *   crowded=BYTES  where the host can map it there is no room for smaller allocations than this
  */
@@ -181,6 +181,13 @@ static bool count_allocation(struct shape_device *device, int by)
     return fits;
 }
 
+/* VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT, which older registries lack. */
+static bool is_zeroed(const void *chain)
+{
+    const VkMemoryAllocateFlagsInfo *info = chain_find(chain, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    return info && info->flags & 0x8u;
+}
+
 static void fill_with_garbage(const struct shape_device *device, VkDeviceMemory memory, VkDeviceSize bytes)
 {
     void *host;
@@ -210,7 +217,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice handle, const VkMe
         (void)count_allocation(device, -1);
         return result;
     }
-    if (garbage && !chain_is_import(info.pNext))
+    if (garbage && !chain_is_import(info.pNext) && !is_zeroed(info.pNext))
         fill_with_garbage(device, *out, info.allocationSize);
     if (device->types.shown[shown].propertyFlags & SHAPE_VISIBLE || shape_note(&unmappable, handle, (uint64_t)*out))
         return result;
