@@ -25,8 +25,8 @@ struct identity {
     uint64_t device, inode, birth;
 };
 
-/* What a descriptor is, or what is at a path (absolute; NULL: none). Not by fstat, where there is something else: who has seen a file's times makes the kernel note the next write's on
- * disk. */
+/* What a descriptor is, or what is at a path (absolute; NULL: none). Not by fstat, where there is something else: who
+ * has seen a file's times makes the kernel note the next write's on disk. */
 static bool identify(int fd, const char *path, struct identity *out)
 {
     struct stat old;

@@ -31,6 +31,13 @@ struct look {
     size_t capacity;
 };
 
+void layer_check_count(enum lap_counter kind)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer)
+        lap_writer_count(writer, kind, 1);
+}
+
 static void check_buffer(struct look *look, uint64_t offset, const unsigned char *data, uint64_t bytes)
 {
     while (bytes) {
@@ -42,6 +49,7 @@ static void check_buffer(struct look *look, uint64_t offset, const unsigned char
             return;
         gen_encode_lapilliCheckBuffer(enc, gen_VkBuffer(look->record->handle), offset, part, low, high);
         layer_packet_end();
+        layer_check_count(LAP_COUNTER_BUFFER_CHECKS);
         offset += part;
         data += part;
         bytes -= part;
@@ -63,6 +71,7 @@ static void end_block(struct look *look)
                                      b->rows->array_layer, b->slice, b->row, b->row_count, b->offset_in_row,
                                      b->bytes_in_row, low, high);
         layer_packet_end();
+        layer_check_count(LAP_COUNTER_IMAGE_CHECKS);
     }
     look->block.row_count = 0;
 }

@@ -20,6 +20,9 @@ void layer_check_forget(struct layer_device *dev, const struct layer_written *wr
  * memory, or of an invalidate. bytes may be VK_WHOLE_SIZE. Any thread, no packet open. */
 void layer_check_visible(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize bytes);
 
+/* A check is in the trace: for what the trace says of itself. Any thread. */
+void layer_check_count(enum lap_counter kind);
+
 void layer_check_finish(struct layer_device *dev); /* frees what is remembered */
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/png.h"
 #include "codegen/support/pixels.h"
 #include "codegen/support/readback.h"
+#include "layer/check.h"
 #include "layer/records.h"
 
 bool layer_verify_wants_presents(void)
@@ -48,6 +49,7 @@ static void write_check(struct layer_device *dev, const struct picture *picture)
         gen_encode_lapilliCheckPresent(enc, gen_VkSwapchainKHR(picture->swapchain->object.handle), picture->index,
                                        info->imageFormat, info->imageExtent.width, info->imageExtent.height, low, high);
         layer_packet_end();
+        layer_check_count(LAP_COUNTER_PRESENT_CHECKS);
     }
 }
 

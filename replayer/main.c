@@ -19,6 +19,7 @@
 #include "replayer/sandbox.h"
 #include "replayer/verify.h"
 #include "replayer/window_system.h"
+#include "trace/info.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
 
@@ -26,6 +27,17 @@ static int say(const struct lap_log *log, int code)
 {
     lap_log(log, LAP_LOG_ERROR, "%s", lap_error_message());
     return code;
+}
+
+static const char *why_nothing(const struct replay *r, const struct replay_check_summary *summary)
+{
+    const char *info = lap_reader_summary(r->reader)->info;
+
+    if (summary->skipped)
+        return "none of the checks in the trace could be made";
+    if (!lap_info_flag(info, "verify"))
+        return "the trace was recorded without --verify";
+    return "the trace was recorded with --verify, but there is nothing in it that could be compared";
 }
 
 /* The result of --verify; the line on stdout is for scripts. */
@@ -38,7 +50,7 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     if (summary.different && summary.first_frame)
         lap_log(log, LAP_LOG_ERROR, "frame %" PRIu64 " is the first that differs", summary.first_frame);
     if (summary.checks == 0 && complete)
-        lap_log(log, LAP_LOG_ERROR, "there was nothing to compare: was the trace recorded with --verify?");
+        lap_log(log, LAP_LOG_ERROR, "there was nothing to compare: %s", why_nothing(r, &summary));
     printf("verify: %" PRIu64 " checks, %" PRIu64 " different\n", summary.checks, summary.different);
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }

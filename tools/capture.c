@@ -21,7 +21,9 @@
 #include "base/version.h"
 #include "tools/launch.h"
 #include "tools/tool.h"
+#include "trace/info.h"
 #include "trace/reader.h"
+#include "trace/writer.h"
 
 #define PROGRAM "lapilli-capture"
 #if UINTPTR_MAX == UINT32_MAX /* the manifests of both words lie in one folder */
@@ -301,6 +303,33 @@ static char *make_report(void)
     return path;
 }
 
+/* What a replay will have to compare, for whoever asked for it. */
+static void say_checks(const struct lap_reader_summary *summary)
+{
+    static const struct {
+        enum lap_counter counter;
+        const char *name;
+    } kinds[] = {{LAP_COUNTER_PRESENT_CHECKS, "presents"},
+                 {LAP_COUNTER_BUFFER_CHECKS, "buffers"},
+                 {LAP_COUNTER_IMAGE_CHECKS, "images"}};
+    const char *separator = ": ";
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        all += summary->counters[kinds[i].counter];
+    if (!all) {
+        fputs(", no checks: there was nothing that could be compared", stderr);
+        return;
+    }
+    fprintf(stderr, ", %" PRIu64 " check%s", all, all == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint64_t count = summary->counters[kinds[i].counter];
+        if (count)
+            fprintf(stderr, "%s%" PRIu64 " of %s", separator, count, kinds[i].name);
+        separator = count ? ", " : separator;
+    }
+}
+
 static void name_trace(const char *path)
 {
     const struct lap_reader_summary *summary;
@@ -316,6 +345,8 @@ static void name_trace(const char *path)
         fprintf(stderr, "%.1f KiB", (double)summary->file_bytes / 1024);
     else
         fprintf(stderr, "%.1f MiB", (double)summary->file_bytes / (1024 * 1024));
+    if (lap_info_flag(summary->info, "verify"))
+        say_checks(summary);
     if (summary->complete)
         fputc('\n', stderr);
     else

@@ -36,11 +36,20 @@ static const char help[] =
     "Exit status: 0, also when the trace is incomplete (it says so); 1 out of memory; 2 usage; 3 no readable trace;\n"
     "4 a part of the trace is damaged (what it uses is then known only up to there).\n";
 
+/* What capture --verify has left for a replay to compare. */
+static const struct {
+    const char *name;
+    enum gen_command command;
+} check_kinds[] = {
+    {"presents", GEN_lapilliCheckPresent}, {"buffers", GEN_lapilliCheckBuffer}, {"images", GEN_lapilliCheckImage}};
+#define CHECK_KINDS (sizeof check_kinds / sizeof *check_kinds)
+
 /* What one pass over the packets finds. */
 struct pass {
     struct lap_uses uses;
     struct lap_map threads;
     uint64_t long_lives;
+    uint64_t checks[CHECK_KINDS];
     enum lap_status status; /* LAP_END, or why the pass stopped */
 };
 
@@ -65,6 +74,8 @@ static void run_pass(struct pass *pass, struct lap_calls *calls)
         if (!lap_map_get(&pass->threads, calls->packet.thread_id) &&
             lap_map_put(&pass->threads, calls->packet.thread_id, pass, NULL) == LAP_ERROR_MEMORY)
             status = LAP_ERROR_MEMORY;
+        for (size_t i = 0; i < CHECK_KINDS; i++)
+            pass->checks[i] += calls->command == check_kinds[i].command;
         if (status == LAP_OK)
             status = lap_uses_add(&pass->uses, calls);
         if (status != LAP_OK)
@@ -158,6 +169,16 @@ static bool put_in_flight(cJSON *object, const struct lap_calls *calls)
     return good;
 }
 
+static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass)
+{
+    cJSON *checks = cJSON_AddObjectToObject(object, "checks");
+    bool good = put(object, "verify", cJSON_CreateBool(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, "verify"))));
+
+    for (size_t i = 0; i < CHECK_KINDS; i++)
+        good &= put_number(checks, check_kinds[i].name, pass->checks[i]);
+    return good;
+}
+
 /* NULL: there is no memory. */
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
                         const struct lap_calls *calls)
@@ -217,6 +238,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
         const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, numbers[i]);
         good &= put(object, numbers[i], cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
     }
+    good &= put_checks(object, info, pass);
     good &= put_uses(object, &pass->uses);
     good &= put_in_flight(object, calls);
     if (!good) {
@@ -284,6 +306,23 @@ static void show_in_flight(const cJSON *calls)
     }
 }
 
+static void show_checks(const struct pass *pass, const cJSON *json)
+{
+    const char *separator = "";
+
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "verify"))) {
+        printf("%-14snone: recorded without --verify\n", "checks");
+        return;
+    }
+    printf("%-14s", "checks");
+    for (size_t i = 0; i < CHECK_KINDS; i++)
+        if (pass->checks[i]) {
+            printf("%s%" PRIu64 " of %s", separator, pass->checks[i], check_kinds[i].name);
+            separator = ", ";
+        }
+    printf("%s\n", *separator ? "" : "none: recorded with --verify, but there was nothing that could be compared");
+}
+
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
     static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
@@ -346,6 +385,7 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
         printf("%-14s%" PRIu64 " pNext structures that are unknown, or hidden from programs, were left out\n",
                "left out", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
+    show_checks(pass, json);
     if (pass->uses.addresses)
         printf("%-14sasked for %" PRIu64 " times; a replay translates them%s\n", "addresses", pass->uses.addresses,
                is_captured(json) ? " unless its driver is the recorded one" : "");

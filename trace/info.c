@@ -61,6 +61,15 @@ enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t byt
     return status;
 }
 
+bool lap_info_flag(const char *json, const char *key)
+{
+    cJSON *info = cJSON_Parse(json);
+    bool flag = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, key));
+
+    cJSON_Delete(info);
+    return flag;
+}
+
 char *lap_info_text(const struct lap_info *info)
 {
     cJSON *nothing = info->all ? NULL : cJSON_CreateObject();

@@ -29,6 +29,9 @@ enum lap_status lap_info_parse(const char *json, size_t bytes, struct cJSON **ou
  * LAP_ERROR_MEMORY: some members may be missing. */
 enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t bytes, bool *out_news) LAP_MUST_CHECK;
 
+/* Whether such a text has this member, and it is true. False also where there is no memory. */
+bool lap_info_flag(const char *json, const char *key);
+
 /* As JSON text, "{}" for nothing: the caller frees it with cJSON_free. NULL when there is no memory. */
 char *lap_info_text(const struct lap_info *info);
 

@@ -287,7 +287,7 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
     return status;
 }
 
-static bool is_cut(const struct lap_output *output)
+static bool is_cut(struct lap_output *output)
 {
     off_t bytes = lseek(lap_own_file_fd(&output->file), 0, SEEK_END);
     return output->torn || (bytes >= 0 && (uint64_t)bytes < output->bytes);

@@ -109,6 +109,29 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
 
 
 @case
+def what_is_checked_is_said(context: Context) -> None:
+    """At the end of a recording, in info, and why a replay has nothing to compare."""
+    capture, info = [context.program("lapilli"), "capture"], [context.program("lapilli"), "info"]
+    said = context.run([*capture, "--verify", "-o", "out.lapilli", "--", context.app("texels")]).err
+    kinds = context.info()["checks"]
+    check(kinds["presents"] == 0 < kinds["buffers"] < kinds["images"] and context.info()["verify"] is True, f"{kinds}")
+    sentence = f"{kinds['buffers']} of buffers, {kinds['images']} of images"
+    check(f"{sum(kinds.values())} checks: {sentence}\n" in said, said)
+    check(re.search(f"^checks +{sentence}$", context.run([*info, "out.lapilli"]).out, re.M) is not None, "info")
+    check(check_verified(context.replay()) == sum(kinds.values()), "the replay compares something else")
+    said = context.run([*capture, "-o", "plain.lapilli", "--", context.app("texels")]).err
+    check("check" not in said, said)
+    check(re.search("^checks +none: recorded without --verify$", context.run([*info, "plain.lapilli"]).out, re.M) is not None, "info")
+    done = context.replay("plain.lapilli", expect=1)
+    check("there was nothing to compare: the trace was recorded without --verify\n" in done.err, done.err)
+    said = context.run([*capture, "--verify", "-o", "idle.lapilli", "--", *context.installed("vulkaninfo"), "--summary"]).err
+    check("no checks: there was nothing that could be compared" in said, said)
+    done = context.replay("idle.lapilli", expect=1)
+    check("there was nothing to compare: the trace was recorded with --verify, but there is nothing in it that" in done.err, done.err)
+    check(done.out.splitlines()[-1] == "verify: 0 checks, 0 different", done.out)
+
+
+@case
 def compressed_traces_are_the_same(context: Context) -> None:
     """Recorded in every way, rewritten with every codec; what a cut file has is kept, and said to be cut."""
     for way in ("lz4", "lz4hc", "none"):
