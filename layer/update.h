@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * update: what the host wrote, as packets: lapilliUpdateBuffer, and lapilliUpdateImage by row for linear images, whose
- * padding between rows is left out.
+ * update: what the host wrote, as packets. Each long run of bytes is one (lapilliUpdateBuffer, and lapilliUpdateImage
+ * by row for linear images, whose padding between rows is left out); all short ones of an object at a submit are one
+ * together (lapilliUpdateBufferSpans, lapilliUpdateImageSpans).
  */
 #ifndef LAP_LAYER_UPDATE_H
 #define LAP_LAYER_UPDATE_H

@@ -238,6 +238,13 @@ static void each_written_range(const struct lap_touched *touched,
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
                                      void *context, struct lap_collect_stats *stats)
 {
+    return lap_memtrack_collect_gathered(tracker, touched, emit, NULL, context, stats);
+}
+
+enum lap_status lap_memtrack_collect_gathered(struct lap_memtrack *tracker, const struct lap_touched *touched,
+                                              lap_emit_fn emit, lap_emitted_fn emitted, void *context,
+                                              struct lap_collect_stats *stats)
+{
     struct lap_collect_stats ignored;
     struct collect collect = {
         .tracker = tracker, .emit = emit, .emit_context = context, .stats = stats ? stats : &ignored};
@@ -251,6 +258,11 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
             emit_everything(&collect);
         else
             emit_touched(&collect, touched);
+    }
+    if (emitted) {
+        enum lap_status status = emitted(context);
+        if (collect.status == LAP_OK)
+            collect.status = status;
     }
     if (touched && tracker->failed == LAP_OK && collect.status == LAP_OK)
         each_written_range(touched, lap_mem_expect_device);

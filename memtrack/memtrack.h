@@ -236,6 +236,12 @@ struct lap_collect_stats {
  * may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
                                      void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
+/* The same for who gathers runs: `emitted` is called once behind the last of them, with the tracker's mutex still held,
+ * also when there was none or emit failed. No object that emit was given is gone by then. */
+typedef enum lap_status (*lap_emitted_fn)(void *context);
+enum lap_status lap_memtrack_collect_gathered(struct lap_memtrack *tracker, const struct lap_touched *touched,
+                                              lap_emit_fn emit, lap_emitted_fn emitted, void *context,
+                                              struct lap_collect_stats *stats) LAP_MUST_CHECK;
 
 /* The program has learnt that the device finished writing these ranges (those with ->written): their bytes are no host
  * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the

@@ -330,8 +330,10 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     lap_dec_init(&dec, packet->body, packet->bytes, &scan->arena, &scan->source);
     switch (command) {
     case GEN_lapilliUpdateBuffer:
+    case GEN_lapilliUpdateBufferSpans:
         return note_update(scan, 0, lap_get_handle(&dec, GEN_HANDLE_VkBuffer));
     case GEN_lapilliUpdateImage:
+    case GEN_lapilliUpdateImageSpans:
         return note_update(scan, 1, lap_get_handle(&dec, GEN_HANDLE_VkImage));
     case GEN_lapilliCheckBuffer:
         return note_check(scan, 0, lap_get_handle(&dec, GEN_HANDLE_VkBuffer));

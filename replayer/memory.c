@@ -469,6 +469,49 @@ enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, 
     return replay_result(r, dev->vk.FlushMappedMemoryRanges(dev->live, 1, &range));
 }
 
+/* The atoms that spans lie in, each once; how many ranges that are. */
+static uint32_t atoms_of_spans(const struct replay_device *dev, const struct replay_place *place, uint32_t count,
+                               const struct replay_place_span *spans, VkMappedMemoryRange *ranges)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        VkMappedMemoryRange range = atoms_around(dev, place, spans[i].offset, spans[i].bytes), *last;
+        if (!spans[i].bytes)
+            continue;
+        last = found ? &ranges[found - 1] : NULL;
+        if (!last || (last->size != VK_WHOLE_SIZE && range.offset > last->offset + last->size))
+            ranges[found++] = range;
+        else if (last->size != VK_WHOLE_SIZE)
+            last->size = range.size == VK_WHOLE_SIZE ? VK_WHOLE_SIZE : range.offset + range.size - last->offset;
+    }
+    return found;
+}
+
+enum lap_status replay_place_write_spans(struct replay *r, struct replay_device *dev, const struct replay_place *place,
+                                         uint32_t count, const struct replay_place_span *spans)
+{
+    VkMappedMemoryRange *ranges = NULL;
+    enum lap_status status = LAP_OK;
+    uint32_t range_count = 0;
+
+    if (!place->coherent) {
+        ranges = replay_scratch(r, count, sizeof *ranges);
+        if (!ranges)
+            return replay_no_scratch(r);
+        range_count = atoms_of_spans(dev, place, count, spans, ranges);
+    }
+    if (range_count) /* see replay_place_write */
+        status = replay_result(r, dev->vk.InvalidateMappedMemoryRanges(dev->live, range_count, ranges));
+    if (status != LAP_OK)
+        return status;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(place->host + spans[i].offset, spans[i].data, spans[i].bytes);
+    if (!range_count)
+        return LAP_OK;
+    return replay_result(r, dev->vk.FlushMappedMemoryRanges(dev->live, range_count, ranges));
+}
+
 enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                         VkDeviceSize offset, VkDeviceSize bytes)
 {

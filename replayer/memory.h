@@ -85,6 +85,14 @@ static inline bool replay_place_is_some(const struct replay_place *place)
  * lie inside the place. */
 enum lap_status replay_place_write(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                    VkDeviceSize offset, const void *data, size_t bytes) LAP_MUST_CHECK;
+/* The same for many spans, which lie behind each other in ascending order, none of them in another one. */
+struct replay_place_span {
+    VkDeviceSize offset;
+    const void *data;
+    size_t bytes;
+};
+enum lap_status replay_place_write_spans(struct replay *r, struct replay_device *dev, const struct replay_place *place,
+                                         uint32_t count, const struct replay_place_span *spans) LAP_MUST_CHECK;
 /* Makes what the device wrote visible to the host. */
 enum lap_status replay_place_invalidate(struct replay *r, struct replay_device *dev, const struct replay_place *place,
                                         VkDeviceSize offset, VkDeviceSize bytes) LAP_MUST_CHECK;

@@ -32,24 +32,94 @@ enum lap_status replay_buffer_write(struct replay *r, struct replay_device *dev,
     return replay_stage(r, dev, &record->staged, buffer, offset, data, bytes);
 }
 
+static enum lap_status find_updated(struct replay *r, VkBuffer buffer, uint64_t bytes, struct replay_buffer **out,
+                                    uint64_t *out_index)
+{
+    struct replay_buffer *record = *out = replay_buffer_of(r, buffer, out_index);
+
+    if (!record)
+        return replay_fail(r, "an update of a buffer that is not alive");
+    if (bytes && !replay_sparse_has_pages(record) && !record->place.memory)
+        return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", *out_index);
+    return LAP_OK;
+}
+
+static enum lap_status does_not_fit(struct replay *r, const struct replay_buffer *record, uint64_t index,
+                                    VkDeviceSize offset, VkDeviceSize bytes)
+{
+    return replay_fail(r, "%" PRIu64 " bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes",
+                       (uint64_t)bytes, (uint64_t)offset, index, (uint64_t)record->bytes);
+}
+
+static enum lap_status write_range(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                   struct replay_buffer *record, VkDeviceSize offset, const void *data, size_t bytes)
+{
+    if (dev->translates_addresses)
+        return replay_address_update(r, dev, buffer, record, offset, data, bytes);
+    return replay_buffer_write(r, dev, buffer, record, offset, data, bytes);
+}
+
 enum lap_status replay_lapilliUpdateBuffer(struct replay *r, struct replay_device *dev,
                                            struct gen_args_lapilliUpdateBuffer *args)
 {
     uint64_t index;
-    struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+    struct replay_buffer *record;
+    enum lap_status status = find_updated(r, args->buffer, args->dataSize, &record, &index);
 
-    if (!record)
-        return replay_fail(r, "an update of a buffer that is not alive");
-    if (args->dataSize == 0)
-        return LAP_OK;
+    if (status != LAP_OK || args->dataSize == 0)
+        return status;
     if (!args->pData || !inside(record->bytes, args->offset, args->dataSize))
-        return replay_fail(r, "%zu bytes at %" PRIu64 " don't fit into VkBuffer:%" PRIu64 " of %" PRIu64 " bytes",
-                           args->dataSize, (uint64_t)args->offset, index, (uint64_t)record->bytes);
-    if (!replay_sparse_has_pages(record) && !record->place.memory)
-        return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", index);
-    if (dev->translates_addresses)
-        return replay_address_update(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
-    return replay_buffer_write(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
+        return does_not_fit(r, record, index, args->offset, args->dataSize);
+    return write_range(r, dev, args->buffer, record, args->offset, args->pData, args->dataSize);
+}
+
+/* The spans as they lie in the buffer, once all of them are known to lie in it and to be what the data holds. */
+static enum lap_status place_spans(struct replay *r, const struct replay_buffer *record, uint64_t index,
+                                   const struct gen_args_lapilliUpdateBufferSpans *args,
+                                   struct replay_place_span **out_spans)
+{
+    struct replay_place_span *spans = replay_scratch(r, args->spanCount, sizeof *spans);
+    VkDeviceSize end = 0, data = 0;
+
+    if (!args->pGaps || !args->pSizes || !args->pData)
+        return replay_fail(r, "an update of VkBuffer:%" PRIu64 " without spans or without bytes", index);
+    if (args->spanCount && !spans)
+        return replay_no_scratch(r);
+    for (uint32_t i = 0; i < args->spanCount; i++) {
+        VkDeviceSize gap = args->pGaps[i], bytes = args->pSizes[i];
+        if (gap > record->bytes - end || bytes > record->bytes - end - gap)
+            return does_not_fit(r, record, index, gap > UINT64_MAX - end ? UINT64_MAX : end + gap, bytes);
+        spans[i] = (struct replay_place_span){end + gap, (const uint8_t *)args->pData + data, (size_t)bytes};
+        if (bytes > args->dataSize - data)
+            break;
+        end += gap + bytes;
+        data += bytes;
+        if (i + 1 == args->spanCount && data == args->dataSize) {
+            *out_spans = spans;
+            return LAP_OK;
+        }
+    }
+    return replay_fail(r, "the spans of an update of VkBuffer:%" PRIu64 " are not the %zu bytes that it has", index,
+                       args->dataSize);
+}
+
+enum lap_status replay_lapilliUpdateBufferSpans(struct replay *r, struct replay_device *dev,
+                                                struct gen_args_lapilliUpdateBufferSpans *args)
+{
+    uint64_t index;
+    struct replay_buffer *record;
+    struct replay_place_span *spans = NULL;
+    enum lap_status status = find_updated(r, args->buffer, args->dataSize, &record, &index);
+
+    if (status != LAP_OK || (args->spanCount == 0 && args->dataSize == 0))
+        return status;
+    status = place_spans(r, record, index, args, &spans);
+    if (status == LAP_OK && !dev->translates_addresses && !replay_sparse_has_pages(record) && record->place.host)
+        return replay_place_write_spans(r, dev, &record->place, args->spanCount, spans);
+    for (uint32_t i = 0; status == LAP_OK && i < args->spanCount; i++)
+        if (spans[i].bytes)
+            status = write_range(r, dev, args->buffer, record, spans[i].offset, spans[i].data, spans[i].bytes);
+    return status;
 }
 
 /* Aspects that a format can have, as far as vkGetImageSubresourceLayout takes them one at a time. */
@@ -191,4 +261,32 @@ enum lap_status replay_lapilliUpdateImage(struct replay *r, struct replay_device
         return replay_stage(r, dev, &rows.bytes->staged, rows.bytes->buffer, rows.bytes->skip + rows.offset,
                             args->pData, args->dataSize);
     return replay_place_write(r, dev, rows.place, rows.offset, args->pData, args->dataSize);
+}
+
+enum lap_status replay_lapilliUpdateImageSpans(struct replay *r, struct replay_device *dev,
+                                               struct gen_args_lapilliUpdateImageSpans *args)
+{
+    struct gen_args_lapilliUpdateImage row = {
+        .image = args->image, .aspect = args->aspect, .mipLevel = args->mipLevel, .arrayLayer = args->arrayLayer};
+    const uint8_t *data = args->pData;
+    size_t left = args->dataSize;
+    enum lap_status status = LAP_OK;
+
+    if (args->spanCount && (!args->pSlices || !args->pRows || !args->pOffsets || !args->pSizes || !args->pData))
+        return replay_fail(r, "an update of an image without spans or without bytes");
+    for (uint32_t i = 0; status == LAP_OK && i < args->spanCount; i++) {
+        if (args->pSizes[i] > left)
+            return replay_fail(r, "the spans of an update of an image are more than its bytes");
+        row.slice = args->pSlices[i];
+        row.row = args->pRows[i];
+        row.offsetInRow = args->pOffsets[i];
+        row.dataSize = (size_t)args->pSizes[i];
+        row.pData = data;
+        status = replay_lapilliUpdateImage(r, dev, &row);
+        data += row.dataSize;
+        left -= row.dataSize;
+    }
+    if (status == LAP_OK && left)
+        return replay_fail(r, "the spans of an update of an image are not all of its bytes");
+    return status;
 }

@@ -100,6 +100,12 @@ def trace_per_frame(sample: Sample) -> float | None:
     return total / frames_between(sample) / 1024 if total is not None else None
 
 
+def updates_per_frame(sample: Sample) -> float | None:
+    packets = of_frames(sample, lambda run: run.info["updates"]["count"] if run.info else None)
+    return packets / frames_between(sample) if packets is not None else None
+
+
+PACKETS = Figure("updates a frame", "", updates_per_frame)
 UPDATES = Figure("update bytes / bytes written", "", updates_per_written)
 TRACE = Figure("trace a frame", "KiB", trace_per_frame)
 FRAME = time_of("frame", "frame")
@@ -204,6 +210,8 @@ MEMORY_WORKLOADS = [
              frames=12, quick_frames=3),
     Workload("map-sparse-write", "2 GiB mapped, 1 % of the pages written", ["map_sparse_write"], ["--size-mib", "256"],
              [*MEMORY, FRAME, WRITE, UPDATES], frames=10 - WARM_UP),
+    Workload("map-scattered", "4,096 stores of 4 bytes a frame, 64 bytes apart, into a buffer that the device writes each frame, too",
+             ["map_scattered"], ["--writes", "512"], [FRAME, SUBMIT, WRITE, THREAD_CPU, PROCESS_CPU, UPDATES, PACKETS, TRACE], frames=60),
     Workload("read-back", "the device copies 16 MiB into mapped memory each frame, the host reads them", ["read_back"],
              ["--size-mib", "4"],
              [time_of("frame", "frame", unit="ms"), SUBMIT, time_of("the program's loads", "read"), THREAD_CPU, PROCESS_CPU,

@@ -68,6 +68,18 @@ def random_writes_replay(context: Context) -> None:
     check_verified(context.replay())
 
 
+def scattered_writes_are_one_packet(context: Context) -> None:
+    """However many places of a buffer the host has written since the last submit: they are in one packet, and arrive."""
+    frames = 12
+    context.capture([str(context.build / "tests/bench/map_scattered"), "--frames", str(frames), "--check"])
+    info = context.info()
+    lines = [line for line in context.print_lines() if line["name"].startswith("lapilliUpdate")]
+    check(len(lines) == info["updates"]["count"] <= frames + 3, f"{len(lines)} packets of updates in {frames} frames, {info['updates']}")
+    spans = [len(line["args"]["pSizes"]) for line in lines if line["name"] == "lapilliUpdateBufferSpans"]
+    check(len(spans) >= frames and min(spans) >= 4096, f"{spans}")
+    check_verified(context.replay())
+
+
 def options(context: Context) -> None:
     bench(context, "--workload", "no-such-workload", expect=2)
     bench(context, "--recorders", "no-such-recorder", expect=2)
@@ -84,4 +96,5 @@ def cases(context: Context) -> list[Case]:
     listed = subprocess.run([sys.executable, str(context.root / "tests/bench/run.py"), "--list"], capture_output=True, text=True, check=True)
     names = [line.split()[0] for line in listed.stdout.splitlines()]
     return [Case(f"bench/{name}", replay_row(name) if name.startswith("replay-") else workload(name)) for name in names] + [
-        Case("bench/random-writes-replay", random_writes_replay), Case("bench/options", options)]
+        Case("bench/random-writes-replay", random_writes_replay),
+        Case("bench/scattered-writes-are-one-packet", scattered_writes_are_one_packet), Case("bench/options", options)]

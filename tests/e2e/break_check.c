@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * break-check IN OUT: copies a trace and changes one byte of every small lapilliUpdateBuffer and lapilliUpdateImage, so
+ * break-check IN OUT: copies a trace and changes one byte of every small update (lapilliUpdate*), so
  * that the replay computes something else than was recorded. A --verify that does not notice is broken.
  */
 #include <stdio.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
             return fprintf(stderr, "%s\n", lap_error_message()), 1;
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
-        bool is_update = name && (strcmp(name, "lapilliUpdateBuffer") == 0 || strcmp(name, "lapilliUpdateImage") == 0);
+        bool is_update = name && strncmp(name, "lapilliUpdate", 13) == 0;
         if (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES) {
             enc->p[-1] ^= 0x55;
             changed++;

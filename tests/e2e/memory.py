@@ -113,6 +113,10 @@ def created_sizes(context: Context) -> None:
         if line["name"] == "lapilliUpdateBuffer":
             args = line["args"]
             ends[args["buffer"]] = max(ends.get(args["buffer"], 0), int(args["offset"]) + int(args["dataSize"]))
+        elif line["name"] == "lapilliUpdateBufferSpans":
+            args = line["args"]
+            end = sum(map(int, args["pGaps"])) + sum(map(int, args["pSizes"]))
+            ends[args["buffer"]] = max(ends.get(args["buffer"], 0), end)
     check(all(end <= sizes[buffer] for buffer, end in ends.items()), f"{ends}")
     check(any(end == 30001 for end in ends.values()), f"the last byte is missing: {sorted(set(ends.values()))}")
 

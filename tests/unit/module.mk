@@ -23,6 +23,7 @@ $(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
 $(BUILD)/tests/unit/test_quick: $(call object,layer/touched.c layer/tell.c layer/region.c layer/image_rows.c layer/rows.c)
 $(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
 $(BUILD)/tests/unit/test_show: $(call object,layer/show.c)
+$(BUILD)/tests/unit/test_spans: $(call object,layer/spans.c)
 $(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/touched.c layer/descriptor.c layer/pipeline.c layer/spirv.c layer/tell.c \
 	layer/region.c layer/image_rows.c layer/rows.c)

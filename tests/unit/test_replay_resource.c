@@ -10,6 +10,7 @@
 #include "codegen/support/pixels.h"
 #include "gen_encode.h"
 #include "replayer/alias.h"
+#include "replayer/planner.h"
 #include "replayer/verify.h"
 #include "tests/unit/replay_buffer.h"
 
@@ -188,6 +189,92 @@ UNIT_TEST(wrong_packets_about_buffers_are_errors)
     check.buffer = VK_NULL_HANDLE;
     CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_REPLAY);
     replay_check_destroy(&u.r);
+    unit_replay_finish(&u);
+}
+
+struct spans {
+    uint64_t gaps[3], sizes[3];
+};
+
+static enum lap_status update_spans(struct unit_replay *u, VkBuffer buffer, uint32_t count, const struct spans *spans,
+                                    size_t bytes, const void *data)
+{
+    struct gen_args_lapilliUpdateBufferSpans args = {
+        .buffer = buffer, .spanCount = count, .dataSize = bytes, .pData = data};
+    if (spans) {
+        args.pGaps = spans->gaps;
+        args.pSizes = spans->sizes;
+    }
+    return replay_lapilliUpdateBufferSpans(&u->r, &u->dev, &args);
+}
+
+UNIT_TEST(spans_of_a_buffer_are_put_where_they_lie)
+{
+    const struct spans good = {{10, 0, 84}, {2, 3, 1}};
+    const struct spans behind = {{10, 0, 84}, {2, 3, 2}}, far = {{10, UINT64_MAX - 11, 1}, {2, 3, 1}};
+    const struct spans huge = {{10, 0, 1}, {2, UINT64_MAX, 1}};
+    const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const uint8_t expected[8] = {0, 1, 2, 3, 4, 5, 0, 0};
+    struct unit_replay u;
+    const struct replay_place *place;
+    VkBuffer buffer;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1, 100, HOST);
+    place = &replay_buffer_of(&u.r, buffer, NULL)->place;
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &behind, 7, data), LAP_ERROR_REPLAY);
+    CHECK(strstr(lap_error_message(), "2 bytes at 99") != NULL);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &far, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &huge, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &good, 5, data), LAP_ERROR_REPLAY); /* more than there is */
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &good, 7, data), LAP_ERROR_REPLAY); /* and less */
+    CHECK_EQ_INT(update_spans(&u, buffer, 0, &good, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, NULL, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &good, 6, NULL), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, VK_NULL_HANDLE, 3, &good, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, buffer, 0, NULL, 0, NULL), LAP_OK);
+    for (unsigned i = 0; i < 100; i++) /* nothing of a packet that is wrong was written */
+        CHECK_EQ_INT(place->host[i], 0);
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &good, 6, data), LAP_OK);
+    CHECK(memcmp(place->host + 9, expected, sizeof expected) == 0);
+    CHECK_EQ_INT(place->host[99], 6);
+    unit_replay_finish(&u);
+}
+
+static uint32_t flushed_ranges;
+static VkMappedMemoryRange flushed[4];
+
+static VKAPI_ATTR VkResult VKAPI_CALL note_flush(VkDevice device, uint32_t count, const VkMappedMemoryRange *ranges)
+{
+    (void)device;
+    flushed_ranges = count;
+    for (uint32_t i = 0; i < count && i < 4; i++)
+        flushed[i] = ranges[i];
+    return VK_SUCCESS;
+}
+
+UNIT_TEST(spans_are_flushed_once_by_atoms)
+{
+    const struct spans near = {{0, 10, 200}, {4, 4, 4}};
+    const uint8_t data[12] = {0};
+    struct unit_replay u;
+    struct replay_place *place;
+    VkBuffer buffer;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    buffer = create_buffer(&u, 1, 1000, HOST);
+    place = &replay_buffer_of(&u.r, buffer, NULL)->place;
+    place->coherent = false;
+    u.dev.planner->atom = 64;
+    u.dev.vk.FlushMappedMemoryRanges = note_flush;
+    u.dev.vk.InvalidateMappedMemoryRanges = note_flush;
+    CHECK_EQ_INT(update_spans(&u, buffer, 3, &near, 12, data), LAP_OK);
+    CHECK_EQ_U64(flushed_ranges, 2);
+    CHECK_EQ_U64(flushed[0].offset, place->offset / 64 * 64);
+    CHECK_EQ_U64(flushed[0].size, 64);
+    CHECK_EQ_U64(flushed[1].offset, (place->offset + 218) / 64 * 64);
     unit_replay_finish(&u);
 }
 
@@ -415,6 +502,48 @@ UNIT_TEST(wrong_packets_about_images_are_errors)
     CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
     args = good, args.image = VK_NULL_HANDLE;
     CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    unit_replay_finish(&u);
+}
+
+UNIT_TEST(spans_of_an_image_are_put_where_they_lie)
+{
+    const uint32_t slices[2] = {0, 0}, rows[2] = {1, 10}, no_rows[2] = {1, 11};
+    const uint64_t offsets[2] = {8, 4}, sizes[2] = {4, 2};
+    const uint8_t data[6] = {1, 2, 3, 4, 5, 6};
+    struct gen_args_lapilliUpdateImageSpans good = {.aspect = VK_IMAGE_ASPECT_COLOR_BIT,
+                                                    .spanCount = 2,
+                                                    .pSlices = slices,
+                                                    .pRows = rows,
+                                                    .pOffsets = offsets,
+                                                    .pSizes = sizes,
+                                                    .dataSize = 6,
+                                                    .pData = data},
+                                            args;
+    struct unit_replay u;
+    const struct replay_place *place;
+    VkSubresourceLayout layout;
+
+    if (!unit_replay_init(&u, NULL))
+        SKIP("no Vulkan driver");
+    good.image = create_image(&u, 1, VK_IMAGE_TILING_LINEAR, HOST);
+    place = &replay_image_of(&u.r, good.image, NULL)->places[0];
+    u.dev.vk.GetImageSubresourceLayout(u.dev.live, good.image, &(VkImageSubresource){VK_IMAGE_ASPECT_COLOR_BIT, 0, 0},
+                                       &layout);
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &good), LAP_OK);
+    CHECK(memcmp(place->host + layout.offset + layout.rowPitch + 8, data, 4) == 0);
+    CHECK(memcmp(place->host + layout.offset + 10 * layout.rowPitch + 4, data + 4, 2) == 0);
+    args = good, args.dataSize = 5;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.dataSize = 7;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.pRows = no_rows;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.pSlices = NULL;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.pData = NULL;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    args = good, args.image = VK_NULL_HANDLE;
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
     unit_replay_finish(&u);
 }
 
