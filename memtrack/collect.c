@@ -83,15 +83,17 @@ static void add_piece_todo(void *context, struct lap_tree_node *node)
         lap_memtrack_break(to_scan->mem->tracker);
 }
 
+static uint64_t objects_end(const struct lap_mem *mem)
+{
+    return mem->pieces->max_end < mem->map_end ? mem->pieces->max_end : mem->map_end;
+}
+
 /* Only where objects are: the rest is found when an object is bound there, or at unmap. */
 static void scan_objects(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
     struct to_scan to_scan = {.mem = mem, .begin = mem->map_begin, .end = mem->map_end};
-    if (!mem->pieces)
-        return;
     if (mem->watch->exact) { /* by what was written, not by what is bound */
-        uint64_t end = mem->pieces->max_end < mem->map_end ? mem->pieces->max_end : mem->map_end;
-        lap_mem_take(mem, mem->map_begin, end);
+        uint64_t end = objects_end(mem);
         while (lap_interval_first_in(&mem->candidates, to_scan.begin, end, &to_scan.begin, &to_scan.end)) {
             lap_tree_visit(mem->pieces, to_scan.begin, to_scan.end, add_piece_todo, &to_scan);
             to_scan.begin = to_scan.end;
@@ -99,24 +101,32 @@ static void scan_objects(struct lap_mem *mem, struct lap_collect_stats *stats)
     } else {
         lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, add_piece_todo, &to_scan);
     }
-    lap_mem_scan_todo(mem, false, stats);
+    lap_mem_scan_todo(mem, stats);
 }
 
 static void scan(struct collect *collect, const struct lap_touched *touched)
 {
     struct lap_memtrack *tracker = collect->tracker;
-    struct lap_mem *mem;
+    struct lap_mem *mem, *first;
     if (!touched || touched->everything) {
         for (mem = tracker->mems; mem; mem = mem->next) {
             if (touched && mem->pieces)
                 mem->device_anywhere = true;
-            if (exposed(mem))
-                scan_objects(mem, collect->stats);
+            if (exposed(mem) && mem->pieces)
+                lap_mem_ask(mem, mem->map_begin, objects_end(mem));
         }
+        lap_memtrack_take_asked(tracker);
+        for (mem = tracker->mems; mem; mem = mem->next)
+            if (exposed(mem) && mem->pieces)
+                scan_objects(mem, collect->stats);
         return;
     }
-    for (mem = touched_to_scan(touched); mem; mem = mem->next_todo)
-        lap_mem_scan_todo(mem, true, collect->stats);
+    first = touched_to_scan(touched);
+    for (mem = first; mem; mem = mem->next_todo)
+        lap_mem_ask_todo(mem);
+    lap_memtrack_take_asked(tracker);
+    for (mem = first; mem; mem = mem->next_todo)
+        lap_mem_scan_todo(mem, collect->stats);
 }
 
 /* ---- emitting ---- */

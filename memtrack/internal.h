@@ -42,6 +42,8 @@ struct lap_memtrack {
     struct lap_memobj *objects;
     struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */
     struct lap_collect_stats since;                  /* what flushes and unmaps found since the last collect */
+    struct lap_watch_range *asked;                   /* what the watch is asked for next, all at once */
+    size_t asked_count, asked_capacity;
     unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
 };
@@ -128,8 +130,13 @@ static inline void lap_memtrack_unlock(const struct lap_memtrack *tracker)
 
 /* scan.c. All ranges lie inside the mapping. */
 void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
-/* The same for all of mem->todo, which is empty afterwards. take: the watch has not been asked yet. */
-void lap_mem_scan_todo(struct lap_mem *mem, bool take, struct lap_collect_stats *stats);
+/* The same for all of mem->todo, which is empty afterwards. The watch has been asked already. */
+void lap_mem_scan_todo(struct lap_mem *mem, struct lap_collect_stats *stats);
+/* Asks the watch: what it reports of [begin, end), or of mem->todo, becomes candidates with the next
+ * lap_memtrack_take_asked. Nothing where the watch isn't exact. */
+void lap_mem_ask(struct lap_mem *mem, uint64_t begin, uint64_t end);
+void lap_mem_ask_todo(struct lap_mem *mem);
+void lap_memtrack_take_asked(struct lap_memtrack *tracker);
 /* Asks the watch: what it reports of [begin, end) becomes candidates. Only where the watch is exact. */
 void lap_mem_take(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* What is there now is no host write; bytes that are as the host wrote them stay the host's. */

@@ -304,6 +304,8 @@ void lap_mem_end_mapping(struct lap_mem *mem)
         lap_mem_scan(mem, mem->map_begin, mem->map_end, &mem->tracker->since);
     else if (mem->watch->exact) /* stored and never flushed: the next map does not look for it */
         lap_mem_baseline_written(mem, mem->map_begin, mem->map_end);
+    else if (mem->tracker->watch->exact) /* the next one may be watched */
+        lap_mem_baseline(mem, mem->map_begin, mem->map_end);
     mem->watch->disarm(mem->region);
     mem->mapped = false;
     lap_interval_clear(&mem->candidates);

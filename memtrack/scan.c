@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is in a mapping now, against the shadow: the three answers are a host write, a baseline and a device write. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "memtrack/diff.h"
@@ -241,24 +242,60 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
  * or two a page. */
 #define TAKE_GAP_BYTES (UINT64_C(1) << 20)
 
-static void take_todo(struct lap_mem *mem)
+static bool reserve_asked(struct lap_memtrack *tracker)
+{
+    size_t capacity = tracker->asked_capacity ? tracker->asked_capacity * 2 : 64;
+    struct lap_watch_range *asked;
+    if (tracker->asked_count < tracker->asked_capacity)
+        return true;
+    asked = realloc(tracker->asked, capacity * sizeof(*asked));
+    if (!asked)
+        return false;
+    tracker->asked = asked;
+    tracker->asked_capacity = capacity;
+    return true;
+}
+
+void lap_mem_ask(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    struct lap_memtrack *tracker = mem->tracker;
+    if (begin >= end || !mem->watch->exact)
+        return;
+    if (!reserve_asked(tracker)) { /* one by one works without it */
+        lap_mem_take(mem, begin, end);
+        return;
+    }
+    tracker->asked[tracker->asked_count++] = (struct lap_watch_range){
+        .region = mem->region, .begin = live_bytes(mem, begin), .bytes = (size_t)(end - begin), .report_context = mem};
+}
+
+void lap_mem_ask_todo(struct lap_mem *mem)
 {
     uint64_t begin = 0, end = 0, from, to, at = 0;
-    while (lap_interval_next(&mem->todo, at, &from, &to)) {
+    while (mem->watch->exact && lap_interval_next(&mem->todo, at, &from, &to)) {
         if (begin == end || from - end > TAKE_GAP_BYTES) {
-            lap_mem_take(mem, begin, end);
+            lap_mem_ask(mem, begin, end);
             begin = from;
         }
         at = end = to;
     }
-    lap_mem_take(mem, begin, end);
+    lap_mem_ask(mem, begin, end);
 }
 
-void lap_mem_scan_todo(struct lap_mem *mem, bool take, struct lap_collect_stats *stats)
+void lap_memtrack_take_asked(struct lap_memtrack *tracker)
+{
+    if (!tracker->asked_count)
+        return;
+    lap_watch_take_many(tracker->watch, tracker->asked, tracker->asked_count, add_candidate);
+    for (size_t i = 0; i < tracker->asked_count; i++)
+        if (tracker->asked[i].failed)
+            add_candidate(tracker->asked[i].report_context, tracker->asked[i].begin, tracker->asked[i].bytes);
+    tracker->asked_count = 0;
+}
+
+void lap_mem_scan_todo(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
     uint64_t begin, end, from = 0;
-    if (mem->watch->exact && take)
-        take_todo(mem);
     while (lap_interval_next(&mem->todo, from, &begin, &end)) {
         if (mem->watch->exact)
             compare_candidates(mem, begin, end, stats);

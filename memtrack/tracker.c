@@ -68,6 +68,7 @@ void lap_memtrack_destroy(struct lap_memtrack **tracker)
     lap_page_pool_finish(&old->shadow_pages);
     pthread_mutex_destroy(&old->mutex);
     free(old->chunk);
+    free(old->asked);
     free(old);
     *tracker = NULL;
 }

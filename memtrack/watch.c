@@ -8,6 +8,17 @@ static enum lap_status begin(const struct lap_watch_ops *ops)
     return ops->begin ? ops->begin() : LAP_OK;
 }
 
+void lap_watch_take_many(const struct lap_watch_ops *ops, struct lap_watch_range *ranges, size_t count,
+                         lap_watch_report_fn report)
+{
+    if (ops->take_many) {
+        ops->take_many(ranges, count, report);
+        return;
+    }
+    for (struct lap_watch_range *range = ranges; range < ranges + count; range++)
+        range->failed = ops->take(range->region, range->begin, range->bytes, report, range->report_context) < 0;
+}
+
 const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *reason, size_t reason_bytes)
 {
     switch (kind) {

@@ -23,6 +23,15 @@
  * back end takes and rearms whole pages. Must not call the watch. */
 typedef void (*lap_watch_report_fn)(void *context, const void *begin, size_t bytes);
 
+/* What a take asks for: a part of an armed region. */
+struct lap_watch_range {
+    void *region;
+    const void *begin;
+    size_t bytes;
+    void *report_context; /* the same for all ranges of a region */
+    bool failed;          /* set by the back end: whatever was not reported counts as written */
+};
+
 struct lap_watch_ops {
     const char *name;
 
@@ -39,6 +48,10 @@ struct lap_watch_ops {
      * and rearms it. On an error whatever was not reported counts as written: the caller reads all it asked for. */
     enum lap_status (*take)(void *region, const void *begin, size_t bytes, lap_watch_report_fn report,
                             void *report_context);
+
+    /* The same for many ranges at once, of any regions, with fewer system calls; changes their order. NULL: there is
+     * nothing to be won. */
+    void (*take_many)(struct lap_watch_range *ranges, size_t count, lap_watch_report_fn report);
 
     /* Stops watching; the range is still mapped. */
     void (*disarm)(void *region);
@@ -59,6 +72,10 @@ extern const struct lap_watch_ops lap_watch_pagemap;
 /* Read-only pages and a SIGSEGV handler. System calls that write into watched memory fail with EFAULT, so it is used
  * only when it is asked for. */
 extern const struct lap_watch_ops lap_watch_mprotect;
+
+/* take_many where there is one, else take after take. */
+void lap_watch_take_many(const struct lap_watch_ops *ops, struct lap_watch_range *ranges, size_t count,
+                         lap_watch_report_fn report);
 
 /* Picks a back end, which has begun: end() it. reason gets a sentence. Never fails: there is always compare. */
 const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *reason, size_t reason_bytes);

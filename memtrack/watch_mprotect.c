@@ -386,12 +386,14 @@ static enum lap_status mprotect_take(void *armed, const void *begin, size_t byte
         goto out;
     }
     lap_watch_region_left(region, first, end, report, report_context);
+    region->asked = report_context;
     stop = lap_watch_page_ceil(end, page_bytes) / page_bytes;
     page = first / page_bytes;
     while (next_written(&page, stop, &first)) {
         rearm(first, page);
-        lap_watch_region_found(&regions, region, first * page_bytes, page * page_bytes, report, report_context);
+        lap_watch_region_found(&regions, first * page_bytes, page * page_bytes, report);
     }
+    region->asked = NULL;
 out:
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_mutex_unlock(&mutex);

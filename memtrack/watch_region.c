@@ -68,10 +68,8 @@ bool lap_watch_region_own_pages(const struct lap_watch_regions *regions, uint64_
 }
 
 struct found {
-    struct lap_watch_region *self;
     uint64_t begin, end;
     lap_watch_report_fn report;
-    void *report_context;
 };
 
 static void tell(void *context, struct lap_tree_node *node)
@@ -81,16 +79,15 @@ static void tell(void *context, struct lap_tree_node *node)
         (struct lap_watch_region *)(void *)((char *)node - offsetof(struct lap_watch_region, node));
     uint64_t begin = found->begin > node->begin ? found->begin : node->begin;
     uint64_t end = found->end < node->end ? found->end : node->end;
-    if (region == found->self)
-        found->report(found->report_context, (const void *)(uintptr_t)begin, (size_t)(end - begin));
+    if (region->asked)
+        found->report(region->asked, (const void *)(uintptr_t)begin, (size_t)(end - begin));
     else if (!lap_interval_add(&region->taken, begin, end))
         region->all = true;
 }
 
-void lap_watch_region_found(struct lap_watch_regions *regions, struct lap_watch_region *self, uint64_t begin,
-                            uint64_t end, lap_watch_report_fn report, void *report_context)
+void lap_watch_region_found(struct lap_watch_regions *regions, uint64_t begin, uint64_t end, lap_watch_report_fn report)
 {
-    struct found found = {self, begin, end, report, report_context};
+    struct found found = {begin, end, report};
     lap_tree_visit(regions->tree, begin, end, tell, &found);
 }
 

@@ -17,6 +17,7 @@
 struct lap_watch_region {
     struct lap_tree_node node; /* [begin, end): addresses */
     struct lap_interval taken; /* found by a take() of another region in the same page */
+    void *asked;               /* during a take: the context of reports about this region; NULL: it is not asked for */
     int process;               /* a child of fork() has a copy, and nothing is watched there */
     bool all;                  /* there was no memory for it: all of the region may have been written */
     bool plain;                /* pages without storage hold zeroes, and nobody stores to them but through the region */
@@ -50,9 +51,10 @@ static inline uint64_t lap_watch_page_ceil(uint64_t address, uint64_t page)
 bool lap_watch_region_own_pages(const struct lap_watch_regions *regions, uint64_t *at, uint64_t end,
                                 uint64_t *out_begin, uint64_t *out_end);
 
-/* Pages [begin, end) were written and are armed again: reports the part of `self` and keeps the others' parts. */
-void lap_watch_region_found(struct lap_watch_regions *regions, struct lap_watch_region *self, uint64_t begin,
-                            uint64_t end, lap_watch_report_fn report, void *report_context);
+/* Pages [begin, end) were written and are armed again: reports the parts of regions that are asked for and keeps those
+ * of others. */
+void lap_watch_region_found(struct lap_watch_regions *regions, uint64_t begin, uint64_t end,
+                            lap_watch_report_fn report);
 
 /* Reports what other regions' takes left for this one in [begin, end). */
 void lap_watch_region_left(struct lap_watch_region *region, uint64_t begin, uint64_t end, lap_watch_report_fn report,

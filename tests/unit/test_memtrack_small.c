@@ -207,4 +207,26 @@ RULE(flushes_of_a_small_mapping_count)
     end();
 }
 
+/* What was stored and never flushed is what the memory holds when it is mapped again, and watched then. */
+RULE(stores_that_were_never_flushed_are_known_when_the_next_mapping_is_watched)
+{
+    struct lap_memobj *object;
+    begin_small();
+    CHECK_EQ_INT(lap_mem_create(tracker, MEM, LAP_MEM_HOST_VISIBLE, &mem), LAP_OK);
+    memset(store, 3, PAGE);
+    map(0, SMALL);
+    store[20] = 1;
+    lap_mem_flush(mem, 0, PAGE); /* the host's, so the page stays known */
+    store[10] = 0;
+    lap_mem_unmap(mem);
+    object = object_at(0, 0, PAGE);
+    map(0, SMALL);
+    CHECK_EQ_INT(mem->watch->exact, exact);
+    store[10] = 3;
+    lap_mem_flush(mem, 0, PAGE);
+    collect_range(object, 0, PAGE, false);
+    CHECK_EQ_U64(copies[0].bytes[10], 3);
+    end();
+}
+
 UNIT_MAIN();
