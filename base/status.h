@@ -20,7 +20,8 @@
     X(LAP_ERROR_ARGUMENT, -6, "invalid argument")                                                                      \
     X(LAP_ERROR_REPLAY, -7, "replay failed")                                                                           \
     X(LAP_ERROR_STOPPED, -8, "recording has stopped")                                                                  \
-    X(LAP_ERROR_LIMIT, -9, "a stated limit was exceeded")
+    X(LAP_ERROR_LIMIT, -9, "a stated limit was exceeded")                                                              \
+    X(LAP_ERROR_INVALID, -10, "a call that is not valid")
 
 enum lap_status {
 #define LAP_STATUS_ENUM(name, value, text) name = value,

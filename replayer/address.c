@@ -255,7 +255,7 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
     VkDeviceAddress live;
 
     if (!record)
-        return replay_fail(r, "the address of a buffer that is not alive");
+        return replay_invalid(r, "the address of a buffer that is not alive");
     if (is_settled(record, args->result))
         return LAP_OK;
     if (!dev->has_addresses) /* by force; what shaders follow then would be somewhere else */

@@ -392,6 +392,8 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
     replay_events_begin(r, dev, recorded->commands);
     begin_part(r, &p);
     status = play_all(r, &p);
+    if (status == LAP_ERROR_INVALID) /* what is drawn without it nobody knows */
+        status = LAP_ERROR_REPLAY;
     replay_bound_finish(&p.state.bound);
     free(p.marks);
     r->block_family = UINT32_MAX;

@@ -153,7 +153,7 @@ enum lap_status replay_lapilliBindBuffer(struct replay *r, struct replay_device 
     struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
 
     if (!record)
-        return replay_fail(r, "memory is bound to a buffer that is not alive");
+        return replay_invalid(r, "memory is bound to a buffer that is not alive");
     if (record->place.memory || record->sparse)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is bound twice", index);
     replay_buffer_needs(dev, args->buffer, &needs);

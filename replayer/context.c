@@ -64,6 +64,17 @@ enum lap_status replay_fail(struct replay *r, const char *format, ...)
     return status;
 }
 
+enum lap_status replay_invalid(struct replay *r, const char *format, ...)
+{
+    va_list arguments;
+    enum lap_status status;
+
+    va_start(arguments, format);
+    status = fail(r, LAP_ERROR_INVALID, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 enum lap_status replay_refuse(struct replay *r, const char *format, ...)
 {
     va_list arguments;
@@ -120,7 +131,7 @@ enum lap_status replay_refuse_command(struct replay *r)
 
 enum lap_status replay_absent(struct replay *r, const char *parameter)
 {
-    return replay_fail(r, "%s has no %s", gen_command_names[r->command], parameter);
+    return replay_invalid(r, "%s has no %s", gen_command_names[r->command], parameter);
 }
 
 void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes)

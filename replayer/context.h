@@ -76,6 +76,7 @@ enum replay_validation {
 struct replay_options {
     const char *file;
     bool verify, force, quiet;
+    bool strict;                                 /* calls that are not valid end the replay: invalid.h */
     bool validate_shaders;                       /* main.c finds who can */
     enum replay_validation validate_descriptors; /* reach.h */
     bool json;                                   /* the report of --check is a JSON object */
@@ -327,11 +328,15 @@ struct replay {
     bool gave_up_waiting;             /* said once: a recorded wait can't be satisfied here */
     bool said_undivided;              /* once: a command buffer gets no more parts (block.c) */
     uint64_t skipped_structs;         /* pNext structures that this build does not know */
+    uint64_t invalid_count;           /* calls that were left out, or made in part: invalid.h */
+    uint64_t *invalid;                /* [command]: of these; NULL: none, or no memory */
 };
 
 /* Failure with the packet's place: "frame 3, packet 4711 (vkCreateImage), chunk at offset 5432, byte 118: TEXT".
  * Returns LAP_ERROR_REPLAY. */
 enum lap_status replay_fail(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
+/* The same where the program's call is not valid, and nothing was done for it yet. Returns LAP_ERROR_INVALID. */
+enum lap_status replay_invalid(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
 /* The same where it is this device that can't do what the trace needs. Returns LAP_ERROR_UNSUPPORTED. */
 enum lap_status replay_refuse(struct replay *r, const char *format, ...) LAP_PRINTF(2, 3);
 /* LAP_OK for results >= 0; else a failure that names the result (and the call): LAP_ERROR_UNSUPPORTED for a format, a

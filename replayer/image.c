@@ -173,7 +173,7 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
     struct replay_image *record = replay_image_of(r, args->image, &index);
 
     if (!record)
-        return replay_fail(r, "memory is bound to an image that is not alive");
+        return replay_invalid(r, "memory is bound to an image that is not alive");
     if (!replay_plane_is_valid(dev, &record->info, args->planeAspect))
         return replay_fail(r, "VkImage:%" PRIu64 " has no plane %#x of its own", index, args->planeAspect);
     if (record->bound || record->places[plane].memory || record->sparse)

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "replayer/examine.h"
 #include "replayer/gpu.h"
+#include "replayer/invalid.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
 #include "replayer/options.h"
@@ -81,6 +82,7 @@ static int play(struct replay *r, const struct lap_log *log)
     if (r->skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->skipped_structs);
+    replay_invalid_summary(r);
     if (code == EXIT_GOOD)
         report_pictures(r, log);
     if (summary->repaired)

@@ -39,6 +39,7 @@ enum id {
     OPTION_SANDBOX,
     OPTION_VALIDATE_SHADERS,
     OPTION_VALIDATE_DESCRIPTORS,
+    OPTION_STRICT,
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_HELP,
@@ -92,6 +93,8 @@ static const struct {
     [OPTION_VALIDATE_DESCRIPTORS] = {"--validate-descriptors", "WHAT",
                                      "used: end before the driver gets work whose shaders use descriptors of what is "
                                      "gone; bound: of any in sets that are bound, which programs may have"},
+    [OPTION_STRICT] = {"--strict", NULL,
+                       "end at a call that is not valid (a null, an object that is gone); default: leave it out"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
     [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
@@ -292,6 +295,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_VALIDATE_DESCRIPTORS:
         return parse_validation(value, out);
+    case OPTION_STRICT:
+        out->strict = true;
+        break;
     case OPTION_FORCE:
         out->force = true;
         break;

@@ -14,6 +14,7 @@
 #include "replayer/facts.h"
 #include "replayer/format.h"
 #include "replayer/fresh.h"
+#include "replayer/invalid.h"
 #include "replayer/lifetime.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
@@ -55,7 +56,7 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
     if (object && r->several && !is_own(r, type, object->owner)) {
         *out = 0;
         return r->source.lenient ? LAP_OK
-                                 : lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is of another device or instance",
+                                 : lap_fail(LAP_ERROR_INVALID, "%s:%" PRIu64 " is of another device or instance",
                                             gen_handle_names[type], index);
     }
     if (object) {
@@ -71,7 +72,7 @@ static enum lap_status source_handle(void *user, uint32_t type, uint64_t index, 
     }
     if (r->source.lenient)
         return LAP_OK;
-    return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
+    return lap_fail(LAP_ERROR_INVALID, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
 }
 
 static uint32_t source_struct_id(void *user, uint64_t number)
@@ -202,6 +203,7 @@ bool replay_close(struct replay *r)
     replay_measure_destroy(r);
     replay_formats_destroy(r);
     replay_reach_destroy(r);
+    free(r->invalid);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);
@@ -233,7 +235,7 @@ enum lap_status replay_owner(struct replay *r, enum gen_handle_type type, uint64
         *out_owner = r->instances;
     }
     if (!*out_owner)
-        return replay_fail(r, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
+        return replay_invalid(r, "%s:%" PRIu64 " is not alive", gen_handle_names[type], index);
     return LAP_OK;
 }
 
@@ -405,6 +407,37 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
     return __builtin_expect(status < 0, 0) ? replay_place(r, status) : status;
 }
 
+/* A call was refused that is not valid. It is left out where that harms nobody; *dec is as it began. Decoded once more,
+ * with nulls let pass, to see whether the rest of it is sound: a file that is broken is not played on. */
+static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, struct lap_dec *dec)
+{
+    const struct replay_command *command = &r->commands[r->packet.command];
+    char sentence[768];
+    enum lap_status status = LAP_OK;
+    struct lap_args args;
+
+    snprintf(sentence, sizeof sentence, "%s", lap_error_message());
+    if (r->options.strict || !replay_invalid_may_leave_out(r))
+        return LAP_ERROR_REPLAY;
+    lap_arena_reset(&r->arena);
+    lap_dec_init(dec, r->packet.body, r->packet.bytes, &r->arena, &r->source);
+    r->source.lenient = true;
+    command->decode(dec, args.bytes);
+    r->source.lenient = false;
+    status = look_at_decoded(r, dec);
+    /* What remains is asked of the device that it was asked of, if that is alive. */
+    if (status == LAP_OK && replay_invalid_is_thinned(r->command) &&
+        ((struct gen_args_vkWaitForFences *)(void *)args.bytes)->device) {
+        status = command->is_prepared ? prepare(r, command, (void *)(uintptr_t)r->caller, args.bytes) : LAP_OK;
+        if (status == LAP_OK)
+            status = command->call(r, (void *)(uintptr_t)r->caller, args.bytes);
+    }
+    lap_dec_init(dec, NULL, 0, &r->arena, &r->source);
+    if (status == LAP_OK || status == LAP_ERROR_INVALID) /* nothing was left of it */
+        replay_invalid_note(r, sentence);
+    return status == LAP_ERROR_INVALID ? LAP_OK : status < 0 ? replay_place(r, status) : status;
+}
+
 /* The packets that follow in the reader's run, all of one frame. LAP_OK: it has ended. */
 static enum lap_status play_run(struct replay *r)
 {
@@ -412,19 +445,24 @@ static enum lap_status play_run(struct replay *r)
     struct lap_dec dec;
 
     lap_dec_init(&dec, NULL, 0, &r->arena, &r->source);
-    while (status == LAP_OK && lap_reader_run(r->reader, &r->packet))
+    while (status == LAP_OK && lap_reader_run(r->reader, &r->packet)) {
         status = play(r, &dec);
+        if (__builtin_expect(status == LAP_ERROR_INVALID, 0))
+            status = play_invalid(r, &dec);
+    }
     return status;
 }
 
 enum lap_status replay_packet(struct replay *r)
 {
+    enum lap_status status;
     struct lap_dec dec;
 
     if (r->packet.bytes == 0)
         r->packet.body = lap_dec_nothing;
     lap_dec_init(&dec, NULL, 0, &r->arena, &r->source);
-    return play(r, &dec);
+    status = play(r, &dec);
+    return status == LAP_ERROR_INVALID ? play_invalid(r, &dec) : status;
 }
 
 #define BAR_WIDTH 24

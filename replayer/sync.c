@@ -84,18 +84,39 @@ static enum lap_status wait_fences(struct replay *r, struct replay_device *dev, 
     return status;
 }
 
+/* Drivers bear nulls among them, and so the program waited for the rest: see invalid.h. The list is the decoder's own.
+ */
+static uint32_t drop_nulls(uint32_t count, const VkFence *fences)
+{
+    VkFence *list = (VkFence *)(uintptr_t)fences;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i])
+            list[kept++] = list[i];
+    return kept;
+}
+
 enum lap_status replay_ResetFences(struct replay *r, struct replay_device *dev, struct gen_args_vkResetFences *args)
 {
-    enum lap_status status = replay_pending_reset(r, dev, args->fenceCount, args->pFences);
+    enum lap_status status;
 
+    args->fenceCount = drop_nulls(args->fenceCount, args->pFences);
+    if (args->fenceCount == 0)
+        return LAP_OK;
+    status = replay_pending_reset(r, dev, args->fenceCount, args->pFences);
     return status == LAP_OK ? replay_result(r, dev->vk.ResetFences(dev->live, args->fenceCount, args->pFences))
                             : status;
 }
 
 enum lap_status replay_WaitForFences(struct replay *r, struct replay_device *dev, struct gen_args_vkWaitForFences *args)
 {
-    if (args->result != VK_SUCCESS || args->fenceCount == 0)
+    uint32_t count = drop_nulls(args->fenceCount, args->pFences);
+
+    /* If one was enough, nobody knows which. */
+    if (args->result != VK_SUCCESS || count == 0 || (count < args->fenceCount && !args->waitAll))
         return LAP_OK;
+    args->fenceCount = count;
     return wait_fences(r, dev, args->fenceCount, args->pFences, args->waitAll);
 }
 
@@ -103,6 +124,24 @@ enum lap_status replay_GetFenceStatus(struct replay *r, struct replay_device *de
                                       struct gen_args_vkGetFenceStatus *args)
 {
     return args->result == VK_SUCCESS ? wait_fences(r, dev, 1, &args->fence, VK_TRUE) : LAP_OK;
+}
+
+/* The same for semaphores and their values. */
+static void drop_null_semaphores(VkSemaphoreWaitInfo *info)
+{
+    VkSemaphore *semaphores = (VkSemaphore *)(uintptr_t)info->pSemaphores;
+    uint64_t *values = (uint64_t *)(uintptr_t)info->pValues;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < info->semaphoreCount; i++) {
+        if (!semaphores[i])
+            continue;
+        values[kept] = values[i];
+        semaphores[kept++] = semaphores[i];
+    }
+    if (kept < info->semaphoreCount && info->flags & VK_SEMAPHORE_WAIT_ANY_BIT)
+        kept = 0; /* if one was enough, nobody knows which */
+    info->semaphoreCount = kept;
 }
 
 static enum lap_status wait_semaphores(struct replay *r, struct replay_device *dev, const VkSemaphoreWaitInfo *info)
@@ -127,7 +166,8 @@ enum lap_status replay_WaitSemaphores(struct replay *r, struct replay_device *de
         return LAP_OK;
     if (args->pWaitInfo->semaphoreCount && (!args->pWaitInfo->pSemaphores || !args->pWaitInfo->pValues))
         return replay_absent(r, "pSemaphores");
-    return wait_semaphores(r, dev, args->pWaitInfo);
+    drop_null_semaphores((VkSemaphoreWaitInfo *)(uintptr_t)args->pWaitInfo); /* the decoder's own, as the lists are */
+    return args->pWaitInfo->semaphoreCount ? wait_semaphores(r, dev, args->pWaitInfo) : LAP_OK;
 }
 
 enum lap_status replay_GetSemaphoreCounterValue(struct replay *r, struct replay_device *dev,

@@ -38,7 +38,7 @@ static enum lap_status find_updated(struct replay *r, VkBuffer buffer, uint64_t 
     struct replay_buffer *record = *out = replay_buffer_of(r, buffer, out_index);
 
     if (!record)
-        return replay_fail(r, "an update of a buffer that is not alive");
+        return replay_invalid(r, "an update of a buffer that is not alive");
     if (bytes && !replay_sparse_has_pages(record) && !record->place.memory)
         return replay_fail(r, "VkBuffer:%" PRIu64 " is updated but has no memory", *out_index);
     return LAP_OK;
@@ -165,7 +165,7 @@ enum lap_status replay_image_rows(struct replay *r, struct replay_device *dev, V
     unsigned plane;
 
     if (!record)
-        return replay_fail(r, "an update or a check of an image that is not alive");
+        return replay_invalid(r, "an update or a check of an image that is not alive");
     if (record->of_swapchain || record->info.tiling != VK_IMAGE_TILING_LINEAR)
         return replay_fail(r, "VkImage:%" PRIu64 " has no layout that the host could know", out->index);
     if (!is_one_aspect(wanted->aspect) || wanted->mip_level >= record->info.mipLevels ||

@@ -244,8 +244,10 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
 
     if (!r->check)
         return LAP_OK;
-    if (!record || (!record->place.memory && !replay_sparse_has_pages(record)))
-        return replay_fail(r, "a check of a buffer that is not alive or has no memory");
+    if (!record)
+        return replay_invalid(r, "a check of a buffer that is not alive");
+    if (!record->place.memory && !replay_sparse_has_pages(record))
+        return replay_fail(r, "a check of a buffer that has no memory");
     if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
         return replay_fail(r, "a check of what is not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes", index,
                            (uint64_t)record->bytes);

@@ -359,7 +359,7 @@ const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *
 void lap_dec_absent(struct lap_dec *dec, const char *what)
 {
     if (dec->status == LAP_OK && dec->source && dec->source->handle && !dec->source->lenient)
-        latch(dec, lap_fail(LAP_ERROR_REPLAY, "%s is null", what));
+        latch(dec, lap_fail(LAP_ERROR_INVALID, "%s is null", what));
 }
 
 void lap_dec_refuse(struct lap_dec *dec, const char *what)

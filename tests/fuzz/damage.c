@@ -76,6 +76,7 @@ static struct outcome play(const uint8_t *data, size_t bytes)
     const struct lap_log log = {.fd = -1, .level = LAP_LOG_ERROR};
     struct replay_options options = {.file = forge_place(data, bytes),
                                      .quiet = true,
+                                     .strict = true, /* damage is no call of a program */
                                      .verify = true,
                                      .present = REPLAY_PRESENT_OFF,
                                      .screenshot_dir = ".",

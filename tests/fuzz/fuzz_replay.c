@@ -84,6 +84,7 @@ static void choose(size_t bytes, struct replay_options *options)
                                        .screenshot_dir = folder,
                                        .threads = mixed % 4 == 0 ? 3 : 1};
     options->present = mixed / 4 % 2 ? REPLAY_PRESENT_AUTO : REPLAY_PRESENT_OFF;
+    options->strict = mixed / 2097152 % 2 == 0;
     options->force = mixed / 8 % 4 == 0;
     options->judge = mixed / 32 % 4 == 0 ? judge : NULL;
     options->measure = mixed / 128 % 4 == 0;

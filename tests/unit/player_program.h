@@ -192,6 +192,7 @@ struct result {
     enum lap_status status;
     struct replay_check_summary checks;
     bool finished;
+    uint64_t invalid; /* calls that were left out, or made in part */
     long validation_bytes;
     char error[512];
 };
@@ -199,7 +200,8 @@ struct result {
 static bool expect_messages;
 static replay_spirv_judge judge; /* of code in what is played; NULL: none */
 static enum replay_validation validate_descriptors;
-static bool blackhole; /* work is looked at, and not done */
+static bool leaves_out; /* calls that are not valid; else they end the replay */
+static bool blackhole;  /* work is looked at, and not done */
 
 /* An instance that stays: a driver that is unloaded and loaded again for each test leaves memory behind each time. */
 static VkInstance kept;
@@ -247,6 +249,7 @@ static inline struct result play_file(const struct replay_options *options)
         result.status = replay_run(&r);
     snprintf(result.error, sizeof result.error, "%s", result.status == LAP_OK ? "" : lap_error_message());
     result.checks = replay_check_summary(&r);
+    result.invalid = r.invalid_count;
     result.finished = replay_close(&r);
     fflush(stdout);
     dup2(out, 1);
@@ -266,6 +269,7 @@ static inline struct result play(struct program *p, bool force)
     struct replay_options options = {.file = p->s.path,
                                      .verify = true,
                                      .force = force,
+                                     .strict = !leaves_out,
                                      .present = REPLAY_PRESENT_OFF,
                                      .threads = 1,
                                      .judge = judge,
@@ -282,6 +286,7 @@ static inline struct result play(struct program *p, bool force)
     CHECK_STR(again.error, result.error);
     CHECK_EQ_U64(again.checks.checks, result.checks.checks);
     CHECK_EQ_U64(again.checks.different, result.checks.different);
+    CHECK_EQ_U64(again.invalid, result.invalid);
     CHECK_EQ_INT(again.finished, result.finished);
     CHECK_EQ_INT(again.validation_bytes != 0, result.validation_bytes != 0);
     sample_finish(&p->s);

@@ -107,7 +107,8 @@ PLAYER_TEST(a_failure_says_where_it_stands_in_the_file)
         CHECK_EQ_INT(lap_reader_next(reader, &packet), LAP_OK);
     while (packet.frame == 0);
     CHECK_EQ_INT(lap_reader_next(reader, &packet), LAP_OK);
-    result = play_file(&(struct replay_options){.file = p->s.path, .present = REPLAY_PRESENT_OFF, .threads = 1});
+    result = play_file(
+        &(struct replay_options){.file = p->s.path, .present = REPLAY_PRESENT_OFF, .strict = true, .threads = 1});
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "frame 2, packet 11 (vkDestroyBuffer), chunk at offset ");
     place = strstr(result.error, "chunk at offset ");
     CHECK(place &&

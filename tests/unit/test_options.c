@@ -22,7 +22,8 @@ UNIT_TEST(a_file_alone_has_defaults)
     CHECK_STR(options.file, "x.lapilli");
     CHECK_EQ_INT(options.present, REPLAY_PRESENT_AUTO);
     CHECK_STR(options.screenshot_dir, ".");
-    CHECK(!options.verify && !options.force && !options.quiet && !options.gpu && !options.screenshots.count);
+    CHECK(!options.verify && !options.force && !options.strict && !options.quiet && !options.gpu &&
+          !options.screenshots.count);
 }
 
 UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)

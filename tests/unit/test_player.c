@@ -267,6 +267,125 @@ PLAYER_TEST(a_secondary_command_buffer_inherits_something)
     CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkBeginCommandBuffer has no pInheritanceInfo");
 }
 
+/* ---- calls that are not valid, and that a driver bore ---- */
+
+static void put_fences_with_nulls(struct program *p)
+{
+    VkFence front[2] = {VK_NULL_HANDLE, p->fence}, back[2] = {p->fence, VK_NULL_HANDLE}, none[2] = {VK_NULL_HANDLE};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &p->commands};
+
+    put_start(p);
+    put_fill(p);
+    PUT(p, vkResetFences, p->device, 2, back);
+    PUT(p, vkQueueSubmit, p->queue, 1, &submit, p->fence);
+    PUT(p, vkWaitForFences, p->device, 2, front, VK_TRUE, UINT64_MAX, VK_SUCCESS);
+    PUT(p, vkWaitForFences, p->device, 2, none, VK_TRUE, UINT64_MAX, VK_SUCCESS);
+    PUT(p, vkWaitForFences, p->device, 2, front, VK_FALSE, UINT64_MAX, VK_SUCCESS);
+    PUT(p, vkGetFenceStatus, p->device, VK_NULL_HANDLE, VK_SUCCESS);
+    PUT(p, vkResetFences, p->device, 2, none);
+    put_check(p, PATTERN);
+    put_ends(p);
+}
+
+PLAYER_TEST(null_fences_are_left_out_of_lists)
+{
+    struct result result;
+    put_fences_with_nulls(p);
+    leaves_out = true;
+    result = play(p, false);
+    leaves_out = false;
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.invalid, 6);
+    CHECK_EQ_U64(result.checks.checks, 1);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+PLAYER_TEST(a_strict_replay_ends_at_a_null_fence)
+{
+    struct result result;
+    put_fences_with_nulls(p);
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "(vkResetFences), chunk at offset ");
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "pFences is null");
+    CHECK_EQ_U64(result.invalid, 0);
+}
+
+/* And what is done with what they did not make, as far as nobody waits for it. */
+PLAYER_TEST(creations_that_are_not_valid_are_left_out)
+{
+    VkBufferViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO, .format = VK_FORMAT_R8_UINT, .range = 4};
+    VkBufferView view = gen_VkBufferView(sample_handle(&p->s, GEN_HANDLE_VkBufferView, 1));
+    VkBuffer buffer = gen_VkBuffer(sample_handle(&p->s, GEN_HANDLE_VkBuffer, 2));
+    VkDevice device = gen_VkDevice(sample_handle(&p->s, GEN_HANDLE_VkDevice, 2));
+    struct result result;
+
+    put_start(p);
+    PUT(p, vkCreateBufferView, p->device, &info, NULL, &view, VK_SUCCESS); /* 1 */
+    PUT(p, vkCreateFence, p->device, NULL, NULL, &p->fence, VK_SUCCESS);   /* 2 */
+    PUT(p, vkCreateBuffer, p->device, NULL, NULL, &buffer, VK_SUCCESS);    /* 3 */
+    PUT(p, lapilliBindBuffer, buffer, p->memory, 0, BYTES, 0);             /* 4 */
+    PUT(p, lapilliUpdateBuffer, buffer, 0, 4, "abc");                      /* 5 */
+    put_fill(p);
+    put_check(p, PATTERN);
+    PUT(p, vkDestroyBufferView, p->device, view, NULL); /* 6 */
+    PUT(p, vkDestroyBuffer, p->device, buffer, NULL);   /* 7 */
+    PUT(p, vkDeviceWaitIdle, device, VK_SUCCESS);       /* 8 */
+    put_ends(p);
+    leaves_out = true;
+    result = play(p, false);
+    leaves_out = false;
+    CHECK_PLAYED(result);
+    CHECK_EQ_U64(result.invalid, 8);
+    CHECK_EQ_U64(result.checks.different, 0);
+}
+
+/* What others wait for, and what is drawn, is not left out. */
+PLAYER_TEST(submits_and_commands_that_are_not_valid_end_a_replay)
+{
+    VkCommandBuffer none = VK_NULL_HANDLE;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &none};
+    struct result result;
+
+    put_start(p);
+    PUT(p, vkResetFences, p->device, 1, &(VkFence){VK_NULL_HANDLE});
+    PUT(p, vkQueueSubmit, p->queue, 1, &submit, p->fence);
+    leaves_out = true;
+    result = play(p, false);
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "VkSubmitInfo.pCommandBuffers is null");
+    CHECK_EQ_U64(result.invalid, 1);
+    CHECK(program_begin(p));
+    put_start(p);
+    block_begin(p);
+    COMMAND(p, vkCmdFillBuffer, VK_NULL_HANDLE, 0, VK_WHOLE_SIZE, PATTERN);
+    block_end(p, 0);
+    put_ends(p);
+    result = play(p, false);
+    leaves_out = false;
+    CHECK_SAYS(result, LAP_ERROR_REPLAY, "vkCmdFillBuffer");
+    CHECK_EQ_U64(result.invalid, 0);
+}
+
+/* A null does not hide that the rest of a body can't be right. */
+PLAYER_TEST(a_file_that_is_broken_is_not_left_out)
+{
+    struct lap_enc *enc;
+    struct result result;
+
+    put_start(p);
+    enc = sample_packet(&p->s, GEN_vkResetFences, 0);
+    gen_encode_vkResetFences(enc, p->device, 1, &(VkFence){VK_NULL_HANDLE});
+    if (lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT))
+        lap_put_u64(enc, 7);
+    lap_packet_end(p->s.stream);
+    leaves_out = true;
+    result = play(p, false);
+    leaves_out = false;
+    CHECK_SAYS(result, LAP_ERROR_FORMAT, "more bytes than the command has members for");
+    CHECK_EQ_U64(result.invalid, 0);
+}
+
 /* An extension that no GPU has is a nuisance only when the trace uses it. */
 PLAYER_TEST(unused_extensions_are_dropped)
 {

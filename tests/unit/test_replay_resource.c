@@ -180,14 +180,14 @@ UNIT_TEST(wrong_packets_about_buffers_are_errors)
     CHECK(strstr(lap_error_message(), "VkBuffer:1 ") != NULL);
     CHECK_EQ_INT(update_buffer(&u, buffer, 0, SIZE_MAX, data), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(update_buffer(&u, buffer, 0, 1, NULL), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update_buffer(&u, VK_NULL_HANDLE, 0, 1, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_buffer(&u, VK_NULL_HANDLE, 0, 1, data), LAP_ERROR_INVALID);
     CHECK_EQ_INT(update_buffer(&u, buffer, 100, 0, NULL), LAP_OK);
-    CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_INVALID);
     bind.buffer = check.buffer = buffer;
     CHECK_EQ_INT(replay_lapilliBindBuffer(&u.r, &u.dev, &bind), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_REPLAY);
     check.buffer = VK_NULL_HANDLE;
-    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliCheckBuffer(&u.r, &u.dev, &check), LAP_ERROR_INVALID);
     replay_check_destroy(&u.r);
     unit_replay_finish(&u);
 }
@@ -501,7 +501,7 @@ UNIT_TEST(wrong_packets_about_images_are_errors)
     args = good, args.image = create_image(&u, 2, VK_IMAGE_TILING_OPTIMAL, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
     args = good, args.image = VK_NULL_HANDLE;
-    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliUpdateImage(&u.r, &u.dev, &args), LAP_ERROR_INVALID);
     unit_replay_finish(&u);
 }
 

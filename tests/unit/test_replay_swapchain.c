@@ -339,13 +339,13 @@ UNIT_TEST(wrong_packets_about_swapchains_are_errors)
     CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_OK);
     acquire.result = VK_SUCCESS;
     acquire.pImageIndex = NULL;
-    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_INVALID);
     acquire.swapchain = VK_NULL_HANDLE;
     CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_ERROR_REPLAY);
     args.pPresentInfo = &info;
     CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY); /* no such queue */
     args.queue = s.u.gpu.queue;
-    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY); /* no arrays */
+    CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_INVALID); /* no arrays */
     info.pSwapchains = &s.swapchain;
     info.pImageIndices = &image;
     CHECK_EQ_INT(replay_QueuePresentKHR(&s.u.r, &s.u.dev, &args), LAP_ERROR_REPLAY);

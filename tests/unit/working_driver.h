@@ -138,7 +138,7 @@ static struct gen_device_dispatch working_driver(struct replay_queue *queues)
 static inline void open_on_working_driver(struct replay *r, const char *path, struct replay_device *dev,
                                           struct replay_queue *queues, struct lap_log *log)
 {
-    struct replay_options options = {.file = path, .threads = 1};
+    struct replay_options options = {.file = path, .strict = true, .threads = 1};
 
     CHECK_EQ_INT(replay_open(r, &options, NULL), LAP_OK);
     *log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
