@@ -50,7 +50,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t f
         return result;
     }
     for (uint32_t i = 0; i < fenceCount; i++)
-        if (dev->vk.GetFenceStatus(device, pFences[i]) == VK_SUCCESS)
+        if (pFences[i] && dev->vk.GetFenceStatus(device, pFences[i]) == VK_SUCCESS) /* a null was borne once */
             signalled[count++] = pFences[i];
     record_fences(dev, device, count, signalled, timeout);
     if (signalled != few)

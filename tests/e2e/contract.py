@@ -13,6 +13,8 @@ import signal
 import stat
 import subprocess
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
 from e2e.cases import SHAPE, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, chunks_of, display
@@ -565,6 +567,26 @@ def check_and_replay_agree_on_another_machine(context: Context) -> None:
     report = json.loads(context.run([context.program("lapilli"), "check", "--json", "descriptors.lapilli"], environment).out)
     ignored = {finding["name"] for finding in report["findings"] if finding["area"] == "limit" and finding["outcome"] == "ignored"}
     check({"minUniformBufferOffsetAlignment", "minStorageBufferOffsetAlignment"} & ignored != set(), f"{report}")
+
+
+@case
+def calls_that_are_not_valid_are_left_out(context: Context) -> None:
+    """A driver bore null fences: the replay goes on without them, says so once for each command, and ends with --strict."""
+    library = Path("/usr/lib/chromium/libVkICD_mock_icd.so")  # accepts everything, and computes nothing
+    if not library.exists():
+        raise Skip(f"{library} is not there")
+    manifest = context.folder / "mock_icd.json"
+    manifest.write_text(json.dumps({"file_format_version": "1.0.0", "ICD": {"library_path": str(library), "api_version": "1.3.0"}}))
+    replace(context, driver=manifest).capture([context.app("nulls"), "--no-check"])
+    replay = [context.program("lapilli-replay"), "--present", "off", "out.lapilli"]
+    done = context.run(replay)
+    warnings = [line for line in done.err.splitlines() if "--strict ends the replay there" in line]
+    named = [re.search(r"frame 2, packet \d+ \((\w+)\), chunk at offset \d+, byte \d+: .*: the call is (left out|made without it)", line) for line in warnings]
+    check([match.groups() if match else None for match in named] == [("vkWaitForFences", "made without it"), ("vkGetFenceStatus", "left out"),
+                                                                     ("vkResetFences", "made without it")], done.err)
+    check("12 calls that are not valid were left out, or made in part: vkResetFences 4, vkGetFenceStatus 4, vkWaitForFences 4" in done.err, done.err)
+    done = context.run([*replay, "--strict"], expect=1)
+    check("pFences is null" in done.err and "left out" not in done.err, done.err)
 
 
 @case
