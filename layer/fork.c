@@ -149,6 +149,7 @@ static void forget(struct layer_device *dev)
     lap_map_each(&dev->own_maps[GEN_HANDLE_VkImage], forget_image, NULL);
     lap_map_init(&dev->resources);
     dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
+    dev->gated_count = 0;
     dev->kept = NULL;
     dev->kept_count = dev->kept_capacity = 0;
     atomic_store(&dev->submission_count, 0);

@@ -82,6 +82,12 @@ struct layer_tells {
     uint32_t count, capacity;
 };
 
+/* What commands do with events (parts.h). */
+struct layer_event_steps {
+    struct layer_event_step *items;
+    uint32_t count, capacity;
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -108,6 +114,7 @@ struct layer_device {
         *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;
     uint64_t submit_serial;
+    uint32_t gated_count;         /* of submissions: gate.h */
     atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
     struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched submitted; /* of the submit that is under way: kept for its memory, as are the next two */
@@ -284,6 +291,10 @@ struct layer_cmdbuf {
     struct layer_read {
         uint64_t buffer, from; /* the handle; from there to its end it is known to be read */
     } recent_reads[LAYER_RECENT_READS];
+    struct layer_cmdbuf_part *parts; /* parts.h: what was recorded before the part that the next three, and the last
+                                        sets, are of; NULL until there is one */
+    uint32_t part_count, part_capacity;
+    struct layer_event_steps events;
     struct layer_tells tells;
     struct layer_touched touched;   /* what the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
@@ -314,9 +325,19 @@ struct layer_fence {
 struct layer_semaphore {
     struct lap_object object;
     bool timeline;
-    uint64_t signals; /* of binary ones: how many were submitted; of timelines: the largest submitted value; under
-                         submit_mutex */
+    uint64_t signals;           /* of binary ones: how many were submitted; under submit_mutex */
+    uint64_t open;              /* the largest value, or signal, that comes without anything more from the host; under
+                                   submit_mutex: gate.h */
     atomic_uint_fast64_t known; /* of timelines: the last value that was recorded as reached */
+};
+
+/* What is known of it at the end of all that was submitted; under submit_mutex: gate.h. */
+struct layer_event {
+    struct lap_object object;
+    bool set;           /* or it will be, when what waits for it goes on */
+    uint64_t host_sets; /* how often the host has set it */
+    uint64_t spent;     /* so many of these were reset, or will have been */
+    uint64_t awaited;   /* the last one that submitted work waits for, by number */
 };
 
 struct layer_surface {

@@ -25,6 +25,7 @@ const struct layer_record_type layer_record_types[GEN_HANDLE_COUNT] = {
     [GEN_HANDLE_VkFramebuffer] = {sizeof(struct layer_framebuffer), layer_framebuffer_finish},
     [GEN_HANDLE_VkFence] = {sizeof(struct layer_fence), NULL},
     [GEN_HANDLE_VkSemaphore] = {sizeof(struct layer_semaphore), NULL},
+    [GEN_HANDLE_VkEvent] = {sizeof(struct layer_event), NULL},
     [GEN_HANDLE_VkSurfaceKHR] = {sizeof(struct layer_surface), NULL},
     [GEN_HANDLE_VkSwapchainKHR] = {sizeof(struct layer_swapchain), layer_swapchain_finish},
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layer/check.h"
+#include "layer/gate.h"
 #include "layer/records.h"
 #include "layer/update.h"
 
@@ -43,6 +44,14 @@ bool layer_submission_wait(struct layer_submission *submission, struct layer_poi
     return true;
 }
 
+bool layer_submission_gate(struct layer_submission *submission, struct layer_gate gate)
+{
+    if (!reserve((void **)&submission->gates, &submission->gate_capacity, submission->gate_count, sizeof gate))
+        return false;
+    submission->gates[submission->gate_count++] = gate;
+    return true;
+}
+
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written)
 {
     if (!reserve((void **)&submission->written, &submission->written_capacity, submission->written_count,
@@ -57,6 +66,7 @@ static void destroy(struct layer_submission *submission)
     layer_tells_finish(&submission->tells);
     free(submission->signals);
     free(submission->waits);
+    free(submission->gates);
     free(submission->written);
     free(submission);
 }
@@ -78,9 +88,9 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     submission->serial = dev->submit_serial;
     submission->fence = 0;
     submission->state = LAYER_RUNNING;
-    submission->anywhere = submission->absorbed = false;
+    submission->anywhere = submission->absorbed = submission->gated = false;
     submission->tells.count = 0;
-    submission->signal_count = submission->wait_count = submission->written_count = 0;
+    submission->signal_count = submission->wait_count = submission->gate_count = submission->written_count = 0;
     if (dev->last_submission)
         dev->last_submission->next = submission;
     else
@@ -92,19 +102,11 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
 
 /* ---- the list ---- */
 
-bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before)
-{
-    for (const struct layer_submission *s = dev->submissions; s && s->serial < before; s = s->next)
-        for (uint32_t i = 0; i < s->wait_count; i++)
-            if (s->waits[i].ahead && s->waits[i].semaphore == signal.semaphore && s->waits[i].value <= signal.value)
-                return true;
-    return false;
-}
-
 /* Takes *link out of the list, to be used again. */
 static void take_out(struct layer_device *dev, struct layer_submission **link, struct layer_submission *before)
 {
     struct layer_submission *submission = *link;
+    layer_gate_lift(dev, submission);
     *link = submission->next;
     if (dev->last_submission == submission)
         dev->last_submission = before;
@@ -113,8 +115,8 @@ static void take_out(struct layer_device *dev, struct layer_submission **link, s
     atomic_fetch_sub_explicit(&dev->submission_count, 1, memory_order_release);
 }
 
-static void add_written(struct layer_device *dev, const struct layer_submission *submission,
-                        struct lap_touched *touched)
+void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
+                                struct lap_touched *touched)
 {
     for (uint32_t i = 0; i < submission->written_count; i++) {
         const struct layer_written *written = &submission->written[i];
@@ -124,13 +126,14 @@ static void add_written(struct layer_device *dev, const struct layer_submission 
     }
 }
 
-/* What running work writes may not be compared; what it wrote is the device's once it is not running any more. */
+/* What running work writes may not be compared, unless it can't have begun; what it wrote is the device's once it is
+ * not running any more. */
 static void tell_tracker(struct layer_device *dev, bool cancelled)
 {
     lap_touched_reset(&dev->submitted);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
         if (s->state != LAYER_RUNNING && !s->absorbed) {
-            add_written(dev, s, &dev->submitted);
+            layer_submission_writes_to(dev, s, &dev->submitted);
             s->absorbed = true;
         }
     lap_touched_seal(&dev->submitted);
@@ -139,10 +142,37 @@ static void tell_tracker(struct layer_device *dev, bool cancelled)
     lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
     lap_touched_reset(&dev->batch.ranges);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->state == LAYER_RUNNING)
-            add_written(dev, s, &dev->batch.ranges);
+        if (s->state == LAYER_RUNNING && !s->gated)
+            layer_submission_writes_to(dev, s, &dev->batch.ranges);
     lap_touched_seal(&dev->batch.ranges);
     lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, true);
+}
+
+/* False: nothing goes on that was gated. */
+static bool open_gates(struct layer_device *dev)
+{
+    uint64_t oldest;
+    lap_touched_reset(&dev->submitted);
+    oldest = layer_gate_open(dev, &dev->submitted);
+    lap_touched_seal(&dev->submitted);
+    return oldest != UINT64_MAX;
+}
+
+/* What the host wrote so far is sent, and what went on becomes the device's. */
+static void send_and_begin(struct layer_device *dev)
+{
+    layer_emit_updates(dev, NULL);
+    if (!dev->submitted.count)
+        return;
+    layer_emit_updates(dev, &dev->submitted);
+    if (dev->memtrack)
+        lap_memtrack_device_busy(dev->memtrack, &dev->submitted, false);
+}
+
+void layer_submission_let_go(struct layer_device *dev)
+{
+    (void)open_gates(dev);
+    send_and_begin(dev);
 }
 
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
@@ -185,11 +215,13 @@ static void merge_written(struct layer_submission *submission)
     submission->written_count = kept + 1;
 }
 
-/* The next one on the same queue, of which as much is known. */
+/* The next one on the same queue, of which as much is known. What is gated stays apart: it begins when it may. */
 static struct layer_submission *successor(const struct layer_submission *submission)
 {
     struct layer_submission *next = submission->next;
-    while (next && (next->queue != submission->queue || next->state != submission->state))
+    if (submission->gated)
+        return NULL;
+    while (next && (next->queue != submission->queue || next->state != submission->state || next->gated))
         next = next->next;
     return next;
 }
@@ -254,6 +286,7 @@ static void learn_through(struct layer_device *dev, VkQueue queue, uint64_t seri
         if (s->queue != queue || s->state >= state)
             continue;
         s->state = state;
+        layer_gate_lift(dev, s);
         for (uint32_t i = 0; i < s->wait_count; i++)
             learn_point(dev, s->waits[i].semaphore, s->waits[i].value, state);
     }
@@ -328,6 +361,8 @@ static void retire(struct layer_device *dev)
     tell_tracker(dev, false);
     if (checking)
         check(dev);
+    if (dev->gated_count && open_gates(dev)) /* by a signal that nobody knew of */
+        send_and_begin(dev);
     look_anywhere(dev);
     while (*link) {
         if ((*link)->state == LAYER_FINISHED || ((*link)->state == LAYER_SEEN && !checking)) {
@@ -385,8 +420,10 @@ void layer_learn_device(struct layer_device *dev)
     if (nothing_to_learn(dev))
         return;
     pthread_mutex_lock(&dev->submit_mutex);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (struct layer_submission *s = dev->submissions; s; s = s->next) {
         s->state = LAYER_FINISHED;
+        layer_gate_lift(dev, s);
+    }
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -397,7 +434,7 @@ void layer_learn_indirectly(struct layer_device *dev, struct layer_tell what)
         return;
     pthread_mutex_lock(&dev->submit_mutex);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->state == LAYER_RUNNING && layer_tells_any(&s->tells, what))
+        if (s->state == LAYER_RUNNING && !s->gated && layer_tells_any(&s->tells, what))
             learn_through(dev, s->queue, s->serial, LAYER_SEEN);
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);

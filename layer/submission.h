@@ -12,9 +12,15 @@
 /* A signal of a semaphore. Binary semaphores are counted, so that both kinds are numbers that grow. */
 struct layer_point {
     uint64_t semaphore; /* index of the record */
+    uint64_t handle;
     uint64_t value;
     bool partial; /* signalled when some stages were done, others may go on */
-    bool ahead;   /* a wait for a value of a timeline that nothing submitted before signals */
+};
+
+/* A wait for an event that the host sets (gate.h). */
+struct layer_gate {
+    uint64_t event, index; /* handle and index of the record */
+    uint64_t number;       /* of the host's sets */
 };
 
 struct layer_written {
@@ -35,7 +41,8 @@ enum layer_submission_state {
     LAYER_FINISHED /* it has waited for all of it, and so does a replay */
 };
 
-/* One batch of a vkQueueSubmit. Those that are seen but not finished are kept to be checked (capture --verify). */
+/* One batch of a vkQueueSubmit, or what stands between two waits for events of the host in it. Those that are seen but
+ * not finished are kept to be checked (capture --verify). */
 struct layer_submission {
     struct layer_submission *next;
     VkQueue queue;
@@ -44,23 +51,29 @@ struct layer_submission {
     enum layer_submission_state state;
     bool anywhere; /* its shaders may store where nobody can tell, and nobody has looked for that yet */
     bool absorbed; /* memory tracking knows that the device does not write any more */
+    bool gated;    /* it can't have begun: gate.h */
     struct layer_tells tells;
     struct layer_point *signals, *waits;
+    struct layer_gate *gates;
     struct layer_written *written;
-    uint32_t signal_count, wait_count, written_count;
-    uint32_t signal_capacity, wait_capacity, written_capacity;
+    uint32_t signal_count, wait_count, gate_count, written_count;
+    uint32_t signal_capacity, wait_capacity, gate_capacity, written_capacity;
 };
 
 /* A submission at the end of the list, or NULL when out of memory (the recording stops). */
 struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue);
 bool layer_submission_signal(struct layer_submission *submission, struct layer_point point);
 bool layer_submission_wait(struct layer_submission *submission, struct layer_point point);
+bool layer_submission_gate(struct layer_submission *submission, struct layer_gate gate);
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
 /* Keeps the list short. After a submission was filled in. */
 void layer_submission_end(struct layer_device *dev);
-/* True when work that was submitted with a serial below `before` waits for this signal, which is being submitted now:
- * it goes on because of it, and reads what the host wrote since. */
-bool layer_submission_releases(const struct layer_device *dev, struct layer_point signal, uint64_t before);
+/* Adds what it writes. */
+void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
+                                struct lap_touched *touched);
+/* Something was signalled that gated work may have waited for (gate.h): everything that the host wrote is sent, and
+ * what the work writes is the device's from now on. */
+void layer_submission_let_go(struct layer_device *dev);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
 /* kept.c. A range of an object is about to get other memory: work that is not known to be finished goes on writing

@@ -3,6 +3,7 @@
 #include "layer/submit.h"
 
 #include "gen_layer.h"
+#include "layer/gate.h"
 #include "layer/resource.h"
 #include "layer/sparse.h"
 #include "layer/submission.h"
@@ -17,7 +18,7 @@ void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const
     if (!record || !type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
         return;
     record->timeline = true;
-    record->signals = type->initialValue;
+    record->open = type->initialValue;
     atomic_store_explicit(&record->known, type->initialValue, memory_order_relaxed);
 }
 
@@ -27,6 +28,8 @@ struct gathering {
     VkQueue queue;
     uint64_t first_serial, last_serial;
     struct layer_submission *submission; /* of the batch; NULL: nobody needs to know when it finishes */
+    bool gated;                          /* the batch can't begin yet: gate.h */
+    bool lets_go;                        /* what is gated may wait for some of its signals */
     bool failed;
 };
 
@@ -38,7 +41,17 @@ static void gather_begin(struct gathering *g, struct layer_device *dev, VkQueue 
     lap_touched_reset(&dev->submitted);
 }
 
-static void batch_begin(struct gathering *g)
+/* The batch, or what comes next of it, has a record. */
+static void need_record(struct gathering *g)
+{
+    if (!g->submission)
+        g->submission = layer_submission_begin(g->dev, g->queue);
+    if (g->submission && g->gated)
+        layer_gate_shut(g->dev, g->submission);
+}
+
+/* A batch, or what stands in it behind a wait for an event. */
+static void begin_record(struct gathering *g)
 {
     g->dev->submit_serial++;
     g->submission = NULL;
@@ -46,12 +59,12 @@ static void batch_begin(struct gathering *g)
     layer_touched_reset(&g->dev->batch);
 }
 
-static void batch_commands(struct gathering *g, VkCommandBuffer handle)
+static void batch_begin(struct gathering *g)
 {
-    const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
-    if (!cb || !layer_touch_resolve(g->dev, cb, g->dev->submit_serial, &g->dev->batch) ||
-        !layer_tells_append(&g->dev->batch_tells, &cb->tells))
-        g->failed = true;
+    begin_record(g);
+    g->gated = layer_gate_on_queue(g->dev, g->queue);
+    if (g->gated || g->dev->submissions)
+        need_record(g);
 }
 
 static bool overlaps(const struct lap_touched *list, const struct lap_touched_range *range)
@@ -94,20 +107,30 @@ static layer_resource resource_of(const struct lap_memobj *object)
                                                : layer_resource_of_image((const struct layer_image *)record);
 }
 
-/* After the batch's commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding,
- * it leaves no record. */
-static void batch_written(struct gathering *g)
+/* What is gated writes nothing before it begins. Whatever is pending there has no need to wait for that. */
+static bool append_as_read(struct lap_touched *touched, const struct lap_touched *gated)
+{
+    bool ok = true;
+    touched->everything |= gated->everything;
+    for (size_t i = 0; i < gated->count && ok; i++)
+        ok = lap_touched_add(touched, gated->ranges[i].object, gated->ranges[i].offset, gated->ranges[i].bytes, false);
+    return ok;
+}
+
+/* After the commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding, it
+ * leaves no record. */
+static void end_record(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
     const struct lap_touched *batch = &dev->batch.ranges;
-    bool needed = dev->submissions || batch->everything;
+    bool needed = batch->everything;
 
     layer_touched_seal(&dev->batch);
     loosen(&dev->batch.unchecked);
     for (size_t i = 0; i < batch->count && !needed; i++)
         needed = batch->ranges[i].written;
     if (needed)
-        g->submission = layer_submission_begin(dev, g->queue);
+        need_record(g);
     if (g->submission)
         g->submission->anywhere = batch->everything;
     if (g->submission && !layer_tells_append(&g->submission->tells, &dev->batch_tells))
@@ -122,25 +145,71 @@ static void batch_written(struct gathering *g)
         if (!layer_submission_wrote(g->submission, written))
             g->failed = true;
     }
-    if (!lap_touched_append(&dev->submitted, batch))
+    if (!(g->gated ? append_as_read(&dev->submitted, batch) : lap_touched_append(&dev->submitted, batch)))
         g->failed = true;
 }
 
-static void batch_wait(struct gathering *g, VkSemaphore semaphore, uint64_t value)
+/* What comes next waits for an event that the host has yet to set; what came before it does not. */
+static void wait_for_host(struct gathering *g, struct layer_gate gate)
+{
+    const struct lap_touched *batch = &g->dev->batch.ranges;
+    if (batch->count || batch->everything || g->dev->batch_tells.count) {
+        end_record(g);
+        begin_record(g);
+    }
+    g->gated = true;
+    need_record(g);
+    if (g->submission && !layer_submission_gate(g->submission, gate))
+        g->failed = true;
+}
+
+static void batch_commands(struct gathering *g, VkCommandBuffer handle)
+{
+    const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
+    struct layer_gate gate;
+
+    for (uint32_t i = 0; cb && i <= cb->part_count; i++) {
+        struct layer_part part = layer_part_of(cb, i);
+        for (uint32_t j = 0; j < part.events->count; j++)
+            if (layer_gate_step(g->dev, &part.events->items[j], &gate))
+                wait_for_host(g, gate);
+        if (!layer_touch_resolve(g->dev, cb, i, g->dev->submit_serial, &g->dev->batch) ||
+            !layer_tells_append(&g->dev->batch_tells, part.tells))
+            g->failed = true;
+    }
+    if (!cb)
+        g->failed = true;
+}
+
+/* False when the semaphore is not known. */
+static bool point_of_wait(const struct gathering *g, VkSemaphore semaphore, uint64_t value, struct layer_point *out)
 {
     const struct layer_semaphore *record = LAYER_GET(g->dev, VkSemaphore, semaphore);
-    struct layer_point point = {.value = value};
     if (!record)
-        return;
-    point.semaphore = record->object.index;
-    if (!record->timeline)
-        point.value = record->signals;
-    else
-        point.ahead = value > record->signals && value > atomic_load_explicit(&record->known, memory_order_relaxed);
-    if (!g->submission && point.ahead) /* whoever signals has to know */
-        g->submission = layer_submission_begin(g->dev, g->queue);
+        return false;
+    *out = (struct layer_point){.semaphore = record->object.index,
+                                .handle = record->object.handle,
+                                .value = record->timeline ? value : record->signals};
+    return true;
+}
+
+static void record_wait(struct gathering *g, struct layer_point point)
+{
     if (g->submission && !layer_submission_wait(g->submission, point))
         g->failed = true;
+}
+
+/* In front of the batch's commands. */
+static void batch_wait(struct gathering *g, VkSemaphore semaphore, uint64_t value)
+{
+    struct layer_point point;
+    if (!point_of_wait(g, semaphore, value, &point))
+        return;
+    if (layer_gate_is_shut(g->dev, &point)) {
+        g->gated = true;
+        need_record(g);
+    }
+    record_wait(g, point);
 }
 
 static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t value, bool partial)
@@ -150,14 +219,12 @@ static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t va
     if (!record)
         return;
     point.semaphore = record->object.index;
-    if (!record->timeline) {
+    point.handle = record->object.handle;
+    if (!record->timeline)
         point.value = ++record->signals;
-    } else {
-        if (value > record->signals)
-            record->signals = value;
-        /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
-        if (layer_submission_releases(g->dev, point, g->first_serial))
-            g->dev->submitted.everything = true;
+    if (!g->gated) {
+        layer_gate_signalled(g->dev, &point);
+        g->lets_go = true;
     }
     if (g->submission && !layer_submission_signal(g->submission, point))
         g->failed = true;
@@ -168,10 +235,8 @@ static void gather_fence(struct gathering *g, VkFence fence)
     const struct layer_fence *record = LAYER_GET(g->dev, VkFence, fence);
     if (!record)
         return;
-    if (!g->submission && g->dev->submissions) { /* a submit of nothing but a fence */
-        g->dev->submit_serial++;
-        g->submission = layer_submission_begin(g->dev, g->queue);
-    }
+    if (!g->submission && g->dev->submissions) /* a submit of nothing but a fence */
+        batch_begin(g);
     if (g->submission)
         g->submission->fence = record->object.index;
 }
@@ -181,6 +246,9 @@ static void gather_updates(struct gathering *g)
 {
     if (g->failed)
         layer_stop("out of memory");
+    /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
+    if (g->lets_go && g->dev->gated_count && layer_gate_open(g->dev, &g->dev->submitted) < g->first_serial)
+        g->dev->submitted.everything = true;
     lap_touched_seal(&g->dev->submitted);
     if (g->dev->submitted.count || g->dev->submitted.everything)
         layer_emit_updates(g->dev, &g->dev->submitted);
@@ -215,18 +283,22 @@ static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
 }
 
 /* The values of timeline semaphores stand in a structure of their own. */
-static void batch_semaphores(struct gathering *g, const void *chain, uint32_t wait_count, const VkSemaphore *waits,
-                             uint32_t signal_count, const VkSemaphore *signals)
+static void batch_waits(struct gathering *g, const void *chain, uint32_t count, const VkSemaphore *semaphores)
 {
     const VkTimelineSemaphoreSubmitInfo *values =
         layer_chain_find(chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-    const uint64_t *wait_values = values ? values->pWaitSemaphoreValues : NULL;
-    const uint64_t *signal_values = values ? values->pSignalSemaphoreValues : NULL;
-    for (uint32_t i = 0; i < wait_count; i++)
-        batch_wait(g, waits[i], wait_values && i < values->waitSemaphoreValueCount ? wait_values[i] : 0);
-    for (uint32_t i = 0; i < signal_count; i++)
-        batch_signal(g, signals[i], signal_values && i < values->signalSemaphoreValueCount ? signal_values[i] : 0,
-                     false);
+    const uint64_t *numbers = values ? values->pWaitSemaphoreValues : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        batch_wait(g, semaphores[i], numbers && i < values->waitSemaphoreValueCount ? numbers[i] : 0);
+}
+
+static void batch_signals(struct gathering *g, const void *chain, uint32_t count, const VkSemaphore *semaphores)
+{
+    const VkTimelineSemaphoreSubmitInfo *values =
+        layer_chain_find(chain, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    const uint64_t *numbers = values ? values->pSignalSemaphoreValues : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        batch_signal(g, semaphores[i], numbers && i < values->signalSemaphoreValueCount ? numbers[i] : 0, false);
 }
 
 /* ---- entry points ---- */
@@ -286,11 +358,11 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
 static void gather_submit(struct gathering *g, const struct submit *submit, uint32_t number)
 {
     const VkSubmitInfo *info = (const VkSubmitInfo *)submit->infos + number;
+    batch_waits(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores);
     for (uint32_t i = 0; i < info->commandBufferCount; i++)
         batch_commands(g, info->pCommandBuffers[i]);
-    batch_written(g);
-    batch_semaphores(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores, info->signalSemaphoreCount,
-                     info->pSignalSemaphores);
+    end_record(g);
+    batch_signals(g, info->pNext, info->signalSemaphoreCount, info->pSignalSemaphores);
 }
 
 static void encode_submit(struct lap_enc *enc, const struct submit *submit)
@@ -315,11 +387,11 @@ static void gather_submit2(struct gathering *g, const struct submit *submit, uin
 {
     const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
     const VkSubmitInfo2 *info = (const VkSubmitInfo2 *)submit->infos + number;
-    for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-        batch_commands(g, info->pCommandBufferInfos[i].commandBuffer);
-    batch_written(g);
     for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
         batch_wait(g, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
+        batch_commands(g, info->pCommandBufferInfos[i].commandBuffer);
+    end_record(g);
     for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
         batch_signal(g, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value,
                      !(info->pSignalSemaphoreInfos[i].stageMask & all));
@@ -347,9 +419,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t subm
 static void gather_sparse(struct gathering *g, const struct submit *submit, uint32_t number)
 {
     const VkBindSparseInfo *info = (const VkBindSparseInfo *)submit->infos + number;
-    batch_written(g);
-    batch_semaphores(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores, info->signalSemaphoreCount,
-                     info->pSignalSemaphores);
+    batch_waits(g, info->pNext, info->waitSemaphoreCount, info->pWaitSemaphores);
+    end_record(g);
+    batch_signals(g, info->pNext, info->signalSemaphoreCount, info->pSignalSemaphores);
 }
 
 static void encode_sparse(struct lap_enc *enc, const struct submit *submit)
@@ -385,12 +457,15 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
 
 /* ---- presents ---- */
 
+/* A present writes nothing and holds nothing up, whatever it waits for. */
 static void present_waits(struct gathering *g, const VkPresentInfoKHR *info, VkQueue queue)
 {
-    batch_begin(g);
+    struct layer_point point;
+    g->dev->submit_serial++;
     g->submission = layer_submission_begin(g->dev, queue);
-    for (uint32_t i = 0; g->submission && i < info->waitSemaphoreCount; i++)
-        batch_wait(g, info->pWaitSemaphores[i], 0);
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        if (point_of_wait(g, info->pWaitSemaphores[i], 0, &point))
+            record_wait(g, point);
 }
 
 /* Where the driver says that the swapchain is out of date or lost the waits happen all the same. A fence of the present
@@ -425,13 +500,23 @@ void hook_before_SignalSemaphore(struct layer_device *dev, VkDevice device, cons
 {
     struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, pSignalInfo->semaphore);
     pthread_mutex_lock(&dev->submit_mutex);
-    if (record && pSignalInfo->value > record->signals)
-        record->signals = pSignalInfo->value;
+    if (record && pSignalInfo->value > record->open)
+        record->open = pSignalInfo->value;
+    layer_submission_let_go(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
-    layer_emit_updates(dev, NULL);
 }
 
 void hook_before_SetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
 {
-    layer_emit_updates(dev, NULL);
+    pthread_mutex_lock(&dev->submit_mutex);
+    layer_gate_host_set(dev, event);
+    layer_submission_let_go(dev);
+    pthread_mutex_unlock(&dev->submit_mutex);
+}
+
+void hook_before_ResetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
+{
+    pthread_mutex_lock(&dev->submit_mutex);
+    layer_gate_host_reset(dev, event);
+    pthread_mutex_unlock(&dev->submit_mutex);
 }

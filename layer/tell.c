@@ -72,7 +72,7 @@ static void add(struct layer_cmdbuf *cb, struct layer_tell tell)
         layer_stop("out of memory");
 }
 
-static void tell_event(struct layer_cmdbuf *cb, VkEvent event)
+void layer_tell_event(struct layer_cmdbuf *cb, VkEvent event)
 {
     add(cb, layer_tell_of_event(cb->device, event));
 }
@@ -80,18 +80,6 @@ static void tell_event(struct layer_cmdbuf *cb, VkEvent event)
 static void tell_queries(struct layer_cmdbuf *cb, VkQueryPool pool, uint32_t first, uint32_t count)
 {
     add(cb, layer_tell_of_queries(cb->device, pool, first, count));
-}
-
-void hook_after_CmdSetEvent(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkEvent event,
-                            VkPipelineStageFlags stageMask)
-{
-    tell_event(cb, event);
-}
-
-void hook_after_CmdSetEvent2(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkEvent event,
-                             const VkDependencyInfo *pDependencyInfo)
-{
-    tell_event(cb, event);
 }
 
 void hook_after_CmdEndQuery(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkQueryPool queryPool,

@@ -24,4 +24,7 @@ bool layer_tells_append(struct layer_tells *tells, const struct layer_tells *mor
 bool layer_tells_any(const struct layer_tells *tells, struct layer_tell what);
 void layer_tells_finish(struct layer_tells *tells);
 
+/* A command of a command buffer sets the event. */
+void layer_tell_event(struct layer_cmdbuf *cb, VkEvent event);
+
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/touched.h"
 
-#include "layer/tell.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/parts.h"
 #include "layer/region.h"
+#include "layer/tell.h"
 
 /* ---- resources ---- */
 
@@ -437,6 +437,7 @@ void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 void layer_touch_reset(struct layer_cmdbuf *cb)
 {
     layer_touched_reset(&cb->touched);
+    layer_parts_reset(cb);
     cb->sets_count = 0;
     cb->tells.count = 0;
     memset(cb->bound, 0, sizeof cb->bound);
@@ -449,6 +450,7 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
 {
     layer_touched_finish(&cb->touched);
     layer_tells_finish(&cb->tells);
+    layer_parts_finish(cb);
     free(cb->sets);
     cb->sets = NULL;
 }
@@ -462,16 +464,16 @@ static void append_once(struct layer_cmdbuf *cb, const struct layer_cmdbuf_sets 
     cb->sets[place].written |= entry->written;
 }
 
-void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
+static void touch_part(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary, const struct layer_part *part)
 {
-    if (cb->state != LAYER_CMDBUF_RECORDING)
-        return;
-    if (!layer_tells_append(&cb->tells, &secondary->tells) ||
-        !layer_touched_append(&cb->touched, &secondary->touched) || !reserve_entries(cb, secondary->sets_count)) {
+    for (uint32_t i = 0; i < part->events->count; i++)
+        layer_parts_note(cb, &part->events->items[i]);
+    if (!layer_tells_append(&cb->tells, part->tells) || !layer_touched_append(&cb->touched, part->touched) ||
+        !reserve_entries(cb, part->sets_end - part->sets_begin)) {
         layer_touch_failed(cb);
         return;
     }
-    for (uint32_t i = 0, entries; i < secondary->sets_count; i += entries) {
+    for (uint32_t i = part->sets_begin, entries; i < part->sets_end; i += entries) {
         const struct layer_cmdbuf_sets *entry = &secondary->sets[i];
         entries = entries_for(entry->offset_count);
         if (entry->index != LAYER_ENTRY_PUSHED && entry->offset_count <= 1) {
@@ -481,6 +483,55 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
             cb->sets_count += entries;
         }
     }
+}
+
+void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
+{
+    for (uint32_t i = 0; i <= secondary->part_count && cb->state == LAYER_CMDBUF_RECORDING; i++) {
+        struct layer_part part = layer_part_of(secondary, i);
+        touch_part(cb, secondary, &part);
+    }
+}
+
+/* ---- parts ---- */
+
+/* An entry of its own for what is bound at a number; a row of pushed descriptors becomes another one. */
+static bool carry_set(struct layer_cmdbuf *cb, uint32_t *bound)
+{
+    uint32_t place = *bound, entries = entries_for(cb->sets[place - 1].offset_count), copy = 0;
+    if (cb->sets[place - 1].index != LAYER_ENTRY_PUSHED) {
+        if (!reserve_entries(cb, entries))
+            return false;
+        memcpy(&cb->sets[cb->sets_count], &cb->sets[place - 1], entries * sizeof *cb->sets);
+        cb->sets[cb->sets_count].written = 0;
+        *bound = cb->sets_count + 1;
+        cb->sets_count += entries;
+        return true;
+    }
+    for (; place; place = cb->sets[place - 1].previous) {
+        if (!reserve_entries(cb, 1))
+            return false;
+        cb->sets[cb->sets_count] = cb->sets[place - 1];
+        cb->sets[cb->sets_count].written = 0;
+        cb->sets[cb->sets_count].previous = copy;
+        copy = ++cb->sets_count;
+    }
+    *bound = copy;
+    return true;
+}
+
+bool layer_touch_carry(struct layer_cmdbuf *cb)
+{
+    memset(cb->recent_reads, 0, sizeof cb->recent_reads);
+    memset(cb->recent_sets, 0xff, sizeof cb->recent_sets); /* nowhere */
+    for (uint32_t point = 0; point < LAYER_BIND_POINTS; point++) {
+        struct layer_bound *bound = &cb->bound[point];
+        for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
+            if (bound->sets[i] && !carry_set(cb, &bound->sets[i]))
+                return false;
+        bound->stale = bound->reach;
+    }
+    return true;
 }
 
 /* ---- at submit ---- */
@@ -581,12 +632,13 @@ static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_s
     return !object || touch_slot(dev, out, object, &slot, 0, true);
 }
 
-bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t number, uint64_t serial,
                          struct layer_touched *touched)
 {
-    if (!layer_touched_append(touched, &cb->touched))
+    struct layer_part part = layer_part_of(cb, number);
+    if (!layer_touched_append(touched, part.touched))
         return false;
-    for (uint32_t i = 0; i < cb->sets_count; i += entries_for(cb->sets[i].offset_count)) {
+    for (uint32_t i = part.sets_begin; i < part.sets_end; i += entries_for(cb->sets[i].offset_count)) {
         const struct layer_cmdbuf_sets *entry = &cb->sets[i];
         if (!(entry->index == LAYER_ENTRY_PUSHED ? resolve_pushed(dev, entry, touched)
                                                  : resolve_set(dev, entry, serial, touched)))

@@ -175,6 +175,9 @@ static inline uint32_t layer_touch_append_set(struct layer_cmdbuf *cb, uint64_t 
         .set = handle, .index = index, .offset_count = dynamic, .offsets = {dynamic ? offset : 0}};
     return cb->sets_count++;
 }
+/* A new part begins (parts.h): what is bound is noted anew, for what is stored from now on. False when out of memory.
+ */
+bool layer_touch_carry(struct layer_cmdbuf *cb);
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
 
 /* When a command buffer goes back to the initial state, and when it is freed. */
@@ -191,9 +194,9 @@ static inline void layer_touch_work(struct layer_cmdbuf *cb, uint32_t bind_point
 /* NULL for bind points that are not tracked. */
 struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point);
 
-/* Adds what a command buffer touches when it is submitted now. Under dev->submit_mutex; `serial` is new for every
- * submit. False when out of memory. */
-bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint64_t serial,
+/* Adds what a part of a command buffer (parts.h) touches when it is submitted now. Under dev->submit_mutex; `serial` is
+ * new for every submit. False when out of memory. */
+bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t number, uint64_t serial,
                          struct layer_touched *touched);
 
 #endif

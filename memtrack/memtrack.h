@@ -186,8 +186,9 @@ bool lap_memobj_look_device(struct lap_memobj *object, uint64_t offset, uint64_t
 /* What some submitted work touches. Plain data, owned by the caller, sorted and merged by lap_touched_seal. An object
  * must be alive when it is added, and all must be in every call that gets the list with a tracker.
  *
- * `written` is a promise: the device owns these bytes from the submit that names them until lap_memtrack_device_wrote,
- * and the host stores nothing there in between. Where that isn't known (a storage buffer that a shader may write
+ * `written` is a promise: the device owns these bytes from the collect that names them until lap_memtrack_device_wrote,
+ * and the host stores nothing there in between. Of work that can't begin yet say false; when it may begin, everything
+ * is collected, and then what it writes is named. Where that isn't known (a storage buffer that a shader may write
  * somewhere), say false: the device's bytes may then be sent as if the host had stored them, but no store of the host
  * is lost. */
 struct lap_touched_range {

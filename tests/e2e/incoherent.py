@@ -14,7 +14,8 @@ from e2e.validation import check_above_and_below
 # Name, arguments, and whether coherent memory is taken away so that everything goes through flushes and invalidates.
 RUNS = [("incoherent", [], False), ("incoherent", [], True), ("suballoc", [], True), ("compute", [], True), ("threads", [], True),
         ("headless", [], True), ("linear", [], True), ("descriptors", [], True), ("formats", [], True), ("modern", [], True),
-        ("memory", [], True), ("rebind", [], True), ("address", [], True)]
+        ("memory", [], True), ("rebind", [], True), ("address", [], True), ("gated", [], True),
+        ("gated", ["--event"], True)]
 
 
 def command(context: Context, name: str, arguments: list[str]) -> list[str]:

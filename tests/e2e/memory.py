@@ -12,7 +12,8 @@ from e2e.cases import LAYER, OTHER_DRIVERS, SHAPE, VALIDATION, Context, Done, Pr
 WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
 PROGRAMS = [("memory", []), ("memory", ["--many"]), ("rebind", []), ("rebind", ["--image"]), ("stores", []),
-            ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", []), ("address", [])]
+            ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", []), ("address", []),
+            ("gated", []), ("gated", ["--event"])]
 # Linear images in all shapes, and those that are bound over old contents.
 LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", []), ("rebind", ["--image"])]
 

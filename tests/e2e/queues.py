@@ -14,6 +14,10 @@ from e2e.cases import LAYER, OTHER_DRIVERS, QUEUES, SHAPE, VALIDATION, Context, 
     display, validation_layer
 
 MODES = [[], ["--backwards"], ["--two"], ["--two", "--backwards"]]
+# Programs that submit work which waits for the host.
+HELD_BACK = [("answers", []), ("answers", ["--two"]), ("answers", ["--between"]), ("answers", ["--between", "--two"]),
+             ("answers", ["--between", "--semaphores"]), ("gated", []), ("gated", ["--two"]), ("gated", ["--event"]),
+             ("gated", ["--event", "--two"])]
 
 
 def command(context: Context, arguments: list[str]) -> list[str]:
@@ -135,17 +139,17 @@ def host_writes_of_another_family(context: Context) -> None:
         check_owners(context, f"queues{len(arguments)}.lapilli", shape="owners,split,one-visible,garbage")
 
 
-def answers(arguments: list[str]) -> Callable[[Context], None]:
+def held_back(name: str, arguments: list[str]) -> Callable[[Context], None]:
     """Two queues are one in the replay: what waits for the host must not stand in front of what the host waits for first."""
     def run(context: Context) -> None:
         validation_layer(context)
         for number, one in enumerate(drivers(context)):
-            trace = f"answers{number}.lapilli"
-            done = one.run([str(context.build / "tests/apps/answers"), *arguments],
+            trace = f"{name}{number}.lapilli"
+            done = one.run([context.app(name), *arguments],
                            one.layer_env(LAYER, QUEUES, LAPILLI_VERIFY="1", LAPILLI_FILE=trace), expect=None)
             if done.status == 77 and number:
                 continue
-            check(done.out == "ok answers\n", done.text[-2000:])
+            check(done.out == f"ok {name}\n", done.text[-2000:])
             for layers in ((), (QUEUES,), (VALIDATION,), (SHAPE,)):
                 done = one.replay(trace, env=one.layer_env(*layers, LAPILLI_SHAPE="split,one-visible") if layers else None)
                 check_verified(done)
@@ -195,13 +199,11 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"one-becomes-many": from_one_to_many,
                                                           "converted": converted_while_under_way,
-                                                          "answers": answers([]), "answers-two": answers(["--two"]),
-                                                          "answers-between": answers(["--between"]),
-                                                          "answers-between-two": answers(["--between", "--two"]),
-                                                          "answers-between-semaphores": answers(["--between", "--semaphores"]),
                                                           "the-host-is-asked": the_host_is_asked,
                                                           "windows-of-another-family": windows_of_another_family,
                                                           "host-writes-of-another-family": host_writes_of_another_family}
+    for name, arguments in HELD_BACK:
+        result["-".join([name, *(a.lstrip("-") for a in arguments)])] = held_back(name, arguments)
     for arguments in MODES:
         label = "-".join(["plain", *(a.lstrip("-") for a in arguments)])
         result[label] = from_many_to_one(arguments)

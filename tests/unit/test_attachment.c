@@ -522,7 +522,7 @@ UNIT_TEST(shaders_store_to_what_a_view_shows)
         CHECK(cb.touched.ranges.count == 1 && !cb.touched.ranges.ranges[0].written); /* all of it is read */
         lap_touched_reset(&cb.touched.ranges);
         layer_touched_reset(&touched);
-        CHECK(layer_touch_resolve(dev, &cb, 1, &touched));
+        CHECK(layer_touch_resolve(dev, &cb, 0, 1, &touched));
         check_list("stored", &touched.ranges, view ? 1 : 3, view ? one_level : all_layers);
         check_list("partly", &touched.partly, view ? 1 : 3, view ? one_level : all_layers);
         check_list("unchecked", &touched.unchecked, 0, NULL);

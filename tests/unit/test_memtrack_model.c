@@ -68,6 +68,7 @@ static struct lap_memtrack *tracker;
 static struct model_mem mems[MEMS];
 static struct model_object objects[OBJECTS];
 static struct lap_touched jobs[JOBS];
+static bool gated[JOBS]; /* it was submitted and can't begin yet */
 static unsigned job_count, emit_budget;
 static uint64_t seed, emitted;
 static enum lap_watch_kind kind;
@@ -178,16 +179,28 @@ static void check_replay(const struct lap_touched *touched)
 
 /* ---- operations ---- */
 
-static void finish_job(void)
+static void take_out_job(unsigned number)
 {
-    struct lap_touched *job = &jobs[0];
+    lap_touched_finish(&jobs[number]);
+    memmove(jobs + number, jobs + number + 1, (JOBS - 1 - number) * sizeof(*jobs));
+    memmove(gated + number, gated + number + 1, (JOBS - 1 - number) * sizeof(*gated));
+    job_count--;
+}
+
+/* The oldest that has begun. False: there is none. */
+static bool finish_job(void)
+{
     bool unseen = random_below(2);
-    if (!job_count)
-        return;
-    for (size_t r = 0; r < job->count; r++) {
-        struct model_object *object = lap_memobj_user(job->ranges[r].object);
-        uint64_t from = job->ranges[r].offset, to = from + job->ranges[r].bytes;
-        for (uint64_t i = from; job->ranges[r].written && i < to; i++) {
+    unsigned number = 0;
+    while (number < job_count && gated[number])
+        number++;
+    if (number == job_count)
+        return false;
+    for (size_t r = 0; r < jobs[number].count; r++) {
+        const struct lap_touched_range *range = &jobs[number].ranges[r];
+        struct model_object *object = lap_memobj_user(range->object);
+        uint64_t from = range->offset, to = from + range->bytes;
+        for (uint64_t i = from; range->written && i < to; i++) {
             struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
             uint32_t at = object->at[i].offset;
             if (!mem)
@@ -200,20 +213,111 @@ static void finish_job(void)
             mem->left[at] = true;
         }
     }
-    lap_memtrack_device_wrote(tracker, job);
-    lap_touched_finish(job);
-    memmove(jobs, jobs + 1, (JOBS - 1) * sizeof(*jobs));
-    job_count--;
+    lap_memtrack_device_wrote(tracker, &jobs[number]);
+    take_out_job(number);
     lap_memtrack_device_busy(tracker, NULL, true);
     for (unsigned i = 0; i < job_count; i++)
-        lap_memtrack_device_busy(tracker, &jobs[i], false);
+        if (!gated[i])
+            lap_memtrack_device_busy(tracker, &jobs[i], false);
+    return true;
 }
 
-/* Vulkan forbids to pull objects and memory away from under running work. */
+/* A program must not let the device write what another job is writing, or what it has yet to flush itself. */
+static bool device_may_write(const struct model_object *object, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
+        uint32_t at = object->at[i].offset;
+        if (mem && (mem->flight[at] || (!(mem->flags & LAP_MEM_HOST_COHERENT) && *byte_at(mem, at) != mem->known[at])))
+            return false;
+    }
+    return true;
+}
+
+static void scan_as_touched(const struct lap_touched *touched, const struct model_object *object)
+{
+    for (uint32_t i = 0; object->object && object->readable && i < object->bytes; i++) {
+        struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
+        if (mem && (mem->flags & LAP_MEM_HOST_COHERENT) && in_touched(touched, object, i))
+            host_scan(mem, object->at[i].offset, object->at[i].offset + 1);
+    }
+}
+
+/* Readable objects in the bytes that the device is about to write through an unreadable one are scanned there. */
+static void scan_under_images(const struct lap_touched *touched)
+{
+    for (size_t r = 0; r < touched->count && !touched->everything; r++) {
+        const struct lap_touched_range *range = &touched->ranges[r];
+        struct model_object *image = lap_memobj_user(range->object);
+        for (unsigned o = 0; o < OBJECTS && range->written && !image->readable; o++)
+            for (uint64_t i = range->offset; i < range->offset + range->bytes; i++)
+                for (uint32_t j = 0; objects[o].object && objects[o].readable && j < objects[o].bytes; j++)
+                    if (objects[o].at[j].mem >= 0 && objects[o].at[j].mem == image->at[i].mem &&
+                        objects[o].at[j].offset == image->at[i].offset &&
+                        (mems[image->at[i].mem].flags & LAP_MEM_HOST_COHERENT))
+                        host_scan(&mems[image->at[i].mem], image->at[i].offset, image->at[i].offset + 1);
+    }
+}
+
+static void run_on_replay(const struct lap_touched *touched)
+{
+    for (size_t r = 0; r < touched->count; r++) {
+        const struct lap_touched_range *range = &touched->ranges[r];
+        struct model_object *object = lap_memobj_user(range->object);
+        for (uint64_t i = range->offset; range->written && i < range->offset + range->bytes; i++) {
+            struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
+            if (!mem)
+                continue;
+            if (!mem->flight[object->at[i].offset])
+                mem->flight_value[object->at[i].offset] = (unsigned char)random_below(4);
+            mem->flight[object->at[i].offset] = mem->told[object->at[i].offset] = true;
+            mem->left[object->at[i].offset] = mem->heir[object->at[i].offset] = false;
+        }
+    }
+    for (unsigned o = 0; o < OBJECTS; o++)
+        for (uint32_t i = 0; objects[o].object && i < objects[o].bytes; i++)
+            if (objects[o].at[i].mem >= 0 && mems[objects[o].at[i].mem].flight[objects[o].at[i].offset] &&
+                touched->count) {
+                objects[o].at[i].copy = mems[objects[o].at[i].mem].flight_value[objects[o].at[i].offset];
+                objects[o].at[i].device = true;
+            }
+}
+
+/* What a gated job waits for has been signalled. All that the host has stored until now goes in front of it, and only
+ * then its bytes are the device's. False: the program had better not signal now. */
+static bool open_job(unsigned number)
+{
+    const struct lap_touched all = {.everything = true}, *job = &jobs[number];
+    for (size_t r = 0; r < job->count; r++)
+        if (job->ranges[r].written && !device_may_write(lap_memobj_user(job->ranges[r].object), job->ranges[r].offset,
+                                                        job->ranges[r].offset + job->ranges[r].bytes))
+            return false;
+    for (unsigned o = 0; o < OBJECTS; o++)
+        scan_as_touched(&all, &objects[o]);
+    scan_under_images(job);
+    emit_budget = UINT32_MAX;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL), LAP_OK);
+    check_replay(&all);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, job, receive, NULL, NULL), LAP_OK);
+    run_on_replay(job);
+    lap_memtrack_device_busy(tracker, job, false);
+    gated[number] = false;
+    return true;
+}
+
+static void op_open(void)
+{
+    unsigned number = job_count ? random_below(job_count) : 0;
+    if (job_count && gated[number])
+        open_job(number);
+}
+
+/* Vulkan forbids to pull objects and memory away from under running work. What is never let go is given up. */
 static void finish_all_jobs(void)
 {
     while (job_count)
-        finish_job();
+        if (!finish_job() && !open_job(0))
+            take_out_job(0);
 }
 
 static void op_mem(struct model_mem *mem)
@@ -461,65 +565,22 @@ static void op_bind(struct model_object *object)
         show_owed(&mems[index]);
 }
 
-/* A program must not let the device write what another job is writing, or what it has yet to flush itself. */
-static bool device_may_write(const struct model_object *object, uint32_t from, uint32_t to)
+/* What it will write is the host's until it begins. */
+static void submit_gated(struct lap_touched *touched)
 {
-    for (uint32_t i = from; i < to; i++) {
-        struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
-        uint32_t at = object->at[i].offset;
-        if (mem && (mem->flight[at] || (!(mem->flags & LAP_MEM_HOST_COHERENT) && *byte_at(mem, at) != mem->known[at])))
-            return false;
-    }
-    return true;
-}
-
-static void scan_as_touched(const struct lap_touched *touched, const struct model_object *object)
-{
-    for (uint32_t i = 0; object->object && object->readable && i < object->bytes; i++) {
-        struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
-        if (mem && (mem->flags & LAP_MEM_HOST_COHERENT) && in_touched(touched, object, i))
-            host_scan(mem, object->at[i].offset, object->at[i].offset + 1);
-    }
-}
-
-/* Readable objects in the bytes that the device is about to write through an unreadable one are scanned there. */
-static void scan_under_images(const struct lap_touched *touched)
-{
-    for (size_t r = 0; r < touched->count && !touched->everything; r++) {
-        const struct lap_touched_range *range = &touched->ranges[r];
-        struct model_object *image = lap_memobj_user(range->object);
-        for (unsigned o = 0; o < OBJECTS && range->written && !image->readable; o++)
-            for (uint64_t i = range->offset; i < range->offset + range->bytes; i++)
-                for (uint32_t j = 0; objects[o].object && objects[o].readable && j < objects[o].bytes; j++)
-                    if (objects[o].at[j].mem >= 0 && objects[o].at[j].mem == image->at[i].mem &&
-                        objects[o].at[j].offset == image->at[i].offset &&
-                        (mems[image->at[i].mem].flags & LAP_MEM_HOST_COHERENT))
-                        host_scan(&mems[image->at[i].mem], image->at[i].offset, image->at[i].offset + 1);
-    }
-}
-
-static void run_on_replay(const struct lap_touched *touched)
-{
-    for (size_t r = 0; r < touched->count; r++) {
-        const struct lap_touched_range *range = &touched->ranges[r];
-        struct model_object *object = lap_memobj_user(range->object);
-        for (uint64_t i = range->offset; range->written && i < range->offset + range->bytes; i++) {
-            struct model_mem *mem = object->at[i].mem >= 0 ? &mems[object->at[i].mem] : NULL;
-            if (!mem)
-                continue;
-            if (!mem->flight[object->at[i].offset])
-                mem->flight_value[object->at[i].offset] = (unsigned char)random_below(4);
-            mem->flight[object->at[i].offset] = mem->told[object->at[i].offset] = true;
-            mem->left[object->at[i].offset] = mem->heir[object->at[i].offset] = false;
-        }
-    }
+    struct lap_touched reads;
+    lap_touched_init(&reads);
+    CHECK(lap_touched_append(&reads, touched));
+    for (size_t r = 0; r < reads.count; r++)
+        reads.ranges[r].written = false;
     for (unsigned o = 0; o < OBJECTS; o++)
-        for (uint32_t i = 0; objects[o].object && i < objects[o].bytes; i++)
-            if (objects[o].at[i].mem >= 0 && mems[objects[o].at[i].mem].flight[objects[o].at[i].offset] &&
-                touched->count) {
-                objects[o].at[i].copy = mems[objects[o].at[i].mem].flight_value[objects[o].at[i].offset];
-                objects[o].at[i].device = true;
-            }
+        scan_as_touched(&reads, &objects[o]);
+    emit_budget = UINT32_MAX;
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, &reads, receive, NULL, NULL), LAP_OK);
+    check_replay(&reads);
+    lap_touched_finish(&reads);
+    gated[job_count] = true;
+    jobs[job_count++] = *touched;
 }
 
 static void op_submit(void)
@@ -527,11 +588,12 @@ static void op_submit(void)
     struct lap_touched touched;
     struct lap_collect_stats stats;
     enum lap_status status;
-    bool writes = false;
-    if (job_count == JOBS)
-        finish_job();
+    bool writes = false, waits;
+    if (job_count == JOBS && !finish_job())
+        finish_all_jobs();
     lap_touched_init(&touched);
     touched.everything = random_below(6) == 0;
+    waits = !touched.everything && random_below(3) == 0;
     for (unsigned ranges = random_below(6); ranges; ranges--) {
         struct model_object *object = &objects[random_below(OBJECTS)];
         uint32_t from, bytes;
@@ -542,7 +604,7 @@ static void op_submit(void)
         bytes = random_below(2) ? object->bytes - from : 1 + random_below(object->bytes - from);
         if (!object->readable && bytes > 100) /* the model's search below is a slow one */
             bytes = 100;
-        if (written && (object->only_read || !device_may_write(object, from, from + bytes)))
+        if (written && (object->only_read || (!waits && !device_may_write(object, from, from + bytes))))
             continue;
         CHECK(lap_touched_add(&touched, object->object, from, from + bytes == object->bytes ? UINT64_MAX : bytes,
                               written));
@@ -550,6 +612,10 @@ static void op_submit(void)
     }
     if (random_below(2))
         lap_touched_seal(&touched);
+    if (waits && writes) {
+        submit_gated(&touched);
+        return;
+    }
     for (unsigned o = 0; o < OBJECTS; o++)
         scan_as_touched(&touched, &objects[o]);
     scan_under_images(&touched);
@@ -571,6 +637,7 @@ static void op_submit(void)
     }
     run_on_replay(&touched);
     lap_memtrack_device_busy(tracker, &touched, false);
+    gated[job_count] = false;
     jobs[job_count++] = touched;
 }
 
@@ -597,7 +664,7 @@ static const char *operate(void)
 {
     struct model_mem *mem = &mems[random_below(MEMS)];
     struct model_object *object = &objects[random_below(OBJECTS)];
-    switch (random_below(22)) {
+    switch (random_below(24)) {
     case 0:
         return op_mem(mem), "allocate or free";
     case 1:
@@ -623,6 +690,9 @@ static const char *operate(void)
     case 14:
     case 15:
         return op_neighbour(), "neighbour";
+    case 16:
+    case 17:
+        return op_open(), "open";
     default:
         return op_write(mem), "write";
     }
