@@ -134,6 +134,7 @@ uint64_t layer_gate_open(struct layer_device *dev, struct lap_touched *opened)
                 continue;
             layer_gate_lift(dev, s);
             layer_submission_writes_to(dev, s, opened);
+            opened->everything |= s->anywhere;
             oldest = s->serial < oldest ? s->serial : oldest;
             again = true; /* others may wait for its signals, in front of it, too */
         }

@@ -162,7 +162,7 @@ static bool open_gates(struct layer_device *dev)
 static void send_and_begin(struct layer_device *dev)
 {
     layer_emit_updates(dev, NULL);
-    if (!dev->submitted.count)
+    if (!dev->submitted.count && !dev->submitted.everything)
         return;
     layer_emit_updates(dev, &dev->submitted);
     if (dev->memtrack)
