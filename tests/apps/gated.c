@@ -311,22 +311,31 @@ static void run_two_gates(struct scene *scene, uint32_t seed)
     check(scene, first);
 }
 
-/* While it waits the memory is mapped anew, twice. */
-static void run_remapped(struct scene *scene, uint32_t seed)
+static void map(const struct scene *scene, struct pair *pair)
+{
+    void *mapped;
+    CHECK_VK(vkMapMemory(scene->app->device, pair->data.memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+    pair->data.mapped = mapped;
+}
+
+/* While it waits the memory is mapped anew, twice; when it goes on, and until it has ended, it may be unmapped. */
+static void run_remapped(struct scene *scene, uint32_t seed, bool unmapped)
 {
     struct pair *pair = &scene->pairs[0];
-    void *mapped;
     submit_gated(scene, 0, scene->app->queue, next(&scene->done));
     store(scene, pair, 0, BYTES / 2, seed);
     for (uint32_t i = 0; i < 2; i++) {
         vkUnmapMemory(scene->app->device, pair->data.memory);
-        CHECK_VK(vkMapMemory(scene->app->device, pair->data.memory, 0, VK_WHOLE_SIZE, 0, &mapped));
-        pair->data.mapped = mapped;
+        map(scene, pair);
         store(scene, pair, BYTES / 2 - 100 * i, 3000, seed + 1 + i);
     }
+    if (unmapped)
+        vkUnmapMemory(scene->app->device, pair->data.memory);
     open_gate(scene, 0);
     expect_work(pair);
     finish(scene);
+    if (unmapped)
+        map(scene, pair);
     check(scene, pair);
 }
 
@@ -392,14 +401,13 @@ static void run_frame(struct scene *scene, uint32_t frame)
     run_behind(scene, seed + 200);
     run_chain(scene, seed + 300);
     run_two_gates(scene, seed + 400);
-    run_remapped(scene, seed + 500);
+    run_remapped(scene, seed + 500, false);
+    run_remapped(scene, seed + 550, true);
     if (scene->event)
         run_both_events(scene, seed + 600);
     if (scene->other == scene->app->queue)
         return;
-    if (!scene->secondary) /* tests/layers/queues.c does not look into secondary command buffers for what they wait for
-                            */
-        run_meanwhile(scene, seed + 700);
+    run_meanwhile(scene, seed + 700);
     if (!scene->event)
         run_other_opens(scene, seed + 800);
 }
@@ -495,9 +503,11 @@ static void create_device(struct scene *scene, struct app *app)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
         .pNext = scene->two ? &two : NULL,
         .timelineSemaphore = VK_TRUE};
+    /* tests/layers/queues.c does not look into secondary command buffers for what they wait for. */
+    bool several = app->queue_properties.queueCount > 1 && !scene->secondary;
     const VkDeviceQueueCreateInfo queues = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                             .queueFamilyIndex = app->queue_family,
-                                            .queueCount = app->queue_properties.queueCount > 1 ? 2 : 1,
+                                            .queueCount = several ? 2 : 1,
                                             .pQueuePriorities = priorities};
     const struct app_device_request request = {.next = &timeline, .queues = &queues, .queue_count = 1};
     app_device_create(app, &request);
