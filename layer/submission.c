@@ -300,13 +300,14 @@ static void learn_point(struct layer_device *dev, uint64_t semaphore, uint64_t v
                 learn_through(dev, s->queue, s->serial, s->signals[i].partial ? LAYER_SEEN : state);
 }
 
-/* Whether a range that finished work wrote holds something else by now, or will: work that may still be running writes
- * there as well, or later work wrote what is not the same in every run. */
+/* Whether a range that finished work wrote holds something else by now, or may at any moment: work that may still be
+ * running writes there as well, or later work wrote what is not the same in every run. What is gated has not begun in a
+ * replay either. */
 static bool may_differ(const struct layer_device *dev, const struct layer_submission *submission,
                        const struct layer_written *range)
 {
     for (const struct layer_submission *s = dev->submissions; s; s = s->next)
-        for (uint32_t i = 0; i < s->written_count; i++) {
+        for (uint32_t i = 0; i < s->written_count && !s->gated; i++) {
             const struct layer_written *other = &s->written[i];
             bool foreign = s->state != LAYER_FINISHED || (!other->check && s->serial >= submission->serial);
             if (foreign && layer_written_overlap(other, range))

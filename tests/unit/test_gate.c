@@ -291,6 +291,25 @@ UNIT_TEST(gated_work_that_has_finished_lets_others_go)
     end_gated();
 }
 
+/* It has changed nothing yet, here and in a replay. */
+UNIT_TEST(what_gated_work_will_write_is_checked_until_then)
+{
+    begin_gated();
+    submit_write(QUEUE(0), 0, NONE, NONE);
+    submit_write(QUEUE(1), 0, 2, 2, NONE);
+    submit_write(QUEUE(0), 32, NONE, NONE);
+    submit_write(QUEUE(2), 32, NONE, NONE);
+    layer_learn_queue(dev, QUEUE(0));
+    CHECK_EQ_U64(checks, 1);
+    CHECK_EQ_U64(checked_from, 0);
+    CHECK_EQ_U64(checked_bytes, 16);
+    host_signals(2);
+    layer_learn_queue(dev, QUEUE(1));
+    CHECK_EQ_U64(checks, 2);
+    CHECK_EQ_U64(checked_from, 0);
+    end_gated();
+}
+
 UNIT_TEST(a_query_says_nothing_of_gated_work_that_will_end_it)
 {
     begin_gated();
