@@ -105,6 +105,11 @@ void layer_gate_lift(struct layer_device *dev, struct layer_submission *submissi
         return;
     submission->gated = false;
     dev->gated_count--;
+    for (uint32_t i = 0; i < submission->gate_count; i++) {
+        struct layer_event *event = event_of(dev, submission->gates[i].event, submission->gates[i].index);
+        if (event && event->host_sets < submission->gates[i].number) /* by somebody else */
+            event->host_sets = submission->gates[i].number;
+    }
     for (uint32_t i = 0; i < submission->signal_count; i++)
         layer_gate_signalled(dev, &submission->signals[i]);
 }

@@ -310,6 +310,24 @@ UNIT_TEST(what_gated_work_will_write_is_checked_until_then)
     end_gated();
 }
 
+UNIT_TEST(an_event_that_somebody_else_has_set_counts)
+{
+    begin_gated();
+    for (uint32_t i = 0; i < 2; i++) {
+        record_step(&cmdbuf, 0, LAYER_EVENT_WAITED_FOR);
+        record_write(0);
+        record_step(&cmdbuf, 0, LAYER_EVENT_RESET);
+        submit_recorded(QUEUE(0), NONE, NONE);
+        CHECK(is_the_hosts(0));
+        if (i == 0)
+            layer_learn_queue(dev, QUEUE(0));
+        else
+            hook_before_SetEvent(dev, VK_NULL_HANDLE, EVENT(0));
+    }
+    CHECK(!is_the_hosts(0));
+    end_gated();
+}
+
 UNIT_TEST(a_query_says_nothing_of_gated_work_that_will_end_it)
 {
     begin_gated();
