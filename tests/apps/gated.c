@@ -8,7 +8,8 @@
  *
  * --event: it waits on the device for events that the host sets, in front of which other commands stand; two of them
  * in one command buffer; a binary semaphore leads to the other queue. --secondary: in a secondary command buffer.
- * --two: by the commands of synchronization2.
+ * --random: many buffers, submits, chains and signals in an order that means nothing. --two: by the commands of
+ * synchronization2.
  */
 #include "common/app.h"
 #include "shaders/compute_scale_comp.h"
@@ -19,6 +20,7 @@
 #define PART   4800u
 #define FACTOR 2u
 #define PAIRS  2u
+#define MANY   6u /* pairs of --random */
 
 struct point {
     VkSemaphore semaphore;
@@ -33,11 +35,26 @@ struct pair {
     uint8_t stored[BYTES], copied[BYTES]; /* what data and copy are to hold */
 };
 
+/* A pair of --random, and what it was submitted with. */
+struct one_of_many {
+    struct pair pair;
+    struct point done;
+    bool submitted;
+    uint32_t order; /* of the submit */
+    VkQueue queue;
+    const struct point *gate;         /* NULL: none; it waits for the value that comes next */
+    uint64_t value;                   /* of the gate */
+    const struct one_of_many *behind; /* it waits for this one; NULL: for none */
+    uint32_t behind_order;
+};
+
 struct scene {
     const struct app *app;
-    bool event, secondary, two;
+    bool event, secondary, two, random;
     VkQueue other; /* the same one, where there is only one */
     struct pair pairs[PAIRS];
+    struct one_of_many many[MANY];
+    uint32_t submits; /* of these */
     struct app_buffer constant, head_from, head_to;
     VkDescriptorSetLayout set_layout;
     VkDescriptorPool descriptors;
@@ -393,9 +410,96 @@ static void run_both_events(struct scene *scene, uint32_t seed)
         check(scene, &scene->pairs[i]);
 }
 
+/* ---- anything, in any order ---- */
+
+/* It can't have begun. */
+static bool is_held(const struct scene *scene, const struct one_of_many *one)
+{
+    if (!one->submitted)
+        return false;
+    if (one->gate && one->value > one->gate->value)
+        return true;
+    if (one->behind && one->behind->submitted && one->behind->order == one->behind_order && is_held(scene, one->behind))
+        return true;
+    for (uint32_t i = 0; i < MANY; i++)
+        if (scene->many[i].submitted && scene->many[i].queue == one->queue && scene->many[i].order < one->order &&
+            is_held(scene, &scene->many[i]))
+            return true;
+    return false;
+}
+
+static void submit_any(struct scene *scene, struct one_of_many *one, uint32_t *seed)
+{
+    const struct one_of_many *behind = &scene->many[app_random(seed) % MANY];
+    uint32_t gate = app_random(seed) % 2;
+    struct point wait;
+    one->gate = NULL;
+    one->behind = NULL;
+    one->queue = app_random(seed) % 2 ? scene->other : scene->app->queue;
+    switch (app_random(seed) % 4) {
+    case 0:
+        break;
+    case 1:
+        one->behind = behind->submitted ? behind : NULL;
+        one->behind_order = behind->order;
+        wait = behind->done;
+        break;
+    default:
+        one->gate = &scene->gates[gate];
+        one->value = one->gate->value + 1;
+        wait = (struct point){one->gate->semaphore, one->value};
+    }
+    submit(scene, one->queue, one->pair.commands, one->gate || one->behind ? &wait : NULL, next(&one->done));
+    one->submitted = true;
+    one->order = ++scene->submits;
+}
+
+static void finish_one(const struct scene *scene, struct one_of_many *one)
+{
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &one->done.semaphore,
+                                      .pValues = &one->done.value};
+    expect_work(&one->pair);
+    CHECK_VK(scene->wait_semaphores(scene->app->device, &info, UINT64_MAX));
+    check(scene, &one->pair);
+    one->submitted = false;
+}
+
+static void open_next(struct scene *scene, uint32_t number)
+{
+    scene->gates[number].value++;
+    open_gate(scene, number);
+}
+
+static void run_random(struct scene *scene, uint32_t seed)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        struct one_of_many *one = &scene->many[app_random(&seed) % MANY];
+        uint32_t what = app_random(&seed) % 16, begin = app_random(&seed) % BYTES, bytes = app_random(&seed) % 3000;
+        if (what == 0)
+            open_next(scene, app_random(&seed) % 2);
+        else if (one->submitted && !is_held(scene, one))
+            finish_one(scene, one);
+        else if (!one->submitted && what < 5)
+            submit_any(scene, one, &seed);
+        else
+            store(scene, &one->pair, begin, bytes < BYTES - begin ? bytes : BYTES - begin, seed);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        open_next(scene, i);
+    for (uint32_t i = 0; i < MANY; i++)
+        if (scene->many[i].submitted)
+            finish_one(scene, &scene->many[i]);
+}
+
 static void run_frame(struct scene *scene, uint32_t frame)
 {
     uint32_t seed = 1000 * (frame + 1);
+    if (scene->random) {
+        run_random(scene, seed);
+        return;
+    }
     run_alone(scene, seed);
     run_partly(scene, seed + 100);
     run_behind(scene, seed + 200);
@@ -521,10 +625,9 @@ static void create_device(struct scene *scene, struct app *app)
     }
 }
 
-static void create_pair(struct scene *scene, uint32_t number)
+static void create_pair(struct scene *scene, struct pair *pair, uint32_t number)
 {
     const struct app *app = scene->app;
-    struct pair *pair = &scene->pairs[number];
     const VkBufferUsageFlags both = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                             .descriptorPool = scene->descriptors,
@@ -535,7 +638,7 @@ static void create_pair(struct scene *scene, uint32_t number)
                                   .descriptorCount = 3,
                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .pBufferInfo = infos};
-    pair->shader = number == 1;
+    pair->shader = number % 2;
     app_buffer_create(app, &pair->data, BYTES, both | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_READBACK);
     app_buffer_create(app, &pair->copy, BYTES, both, APP_READBACK);
     store_all(scene, pair, 7 + number);
@@ -578,9 +681,9 @@ static void create_events(struct scene *scene)
 
 static void create(struct scene *scene, struct app *app)
 {
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * PAIRS};
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * (PAIRS + MANY)};
     const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                             .maxSets = PAIRS,
+                                             .maxSets = PAIRS + MANY,
                                              .poolSizeCount = 1,
                                              .pPoolSizes = &size};
     VkDescriptorSetLayoutBinding bindings[3];
@@ -598,7 +701,11 @@ static void create(struct scene *scene, struct app *app)
     scene->layout = app_pipeline_layout(app, 1, &scene->set_layout, VK_SHADER_STAGE_COMPUTE_BIT, 12);
     scene->pipeline = app_compute_pipeline(app, compute_scale_comp, sizeof(compute_scale_comp), scene->layout);
     for (uint32_t i = 0; i < PAIRS; i++)
-        create_pair(scene, i);
+        create_pair(scene, &scene->pairs[i], i);
+    for (uint32_t i = 0; i < MANY && scene->random; i++) {
+        create_pair(scene, &scene->many[i].pair, i);
+        scene->many[i].done.semaphore = create_semaphore(app, VK_SEMAPHORE_TYPE_TIMELINE);
+    }
     for (uint32_t i = 0; i < 2; i++)
         scene->gates[i].semaphore = create_semaphore(app, VK_SEMAPHORE_TYPE_TIMELINE);
     scene->chain.semaphore = create_semaphore(app, VK_SEMAPHORE_TYPE_TIMELINE);
@@ -615,6 +722,11 @@ static void destroy(struct scene *scene)
     for (uint32_t i = 0; i < PAIRS; i++) {
         app_buffer_destroy(app, &scene->pairs[i].data);
         app_buffer_destroy(app, &scene->pairs[i].copy);
+    }
+    for (uint32_t i = 0; i < MANY && scene->random; i++) {
+        app_buffer_destroy(app, &scene->many[i].pair.data);
+        app_buffer_destroy(app, &scene->many[i].pair.copy);
+        vkDestroySemaphore(app->device, scene->many[i].done.semaphore, NULL);
     }
     for (uint32_t i = 0; i < 2; i++) {
         vkDestroySemaphore(app->device, scene->gates[i].semaphore, NULL);
@@ -638,6 +750,9 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {
         {.name = "--event", .help = "it waits for events that the host sets", .flag = &scene.event},
         {.name = "--secondary", .help = "the same in a secondary command buffer", .flag = &scene.secondary},
+        {.name = "--random",
+         .help = "many pairs, queues and gates in an order that means nothing",
+         .flag = &scene.random},
         {.name = "--two", .help = "by the commands of synchronization2", .flag = &scene.two},
         {.name = NULL},
     };
@@ -652,6 +767,8 @@ int main(int argc, char **argv)
     scene.app = &app;
     if (scene.secondary && !scene.event)
         app_skip(&app, "--secondary needs --event");
+    if (scene.random && scene.event)
+        app_skip(&app, "--random has no events");
     if (app.api_version < (scene.two ? VK_API_VERSION_1_3 : VK_API_VERSION_1_2))
         app_skip(&app, "it needs a newer Vulkan");
     create(&scene, &app);

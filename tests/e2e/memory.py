@@ -13,7 +13,7 @@ WATCHES = ("compare", "pagemap", "mprotect")
 # What works under every watch.
 PROGRAMS = [("memory", []), ("memory", ["--many"]), ("rebind", []), ("rebind", ["--image"]), ("stores", []),
             ("stores", ["--handlers"]), ("suballoc", []), ("texels", []), ("alias", []), ("attached", []), ("address", []),
-            ("gated", []), ("gated", ["--event"])]
+            ("gated", []), ("gated", ["--event"]), ("gated", ["--random"])]
 # Linear images in all shapes, and those that are bound over old contents.
 LINEAR = [("linear", []), ("texels", []), ("headless", []), ("memory", []), ("rebind", ["--image"])]
 

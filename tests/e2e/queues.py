@@ -17,7 +17,7 @@ MODES = [[], ["--backwards"], ["--two"], ["--two", "--backwards"]]
 # Programs that submit work which waits for the host.
 HELD_BACK = [("answers", []), ("answers", ["--two"]), ("answers", ["--between"]), ("answers", ["--between", "--two"]),
              ("answers", ["--between", "--semaphores"]), ("gated", []), ("gated", ["--two"]), ("gated", ["--event"]),
-             ("gated", ["--event", "--two"])]
+             ("gated", ["--event", "--two"]), ("gated", ["--random"])]
 
 
 def command(context: Context, arguments: list[str]) -> list[str]:
