@@ -118,7 +118,10 @@ EXPECTED = SHAPED + [
 # Not recorded on the driver that pretends, or not to be compared with what a real one recorded: why.
 HANDED_ON = "what the device wrote is read by the program or becomes what a later object begins with"
 LEAVES_OUT = "it leaves out there what all of its checks show"
+STORED_BEFORE = "the host stores over what the device wrote, and where that wrote nothing some bytes are as they were"
 NOT_PRETENDED = {
+    "gated": STORED_BEFORE, "gated-two": STORED_BEFORE, "gated-random": STORED_BEFORE, "gated-event": STORED_BEFORE,
+    "gated-event-two": STORED_BEFORE, "gated-event-secondary": STORED_BEFORE,
     "alias": HANDED_ON, "memory": HANDED_ON, "payload": HANDED_ON, "payload-process": HANDED_ON, "rebind": HANDED_ON,
     "rebind-image": HANDED_ON, "suballoc": HANDED_ON, "address": HANDED_ON, "address-khr": HANDED_ON, "address-two": HANDED_ON, "address-alias": HANDED_ON,
     "address-constants": HANDED_ON,
