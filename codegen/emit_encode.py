@@ -77,7 +77,7 @@ class _Body:
             self._pointer(f, value)
 
     def _value(self, f: Field, value: str) -> None:
-        bounded = self.element(f, value)
+        bounded = self.element(f, f"({expand(f.filled, self.ref)} ? {value} : 0)" if f.filled else value)
         if bounded:
             self.put(*bounded)
         elif f.element == "opaque":
@@ -90,8 +90,11 @@ class _Body:
 
     def _array(self, f: Field, value: str) -> None:
         flat = f"((const {f.type} *){value})[i]"
+        if f.filled and f.element in ("scalar", "handle"):
+            none = "VK_NULL_HANDLE" if f.element == "handle" else "0"
+            flat = f"(i < (size_t)({expand(f.filled, self.ref)}) ? {flat} : {none})"
         bounded = self.element(f, flat)
-        if f.element != "char" and bounded and f.wire != "u8":
+        if f.element != "char" and bounded and (f.wire != "u8" or f.filled):
             self.counted.append(f"{bounded[0]} * (size_t)({f.length})")
             self.put(0, *self._bounded_loop(f.length, bounded))
             return
@@ -100,6 +103,12 @@ class _Body:
             self.text(f"gen_encode_chars(enc, {value}, {f.length});")
         elif bounded:
             self.text(f"lap_enc_raw(enc, {value}, {f.length});")
+        elif f.filled:
+            self.text("{")
+            self.text(f"static const {f.type} none; /* behind what was filled in */")
+            self.text(f"for (size_t i = 0; i < (size_t)({f.length}); i++)")
+            self.text("    " + self.struct_call(f, f"(i < (size_t)({expand(f.filled, self.ref)}) ? &{flat} : &none)"))
+            self.text("}")
         else:
             self._loop(f, f.length, flat)
 

@@ -46,6 +46,7 @@ class Field:
     needed: str = ""  # C with {member}: when a driver follows the pointer, or takes the handle, without asking; "1": always
     unless: str = ""  # a feature of the device with which null is right all the same
     needed_elements: bool = False  # none of the handles that it points to may be null
+    filled: str = ""  # C with {member}: of a fixed array, how many elements were filled in; of a number, whether it was
     each: str = ""  # C with {member} and i: what each element of an array must have
 
     @property
@@ -231,8 +232,19 @@ class _Classifier:
         f.output = is_param and member.pointer > 0 and not member.const and f.element != "opaque" and f.shape != "skip"
         f.created = f.output and f.element == "handle"
         f.each = override.get("each", "")
+        f.filled = self._filled(owner, f, siblings, override)
         self._needs(owner, f, override)
         return f
+
+    def _filled(self, owner: str, f: Field, siblings: list[Member], override: dict) -> str:
+        """What is left out of a fixed array by a count beside it, or else by overrides, is whatever was in the memory before."""
+        m = f.member
+        counts = f.shape == "array" and f.element != "char"
+        if "filled" in override:
+            if not counts and (f.shape, f.element) != ("value", "scalar"):
+                raise OverrideError(f"{owner}.{m.name} is neither a fixed array nor a number, so all of it is written")
+            return override["filled"]
+        return self._count(owner, m.lengths[0], siblings) if counts and m.lengths else ""
 
     def _needs(self, owner: str, f: Field, override: dict) -> None:
         """What must not be null; see "Valid Usage" in the registry's words: optional, noautovalidity. The one place that says it,

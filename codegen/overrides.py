@@ -22,7 +22,7 @@ KEYS = {
     "packet": {"name", "class", "info", "params"},
     "rule": {"match", "class", "when", "replay", "destroys"},
     "command": {"names", "class", "capture", "replay", "hooks", "record", "outputs", "partial", "block", "touches", "driver"},
-    "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words"},
+    "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words", "filled"},
     "enter": {"of", "call"},
     "union": {"name", "as"},
     "harmless": {"handles"},
@@ -191,7 +191,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
             check.absent(entry, owner, f"{owner}.{name} is not in the registry")
             continue
         names = {m.name for m in members}
-        for text in (str(value) for key, value in entry.items() if key in ("when", "bytes", "inner_count", "needed", "each")):
+        for text in (str(value) for key, value in entry.items() if key in ("when", "bytes", "inner_count", "needed", "each", "filled")):
             for mentioned in re.findall(r"{(\w+)}", text):
                 if mentioned not in names:
                     check.fail(name, f"{owner}.{name}: {owner} has no {mentioned}")
