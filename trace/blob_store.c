@@ -19,6 +19,7 @@ struct lap_blob_slot {
 void lap_blob_store_init(struct lap_blob_store *store, struct lap_output *output)
 {
     memset(store, 0, sizeof(*store));
+    pthread_mutex_init(&store->order, NULL);
     pthread_mutex_init(&store->mutex, NULL);
     store->output = output;
 }
@@ -27,8 +28,9 @@ void lap_blob_store_finish(struct lap_blob_store *store)
 {
     free(store->slots);
     free(store->pending);
+    free(store->spare);
     store->slots = NULL;
-    store->pending = NULL;
+    store->pending = store->spare = NULL;
 }
 
 static struct lap_blob_slot *find_slot(struct lap_blob_slot *slots, size_t slot_count,
@@ -61,7 +63,7 @@ static enum lap_status make_room(struct lap_blob_store *store)
     return LAP_OK;
 }
 
-/* Writes a BLOBS chunk with the blobs up to number `last`. The mutex is held. */
+/* Writes a BLOBS chunk with the blobs up to number `last`. `order` is held. */
 static enum lap_status write_chunk(struct lap_blob_store *store, const struct iovec *parts, unsigned part_count,
                                    uint32_t count, uint64_t last)
 {
@@ -69,16 +71,26 @@ static enum lap_status write_chunk(struct lap_blob_store *store, const struct io
     return lap_output_chunk(store->output, &header, parts, part_count);
 }
 
-/* `last`: the last number that is pending. */
-static enum lap_status flush(struct lap_blob_store *store, uint64_t last)
+struct taken {
+    struct iovec part;
+    uint32_t count;
+    uint64_t last;
+};
+
+/* What is pending is the caller's to write, and others add to what was spare. Both mutexes are held. */
+static struct taken take_pending(struct lap_blob_store *store)
 {
-    if (store->pending_count == 0)
-        return LAP_OK;
-    struct iovec part = {store->pending, store->pending_bytes};
-    enum lap_status status = write_chunk(store, &part, 1, store->pending_count, last);
+    struct taken taken = {{store->pending, store->pending_bytes}, store->pending_count, store->count};
+    store->pending = store->spare;
+    store->spare = taken.part.iov_base;
     store->pending_bytes = 0;
     store->pending_count = 0;
-    return status;
+    return taken;
+}
+
+static enum lap_status write_taken(struct lap_blob_store *store, const struct taken *taken)
+{
+    return taken->count ? write_chunk(store, &taken->part, 1, taken->count, taken->last) : LAP_OK;
 }
 
 static void store_entry(uint8_t *at, const struct lap_blob_entry *entry, const uint8_t *data)
@@ -112,29 +124,93 @@ static enum lap_status write_parts(struct lap_blob_store *store, uint64_t id, st
     return status;
 }
 
-static enum lap_status write_blob(struct lap_blob_store *store, uint64_t id, struct lap_blob_entry *entry,
-                                  const uint8_t *data)
+static bool is_large(size_t bytes)
 {
-    size_t total = (size_t)entry->total_bytes;
-    enum lap_status status;
-    if (total > PENDING_BYTES || lap_blob_entry_stride(total) > PENDING_BYTES) {
-        status = flush(store, id - 1);
-        return status == LAP_OK ? write_parts(store, id, entry, data) : status;
-    }
-    if (!store->pending) {
+    return bytes > PENDING_BYTES || lap_blob_entry_stride(bytes) > PENDING_BYTES;
+}
+
+static bool have_pending(struct lap_blob_store *store)
+{
+    if (!store->pending)
         store->pending = malloc(PENDING_BYTES);
-        if (!store->pending)
+    if (!store->spare)
+        store->spare = malloc(PENDING_BYTES);
+    return store->pending && store->spare;
+}
+
+/* Both mutexes, or none. */
+static bool lock_both(struct lap_blob_store *store)
+{
+    if (!lap_output_lock(store->output, &store->order))
+        return false;
+    if (lap_output_lock(store->output, &store->mutex))
+        return true;
+    pthread_mutex_unlock(&store->order);
+    return false;
+}
+
+static void number(struct lap_blob_store *store, struct lap_blob_slot *slot, struct lap_blob_slot wanted)
+{
+    store->count++;
+    store->bytes += wanted.bytes;
+    wanted.id_and_kind |= store->count << 8;
+    *slot = wanted;
+}
+
+/* It has its number before it is written; who names it can't hand that over without `order`. */
+static enum lap_status add_large(struct lap_blob_store *store, struct lap_blob_slot wanted, const void *data,
+                                 uint64_t *out_id, bool *out_new)
+{
+    struct lap_blob_entry entry = {
+        .kind = (uint8_t)wanted.id_and_kind, .total_bytes = wanted.bytes, .hash = wanted.hash};
+    struct taken taken = {.count = 0};
+    if (!lock_both(store))
+        return LAP_ERROR_STOPPED;
+    enum lap_status status = make_room(store);
+    if (status == LAP_OK) {
+        struct lap_blob_slot *slot = find_slot(store->slots, store->slot_count, &wanted);
+        *out_new = slot->id_and_kind == 0;
+        if (*out_new) {
+            taken = take_pending(store);
+            number(store, slot, wanted);
+        }
+        *out_id = slot->id_and_kind >> 8;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (status == LAP_OK && *out_new) {
+        status = write_taken(store, &taken);
+        if (status == LAP_OK)
+            status = write_parts(store, *out_id, &entry, data);
+    }
+    pthread_mutex_unlock(&store->order);
+    return status;
+}
+
+/* LAP_AGAIN: there is no room before what is pending is handed over. The mutex is held. */
+static enum lap_status add_small(struct lap_blob_store *store, const struct lap_blob_slot *wanted, const void *data,
+                                 uint64_t *out_id, bool *out_new)
+{
+    enum lap_status status = make_room(store);
+    if (status != LAP_OK)
+        return status;
+    struct lap_blob_slot *slot = find_slot(store->slots, store->slot_count, wanted);
+    *out_new = slot->id_and_kind == 0;
+    if (*out_new) {
+        struct lap_blob_entry entry = {.kind = (uint8_t)wanted->id_and_kind,
+                                       .total_bytes = wanted->bytes,
+                                       .part_bytes = (uint32_t)wanted->bytes,
+                                       .hash = wanted->hash};
+        size_t stride = lap_blob_entry_stride((size_t)wanted->bytes);
+        if (!have_pending(store))
             return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        if (stride > PENDING_BYTES - store->pending_bytes)
+            return LAP_AGAIN;
+        store_entry(store->pending + store->pending_bytes, &entry, data);
+        store->pending_bytes += stride;
+        store->pending_count++;
+        number(store, slot, *wanted);
     }
-    if (lap_blob_entry_stride(total) > PENDING_BYTES - store->pending_bytes) {
-        status = flush(store, id - 1);
-        if (status != LAP_OK)
-            return status;
-    }
-    entry->part_bytes = (uint32_t)total;
-    store_entry(store->pending + store->pending_bytes, entry, data);
-    store->pending_bytes += lap_blob_entry_stride(total);
-    store->pending_count++;
+    *out_id = slot->id_and_kind >> 8;
     return LAP_OK;
 }
 
@@ -142,54 +218,47 @@ enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_k
                                    size_t bytes, uint64_t *out_id, bool *out_new)
 {
     struct lap_blob_slot wanted = {lap_blob_hash_of(bytes ? data : "", bytes), bytes, kind};
+    enum lap_status status;
 
-    if (!lap_output_lock(store->output, &store->mutex))
-        return LAP_ERROR_STOPPED;
-    enum lap_status status = make_room(store);
-    if (status != LAP_OK)
-        goto out;
-    struct lap_blob_slot *slot = find_slot(store->slots, store->slot_count, &wanted);
-    *out_new = slot->id_and_kind == 0;
-    if (*out_new) {
-        struct lap_blob_entry entry = {.kind = (uint8_t)kind, .total_bytes = bytes, .hash = wanted.hash};
-        status = write_blob(store, store->count + 1, &entry, data);
-        if (status != LAP_OK)
-            goto out;
-        store->count++;
-        store->bytes += bytes;
-        wanted.id_and_kind |= store->count << 8;
-        *slot = wanted;
-    }
-    *out_id = slot->id_and_kind >> 8;
-out:
-    pthread_mutex_unlock(&store->mutex);
+    if (is_large(bytes))
+        return add_large(store, wanted, data, out_id, out_new);
+    do {
+        if (!lap_output_lock(store->output, &store->mutex))
+            return LAP_ERROR_STOPPED;
+        status = add_small(store, &wanted, data, out_id, out_new);
+        pthread_mutex_unlock(&store->mutex);
+    } while (status == LAP_AGAIN && (status = lap_blob_store_flush(store)) == LAP_OK);
     return status;
 }
 
 enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                       size_t bytes, uint64_t *out_id)
 {
-    if (!lap_output_lock(store->output, &store->mutex))
+    if (!lock_both(store))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = flush(store, store->count);
+    struct taken taken = take_pending(store);
+    uint64_t id = bytes ? ++store->count : 0;
+    store->bytes += bytes;
+    pthread_mutex_unlock(&store->mutex);
+    enum lap_status status = write_taken(store, &taken);
     if (status == LAP_OK && bytes) {
         struct lap_blob_entry entry = {
             .kind = (uint8_t)kind, .total_bytes = bytes, .hash = lap_blob_hash_of(data, bytes)};
-        status = write_parts(store, store->count + 1, &entry, data);
-        if (status == LAP_OK) {
-            *out_id = ++store->count;
-            store->bytes += bytes;
-        }
+        status = write_parts(store, id, &entry, data);
+        if (status == LAP_OK)
+            *out_id = id;
     }
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->order);
     return status;
 }
 
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store)
 {
-    if (!lap_output_lock(store->output, &store->mutex))
+    if (!lock_both(store))
         return LAP_ERROR_STOPPED;
-    enum lap_status status = flush(store, store->count);
+    struct taken taken = take_pending(store);
     pthread_mutex_unlock(&store->mutex);
+    enum lap_status status = write_taken(store, &taken);
+    pthread_mutex_unlock(&store->order);
     return status;
 }

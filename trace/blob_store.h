@@ -2,7 +2,9 @@
 /*
  * blob_store: which blobs a file already has, and those on their way into it. Part of a writer.
  *
- * Numbers are given in the order in which blobs stand in the file. Any thread; a mutex of its own.
+ * Numbers are given in the order in which blobs stand in the file. Any thread. Who adds a blob holds `mutex` for no
+ * longer than it takes to find its number and to copy it; chunks are handed over under `order`, which is taken before
+ * `mutex`, so that others go on adding meanwhile.
  */
 #ifndef LAP_TRACE_BLOB_STORE_H
 #define LAP_TRACE_BLOB_STORE_H
@@ -20,13 +22,14 @@
 struct lap_blob_slot;
 
 struct lap_blob_store {
-    pthread_mutex_t mutex;
+    pthread_mutex_t order, mutex;
     struct lap_output *output;
     struct lap_blob_slot *slots; /* open addressing, by content hash */
     size_t slot_count;           /* power of two, or 0 */
     uint64_t count;              /* blobs so far: the last number */
     _Atomic uint64_t bytes;      /* of the distinct blobs */
     uint8_t *pending;            /* the payload of the next BLOBS chunk */
+    uint8_t *spare;              /* that of the last one, which whoever holds `order` may be handing over */
     size_t pending_bytes;
     uint32_t pending_count;
 };

@@ -3,8 +3,8 @@
  * writer: makes a .lapilli file out of many threads' packets. Knows no Vulkan.
  *
  * Every thread has a stream of its own; a packet is written under that stream's lock, which nobody else takes but the
- * thread that ends a frame, so the recording path shares nothing but the ticket counter. Lock order: streams list,
- * stream, blobs, file, queue.
+ * thread that ends a frame, so the recording path shares nothing but the ticket counter, and the store of blobs for as
+ * long as it takes to copy one there. Lock order: streams list, stream, order of blobs, blobs, file, queue.
  *
  * Chunks are packed and written by a helper thread (trace/output.h), and by nobody else where there is one; a recording
  * thread waits only where the queue to it is full, and at the end of a frame, where there is no tail file, until that

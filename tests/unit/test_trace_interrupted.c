@@ -143,9 +143,9 @@ UNIT_TEST(exit_while_the_queue_is_full)
  * queue are free, and else its frames are found in the tail file. */
 UNIT_TEST(exit_with_any_lock_held)
 {
-    enum { LIST = 1, STREAM = 2, BLOBS = 4, FILE_ITSELF = 8, QUEUE = 16 };
+    enum { LIST = 1, STREAM = 2, BLOBS = 4, FILE_ITSELF = 8, QUEUE = 16, ORDER = 32 };
     static const unsigned cases[] = {
-        LIST, BLOBS, FILE_ITSELF, STREAM | BLOBS, LIST | STREAM | BLOBS | FILE_ITSELF, QUEUE, QUEUE | STREAM};
+        LIST, BLOBS, ORDER, FILE_ITSELF, STREAM | BLOBS, LIST | STREAM | BLOBS | FILE_ITSELF, QUEUE, QUEUE | STREAM};
     fresh_trace_path();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         pid_t child = fork();
@@ -158,6 +158,8 @@ UNIT_TEST(exit_with_any_lock_held)
                 pthread_mutex_lock(&stream->mutex);
             if (cases[i] & BLOBS)
                 pthread_mutex_lock(&interrupted->blobs.mutex);
+            if (cases[i] & ORDER)
+                pthread_mutex_lock(&interrupted->blobs.order);
             if (cases[i] & FILE_ITSELF)
                 pthread_mutex_lock(&interrupted->output.mutex);
             if (cases[i] & QUEUE)

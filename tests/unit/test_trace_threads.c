@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/unit/trace_file.h"
+#include "trace/writer_internal.h"
 
 #define THREADS 4u
 #define PACKETS 20000u
@@ -140,6 +141,72 @@ UNIT_TEST(every_packet_is_there_once_and_in_order)
 }
 
 /* Cut anywhere, the file gives every packet up to some ticket, whichever thread it came from. */
+struct blobs {
+    uint8_t seed;
+    uint64_t ids[64];
+};
+
+/* Small ones that fill chunks, and now and then one that is chunks of its own; every other one is everybody's. */
+static void *add_blobs(void *user)
+{
+    struct blobs *blobs = user;
+    uint8_t *bytes = malloc(700 << 10);
+    for (unsigned i = 0; bytes && i < 64; i++) {
+        size_t size = i % 16 == 3 || i % 16 == 4 ? (size_t)700 << 10 : (size_t)60 << 10;
+        memset(bytes, (int)i, size);
+        bytes[1] = i % 2 ? blobs->seed : 0;
+        blobs->ids[i] = lap_writer_blob(writer, LAP_BLOB_DATA, bytes, size, NULL);
+    }
+    free(bytes);
+    return NULL;
+}
+
+UNIT_TEST(blobs_of_many_threads_are_stored_once)
+{
+    struct blobs blobs[THREADS];
+    pthread_t threads[THREADS];
+    writer = create_trace(LAP_CODEC_LZ4, NULL);
+    for (unsigned i = 0; i < THREADS; i++) {
+        blobs[i].seed = (uint8_t)(i + 1);
+        CHECK_EQ_INT(pthread_create(&threads[i], NULL, add_blobs, &blobs[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_EQ_U64(writer->blobs.count, 32 + 32 * THREADS);
+    lap_writer_destroy(&writer);
+    struct lap_reader *reader = open_trace(NULL);
+    for (unsigned i = 0; i < THREADS && reader; i++)
+        for (unsigned j = 0; j < 64; j++) {
+            const uint8_t *data = NULL;
+            size_t bytes = 0;
+            CHECK_EQ_INT(lap_reader_blob(reader, LAP_BLOB_DATA, blobs[i].ids[j], &data, &bytes), LAP_OK);
+            CHECK(bytes > 2 && data[0] == j && data[1] == (j % 2 ? blobs[i].seed : 0));
+            if (!(j % 2))
+                CHECK_EQ_U64(blobs[i].ids[j], blobs[0].ids[j]);
+        }
+    lap_reader_close(&reader);
+}
+
+static void *add_one(void *user)
+{
+    *(uint64_t *)user = lap_writer_blob(writer, LAP_BLOB_BLOCK, "a block", 7, NULL);
+    return NULL;
+}
+
+/* Whoever ends a frame, or has filled a chunk, hands bytes over for long; nobody's recording waits for that. */
+UNIT_TEST(blobs_are_added_while_a_chunk_is_handed_over)
+{
+    pthread_t thread;
+    uint64_t id = 0;
+    writer = create_trace(LAP_CODEC_LZ4, NULL);
+    pthread_mutex_lock(&writer->blobs.order);
+    CHECK_EQ_INT(pthread_create(&thread, NULL, add_one, &id), 0);
+    pthread_join(thread, NULL);
+    CHECK_EQ_U64(id, 1);
+    pthread_mutex_unlock(&writer->blobs.order);
+    lap_writer_destroy(&writer);
+}
+
 UNIT_TEST(cut_files_give_whole_frames)
 {
     struct job jobs[THREADS];
