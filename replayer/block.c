@@ -16,6 +16,7 @@
 #include "replayer/named.h"
 #include "replayer/parallel.h"
 #include "replayer/player.h"
+#include "replayer/push.h"
 #include "replayer/reach.h"
 
 static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
@@ -91,7 +92,7 @@ static enum lap_status play_and_note(struct replay *r, struct playing *p, const 
 
 /* ---- parts ---- */
 
-static void begin_part(struct replay *r, struct playing *p)
+static enum lap_status begin_part(struct replay *r, struct playing *p)
 {
     struct replay_device *dev = p->recorded->dev;
 
@@ -103,6 +104,7 @@ static void begin_part(struct replay *r, struct playing *p)
     }
     lap_block_init(&p->block, p->recorded->data, p->recorded->bytes, gen_u64_VkCommandBuffer(p->commands),
                    r->dictionary, &r->arena, &r->source);
+    return replay_push_begin(r, dev, p->commands);
 }
 
 static enum lap_status mark(struct playing *p, const struct lap_block *before, const struct lap_block *behind)
@@ -187,7 +189,7 @@ static enum lap_status next_part(struct replay *r, struct playing *p, struct lap
         status = replay_events_add_part(r, dev, p->recorded->commands, &p->commands);
     if (status != LAP_OK)
         return status;
-    begin_part(r, p);
+    status = begin_part(r, p);
     for (size_t i = 0; i < p->mark_count && status == LAP_OK; i++) {
         struct lap_block block = p->block, at;
         block.dec.p = p->marks[i].at;
@@ -368,8 +370,10 @@ static enum lap_status play_all(struct replay *r, struct playing *p)
         r->block_command = gen_command_names[r->command];
         if (replay_named_matters(r->command))
             status = replay_named_look(r, r->command, args.bytes);
-        if (r->command == GEN_vkCmdExecuteCommands)
+        if (r->command == GEN_vkCmdExecuteCommands) {
             replay_named_executes(r, p->recorded->commands);
+            replay_push_clear(p->recorded->dev);
+        }
         if (status == LAP_OK)
             status = p->divides ? play_dividing(r, p, &before, &args) : play_and_note(r, p, &before, &args);
         if (status != LAP_OK)
@@ -390,8 +394,9 @@ enum lap_status replay_block_play(struct replay *r, const struct replay_block *r
     if (p.divides)
         replay_command_buffer_pool(r, recorded->commands, &p.secondary);
     replay_events_begin(r, dev, recorded->commands);
-    begin_part(r, &p);
-    status = play_all(r, &p);
+    status = begin_part(r, &p);
+    if (status == LAP_OK)
+        status = play_all(r, &p);
     if (status == LAP_ERROR_INVALID) /* what is drawn without it nobody knows */
         status = LAP_ERROR_REPLAY;
     replay_bound_finish(&p.state.bound);

@@ -9,6 +9,7 @@
 #include "replayer/named.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
+#include "replayer/push.h"
 
 struct command_pool {
     struct replay_children buffers;
@@ -96,9 +97,10 @@ enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device
     struct command_pool *pool = pool_of(r, index);
 
     replay_pending_destroy(dev, GEN_HANDLE_VkCommandPool, gen_u64_VkCommandPool(args->commandPool));
-    for (uint64_t i = 0; pool && (dev->converter || dev->events) && i < pool->buffers.count; i++) {
+    for (uint64_t i = 0; pool && (dev->converter || dev->events || dev->push) && i < pool->buffers.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, pool->buffers.indices[i]);
         replay_converter_forget(dev, gen_VkCommandBuffer(object ? object->live : 0));
+        replay_push_forget(dev, gen_VkCommandBuffer(object ? object->live : 0));
         replay_events_forget(r, dev, VK_NULL_HANDLE, gen_VkCommandBuffer(object ? object->live : 0));
     }
     if (pool) {
@@ -163,6 +165,7 @@ enum lap_status replay_FreeCommandBuffers(struct replay *r, struct replay_device
             replay_pending_end(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(args->pCommandBuffers[i]),
                                gen_u64_VkCommandPool(args->commandPool));
         replay_converter_forget(dev, args->pCommandBuffers[i]);
+        replay_push_forget(dev, args->pCommandBuffers[i]);
         replay_events_forget(r, dev, args->commandPool, args->pCommandBuffers[i]);
         replay_children_remove(
             r, &pool->buffers, GEN_HANDLE_VkCommandBuffer,

@@ -44,6 +44,7 @@ struct replay_measure;       /* measure.h: figures of a replay */
 struct replay_command;       /* player.c: what is done with a command's packets */
 struct replay_formats;       /* format.h: which formats stand for others */
 struct replay_converter;     /* converter.h */
+struct replay_push;          /* push.h: sets for what is pushed */
 struct replay_parallel;      /* parallel.h: blocks that are played by several threads */
 struct replay_named;         /* named.h: what an object names */
 struct replay_reach;         /* reach.h: what shaders reach */
@@ -215,6 +216,7 @@ struct replay_device {
     const struct replay_formats *formats; /* the replay's */
     bool stencils_differ;                 /* a format with depth stands for stencil alone: stencil.h */
     struct replay_converter *converter;   /* converter.h; NULL until texels are converted */
+    struct replay_push *push;             /* push.h; NULL: the device can push descriptors, or need not */
     uint64_t asked_images[64];            /* image_support.c: kinds of images that the driver was asked about */
     struct replay_device *next;
 };

@@ -15,6 +15,7 @@
 #include "replayer/memory.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
+#include "replayer/push.h"
 #include "replayer/queues.h"
 #include "replayer/report.h"
 #include "replayer/resource.h"
@@ -107,7 +108,9 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);
-    status = replay_require_commands(r, dev);
+    status = replay_push_create(r, dev, recorded);
+    if (status == LAP_OK)
+        status = replay_require_commands(r, dev);
     if (status == LAP_OK)
         status = replay_queues_take(r, dev, &info);
     if (status == LAP_OK)
@@ -198,6 +201,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_measure_device(r, dev);
     replay_address_finish(r, dev);
     replay_converter_destroy(dev);
+    replay_push_destroy(dev);
     replay_events_finish(dev);
     replay_planner_destroy(r, dev);
     replay_pending_finish(dev);

@@ -11,6 +11,7 @@
 #include "replayer/converter.h"
 #include "replayer/pending.h"
 #include "replayer/player.h"
+#include "replayer/push.h"
 #include "replayer/submit.h"
 
 /* Steps of all command buffers, and what is known of their events, each 16 bytes; and as many of one submit
@@ -113,6 +114,7 @@ void replay_events_forget(struct replay *r, struct replay_device *dev, VkCommand
 
     for (uint32_t i = 0; list && i < list->made_parts; i++) {
         replay_converter_forget(dev, list->parts[i].live);
+        replay_push_forget(dev, list->parts[i].live);
         if (pool && dev->pending.busy)
             replay_pending_end(dev, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(list->parts[i].live),
                                gen_u64_VkCommandPool(pool));

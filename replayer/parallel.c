@@ -221,7 +221,8 @@ enum lap_status replay_parallel_finish(struct replay *r)
  * secondary one may need another. */
 static bool can_gather(const struct replay_device *dev)
 {
-    return !(dev->formats && dev->formats->follows) && !dev->translates_addresses && !dev->nested_command_buffers;
+    return !(dev->formats && dev->formats->follows) && !dev->translates_addresses && !dev->nested_command_buffers &&
+           !dev->push;
 }
 
 enum lap_status replay_parallel_block(struct replay *r, const struct replay_block *block)

@@ -6,6 +6,10 @@
 #include <vulkan/vulkan.h>
 
 #ifdef VK_VERSION_1_4
+#define PUSH_DESCRIPTOR_SET                             CmdPushDescriptorSet
+#define PUSH_DESCRIPTOR_SET_2                           CmdPushDescriptorSet2
+#define replay_CmdPushDescriptorSetKHR                  replay_CmdPushDescriptorSet
+#define replay_CmdPushDescriptorSet2KHR                 replay_CmdPushDescriptorSet2
 #define GEN_vkCmdPushDescriptorSetKHR                   GEN_vkCmdPushDescriptorSet
 #define GEN_vkCmdPushDescriptorSetWithTemplateKHR       GEN_vkCmdPushDescriptorSetWithTemplate
 #define GEN_vkCmdBindDescriptorSets2KHR                 GEN_vkCmdBindDescriptorSets2
@@ -16,6 +20,9 @@
 #define gen_args_vkCmdBindDescriptorSets2KHR            gen_args_vkCmdBindDescriptorSets2
 #define gen_args_vkCmdPushDescriptorSet2KHR             gen_args_vkCmdPushDescriptorSet2
 #define gen_args_vkCmdPushDescriptorSetWithTemplate2KHR gen_args_vkCmdPushDescriptorSetWithTemplate2
+#else
+#define PUSH_DESCRIPTOR_SET   CmdPushDescriptorSetKHR
+#define PUSH_DESCRIPTOR_SET_2 CmdPushDescriptorSet2KHR
 #endif
 
 #endif

@@ -12,9 +12,11 @@
 #include "replayer/optional.h"
 #include "replayer/player.h"
 #include "replayer/promote.h"
+#include "replayer/push.h"
 #include "replayer/report.h"
 
 #define NAMES_BYTES 1200
+#define PUSHED      "descriptors that are pushed are in sets of the replay's own"
 
 /* Names for one sentence: as many as there is room for. */
 struct names {
@@ -32,7 +34,7 @@ struct match {
     uint32_t enabled_count;
     struct replay_used *used; /* NULL until something is missing */
     enum lap_status status;   /* of looking for it */
-    struct names hidden, missing, idle, unseen;
+    struct names hidden, missing, idle, unseen, stood_for;
     uint32_t optional; /* extensions for which features of Vulkan 1.2 are switched on (optional.h) */
 };
 
@@ -80,6 +82,13 @@ static void drop_idle(struct match *m, enum replay_area area, const char *what)
                       "the GPU does not have it; it was enabled, and nothing in the trace uses it");
 }
 
+/* It is used, and the replay does the same in another way. */
+static void stand_for(struct match *m, enum replay_area area, const char *what, const char *how)
+{
+    add_name(&m->stood_for, what);
+    replay_report_add(m->r->report, area, REPLAY_MAPPED, what, "the GPU does not have it; %s", how);
+}
+
 static void drop_moot(struct match *m, enum replay_area area, const char *what, const char *why)
 {
     add_name(&m->idle, what);
@@ -117,6 +126,8 @@ static void say_dropped(const struct match *m)
         lap_log(m->r->log, LAP_LOG_INFO,
                 "%s lacks %" PRIu32 " features and extensions that the program enabled and never used: %s", gpu,
                 m->idle.count, m->idle.text);
+    if (m->stood_for.count)
+        lap_log(m->r->log, LAP_LOG_INFO, "%s lacks %s: " PUSHED, gpu, m->stood_for.text);
     if (m->unseen.count)
         lap_log(m->r->log, LAP_LOG_WARNING,
                 "%s lacks %s: whether the trace uses that can't be seen; it is left out, and what comes out may differ",
@@ -208,6 +219,8 @@ static void feature_missing(struct match *m, const char *name, VkBool32 *request
     *requested = VK_FALSE;
     if (!feature || !feature->known)
         miss(m, REPLAY_AREA_FEATURE, name, NULL);
+    else if (is_seen(m, number) && replay_push_stands_for(name))
+        stand_for(m, REPLAY_AREA_FEATURE, name, PUSHED);
     else if (is_seen(m, number))
         miss(m, REPLAY_AREA_FEATURE, name, &m->used->witnesses.evidence[number]);
     else if (feature->moot)
@@ -338,7 +351,9 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         return LAP_OK;
     }
     evidence = &m->used->witnesses.evidence[GEN_SUBJECT_EXTENSION + (extension - gen_extensions)];
-    if (evidence->witness || has_unknown_feature(extension, chain))
+    if (evidence->witness && replay_push_stands_for(name))
+        stand_for(m, REPLAY_AREA_EXTENSION, name, PUSHED);
+    else if (evidence->witness || has_unknown_feature(extension, chain))
         miss(m, REPLAY_AREA_EXTENSION, name, evidence);
     else
         drop_idle(m, REPLAY_AREA_EXTENSION, name);

@@ -109,7 +109,7 @@ def shape_is_there(context: Context) -> None:
         check(done.out.endswith("ok suballoc\n"), done.text[-2000:])
     context.capture([str(context.build / "tests/apps/compute"), "--timeline"], "timeline.lapilli")
     context.capture([str(context.build / "tests/apps/modern")], "modern.lapilli")
-    for trace, word, name in (("timeline", "features", "timelineSemaphore"), ("modern", "extensions", "VK_KHR_push_descriptor")):
+    for trace, word, name in (("timeline", "features", "timelineSemaphore"), ("modern", "extensions", "VK_EXT_multi_draw")):
         done = context.replay(f"{trace}.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=f"{word}={name}"), expect=5)
         check(name in done.err, done.text[-2000:])
     done = context.run([context.program("lapilli"), "check", "timeline.lapilli"],
@@ -124,6 +124,23 @@ def shape_is_there(context: Context) -> None:
     check(len(pitches[0]) == len(pitches[1]) and all(b >= a for a, b in zip(*pitches)) and pitches[0] != pitches[1], f"rows: {pitches}")
     done = context.run([str(context.build / "tests/apps/places")], context.layer_env(SHAPE, LAPILLI_SHAPE="no-such-word"), expect=None)
     check('what is "no-such-word"?' in done.err, done.text[-2000:])
+
+
+def pushed(name: str, arguments: list[str]) -> Callable[[Context], None]:
+    """Without VK_KHR_push_descriptor sets of the replay's own stand for what is pushed."""
+    def run(context: Context) -> None:
+        validation_layer(context)
+        program = Program("-".join([name, *arguments]), [context.app(name), *arguments], False)
+        prepare(context, program)
+        context.capture(program.command)
+        environment = context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_push_descriptor")
+        done = context.replay("out.lapilli", "--threads", "3", "--validate-descriptors", "used", env=environment)
+        check_verified(done)
+        check_no_validation_message(done, "of the replay")
+        report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment).out)
+        found = [(f["name"], f["outcome"]) for f in report["findings"] if f["area"] == "extension"]
+        check(("VK_KHR_push_descriptor", "mapped") in found and report["refusal"] is None, f"{report}")
+    return run
 
 
 def older(context: Context) -> None:
@@ -202,6 +219,8 @@ def stencil_alone(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context) if not p.needs_display and p.name not in WITHOUT]
     result = {"shape-is-there": shape_is_there, "window": windows, "older-version": older, "stencil-alone": stencil_alone}
+    result |= {f"pushed/{''.join((n, *a))}": pushed(n, a)
+               for n, a in (("push", []), ("push", ["--two"]), ("push", ["--early"]), ("modern", []), ("depth", ["--push"]), ("attached", []))}
     result |= {p.name: replay_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate(p) for p in headless if p.name in VALIDATED}
     return result
