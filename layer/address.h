@@ -24,7 +24,8 @@ struct layer_physical_device;
 struct layer_buffer;
 struct layer_memory;
 
-#define LAYER_ADDRESS_KINDS 64u
+#define LAYER_ADDRESS_KINDS  64u
+#define LAYER_ADDRESS_UPPERS 16u
 
 /* Of one device. Zeroed: nothing is done. */
 struct layer_address_device {
@@ -33,6 +34,8 @@ struct layer_address_device {
     /* Kinds of buffers: a hash, whose lowest bit says that the flag changes nothing; 0: none yet. */
     atomic_uint_fast64_t kinds[LAYER_ADDRESS_KINDS];
     atomic_bool told_of_difference;
+    atomic_uint uppers[LAYER_ADDRESS_UPPERS]; /* upper halves of addresses that the program has; 0: no more */
+    atomic_bool told_of_lost;
 };
 
 /* ---- devices ---- */
@@ -66,6 +69,10 @@ const VkBufferCreateInfo *layer_address_buffer_info(struct layer_device *device,
                                                     struct layer_address_buffer *out);
 /* The buffer was created from *made: adds what a replay has to ask for. For the trace. */
 void layer_address_buffer_created(struct layer_device *device, VkBuffer buffer, struct layer_address_buffer *made);
+
+/* Says once, also in the trace, when constants of a shader hold an address in a form that a replay does not follow
+ * (codegen/support/lost.h); NULL is fine. */
+void layer_address_look(struct layer_device *device, const VkSpecializationInfo *info);
 
 /* ---- memory ---- */
 

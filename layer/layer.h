@@ -164,9 +164,10 @@ struct layer_buffer {
     struct layer_life life;
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
-    bool capturable;   /* address.h: it can be created at its address again */
-    bool device_only;  /* its memory is none that the program can map: the host never touches it */
-    bool non_coherent; /* what the device wrote is seen only after the program invalidated it */
+    atomic_uint_fast64_t address; /* on the device, once the program asked for it */
+    bool capturable;              /* address.h: it can be created at its address again */
+    bool device_only;             /* its memory is none that the program can map: the host never touches it */
+    bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
 };
 
 struct layer_image {

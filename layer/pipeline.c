@@ -9,6 +9,7 @@
 
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/address.h"
 #include "layer/records.h"
 #include "layer/resource.h"
 #include "layer/touched.h"
@@ -58,6 +59,8 @@ static void add_stage(struct layer_device *dev, const VkPipelineShaderStageCreat
     const VkShaderModuleCreateInfo *code = layer_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     struct lap_spirv_reach found;
 
+    if (dev->device_addresses)
+        layer_address_look(dev, stage->pSpecializationInfo);
     if (module) {
         if (module->reach)
             lap_spirv_reach_add(reach, module->reach);

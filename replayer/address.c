@@ -8,6 +8,7 @@
 
 #include "codegen/support/constants.h"
 #include "codegen/support/dictionary.h"
+#include "codegen/support/lost.h"
 #include "gen_replay.h"
 #include "replayer/address_memory.h"
 #include "replayer/address_word.h"
@@ -22,6 +23,8 @@ struct replay_addresses {
     struct replay_address_space space;
     struct replay_word_space words;
     struct replay_address_counts counts;
+    struct lap_upper_halves halves;
+    bool said_lost; /* once: something is not followed */
 };
 
 struct replay_buffer_addresses {
@@ -116,6 +119,40 @@ static struct replay_device *current_device(struct replay *r)
     return object ? object->owner : NULL;
 }
 
+static enum lap_constant_fit fit_address(void *user, uint64_t word)
+{
+    const struct replay_addresses *addresses = user;
+    uint64_t begin;
+
+    if (!replay_address_begin_of(&addresses->space, word, &begin))
+        return LAP_CONSTANT_NONE;
+    return begin == word ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
+}
+
+static void say_lost(struct replay_addresses *addresses, const struct lap_lost *lost)
+{
+    addresses->said_lost = true;
+    (void)lap_fail(LAP_ERROR_REPLAY,
+                   "%s (byte %" PRIu64 ", %#" PRIx64 "): a shader gets the recorded one, which is another one here",
+                   lap_lost_text(lost->kind), lost->offset, lost->address);
+    (void)replay_place(addresses->r, LAP_ERROR_REPLAY);
+    lap_log(addresses->r->log, LAP_LOG_WARNING, "%s", lap_error_message());
+}
+
+static struct lap_address_view view_of(struct replay_addresses *addresses)
+{
+    return (struct lap_address_view){fit_address, addresses, &addresses->halves};
+}
+
+static void look_for_lost_words(struct replay_addresses *addresses, const void *data, size_t bytes)
+{
+    struct lap_address_view view = view_of(addresses);
+    struct lap_lost lost;
+
+    if (!addresses->said_lost && lap_lost_in_words(&view, data, bytes, &lost))
+        say_lost(addresses, &lost);
+}
+
 static uint64_t translate_address(void *user, uint64_t recorded)
 {
     struct replay_device *dev = current_device(user);
@@ -145,7 +182,10 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
     uint64_t count;
     void *copy;
 
-    if (!addresses || !dev->translates_addresses || !has_words(&addresses->space, data, bytes))
+    if (!addresses || !dev->translates_addresses)
+        return data;
+    look_for_lost_words(addresses, data, bytes);
+    if (!has_words(&addresses->space, data, bytes))
         return data;
     copy = lap_arena_zalloc(arena, bytes, 1, 16); /* the bytes may be a blob that is shared */
     if (!copy)
@@ -278,6 +318,7 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
     status = replay_address_add(&addresses->space, REPLAY_ADDRESS_BUFFER, index, args->result, live, record->bytes,
                                 &record->addresses->range);
     if (status == LAP_OK) {
+        lap_upper_halves_add(&addresses->halves, args->result);
         addresses->counts.buffers++;
         addresses->counts.kept += live == args->result;
         if (live != args->result && !dev->translates_addresses)
@@ -325,12 +366,7 @@ struct constants {
 
 static enum lap_constant_fit fit_constant(void *user, uint64_t word)
 {
-    const struct constants *constants = user;
-    uint64_t begin;
-
-    if (!replay_address_begin_of(&constants->addresses->space, word, &begin))
-        return LAP_CONSTANT_NONE;
-    return begin == word ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
+    return fit_address(((struct constants *)user)->addresses, word);
 }
 
 static void translate_constant(void *user, const struct lap_constant_word *word)
@@ -359,7 +395,11 @@ static void translate_constant(void *user, const struct lap_constant_word *word)
 enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info)
 {
     struct constants constants = {r, dev->addresses, info, NULL, false};
+    struct lap_address_view view = view_of(dev->addresses);
+    struct lap_lost lost;
 
+    if (!dev->addresses->said_lost && lap_lost_in_constants(&view, info, &lost))
+        say_lost(dev->addresses, &lost);
     if (!lap_constants_visit(info, fit_constant, translate_constant, &constants) || constants.failed)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses in constants"));
     if (constants.copy)

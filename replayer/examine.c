@@ -8,6 +8,7 @@
 #include "codegen/support/block.h"
 #include "codegen/support/dictionary.h"
 #include "gen_replay.h"
+#include "replayer/address_look.h"
 #include "replayer/address_memory.h"
 #include "replayer/limits.h"
 #include "replayer/match.h"
@@ -21,6 +22,7 @@ struct examine {
     struct lap_dec_source source; /* leaves handles as indices: the objects do not exist */
     uint32_t hidden; /* enum gen_struct: in a chain of the current call, and refused by a replay; 0: none */
     struct replay_limits *limits;
+    struct replay_address_look *addresses;
     bool *blocks; /* [blob]: looked at; command buffers that are the same share one */
     uint64_t block_count;
     bool keeps_addresses;   /* of the device that was named last */
@@ -181,6 +183,8 @@ static enum lap_status look_at_call(struct examine *e, void *args)
                                 "translated");
     else if (e->r->command == GEN_lapilliCaptureDevice)
         e->keeps_addresses = dev->kept.possible && replay_is_recorded_driver(dev, args);
+    if (status == LAP_OK)
+        status = replay_address_look_call(e->addresses, e->r, args, !e->keeps_addresses);
     if (status != LAP_OK)
         return status;
     return replay_limits_look(e->limits, dev->instance, e->r->report,
@@ -204,6 +208,7 @@ static enum lap_status look_at_block(struct examine *e, uint64_t id)
         return replay_place(r, status);
     if (id < e->block_count)
         e->blocks[id] = true;
+    replay_address_look_block(e->addresses);
     lap_block_init(&block, data, bytes, 0, r->dictionary, &r->arena, &e->source);
     do {
         lap_arena_reset(&r->arena);
@@ -288,7 +293,8 @@ enum lap_status replay_examine(struct replay *r)
     e.block_count = lap_reader_summary(r->reader)->blobs + 1;
     e.blocks = calloc(e.block_count, sizeof *e.blocks);
     e.limits = replay_limits_create();
-    if (!e.blocks || !e.limits)
+    e.addresses = replay_address_look_create();
+    if (!e.blocks || !e.limits || !e.addresses)
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory for the report");
     while (status == LAP_OK && (status = lap_reader_next(r->reader, &r->packet)) == LAP_OK) {
         if (r->options.last_frame && r->packet.frame >= r->options.last_frame)
@@ -299,6 +305,7 @@ enum lap_status replay_examine(struct replay *r)
     r->packet = (struct lap_packet){0};
     r->block_command = NULL;
     replay_limits_destroy(e.limits);
+    replay_address_look_destroy(e.addresses);
     free(e.blocks);
     return status == LAP_END ? LAP_OK : status;
 }

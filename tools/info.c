@@ -194,7 +194,8 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "registry",
                                         "memory_of_two_devices",
                                         "memory_from_outside",
-                                        "memory_given_outside"};
+                                        "memory_given_outside",
+                                        "addresses_lost"};
     static const char *const numbers[] = {"mappings", "mappings_small", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
@@ -354,6 +355,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         if (info_text(json, shared[i]))
             show_text("shared memory", info_text(json, shared[i]));
+    if (info_text(json, "addresses_lost"))
+        show_text("addresses", info_text(json, "addresses_lost"));
     if (info_text(json, "backing")) {
         show_text("backing", info_text(json, "backing"));
         show_text("", info_text(json, "backing_reason"));

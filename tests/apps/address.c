@@ -76,12 +76,13 @@ struct job {
     uint32_t order[NODES]; /* of the list */
     VkPipeline constant;   /* NULL: none */
     VkPipeline halves[2];  /* the lower half first, and the upper one */
+    VkPipeline apart;      /* with something between them: it is made, and not used */
     uint32_t expected_mapped, given_again;
 };
 
 static PFN_vkGetBufferDeviceAddress get_address = vkGetBufferDeviceAddress;
 
-static bool use_khr, use_constants, use_halves, use_two, use_alias;
+static bool use_khr, use_constants, use_halves, use_apart, use_two, use_alias;
 
 /* ---- buffers ---- */
 
@@ -355,6 +356,16 @@ static VkPipeline halves_pipeline(const struct app *app, const struct job *job, 
     return constant_pipeline(app, job, app_shader(app, address_halves_comp, sizeof(address_halves_comp)), &constants);
 }
 
+static VkPipeline apart_pipeline(const struct app *app, const struct job *job)
+{
+    const uint64_t source = job->nodes.address;
+    const uint32_t data[3] = {(uint32_t)source, 5, (uint32_t)(source >> 32)};
+    const VkSpecializationMapEntry entries[] = {{3, 0, 4}, {4, 8, 4}};
+    const VkSpecializationInfo constants = {COUNT_OF(entries), entries, sizeof data, data};
+
+    return constant_pipeline(app, job, app_shader(app, address_halves_comp, sizeof(address_halves_comp)), &constants);
+}
+
 static void create(const struct app *app, struct job *job)
 {
     create_place(app, &job->nodes, NODES * sizeof(struct node), 0, APP_UPLOAD);
@@ -382,6 +393,8 @@ static void create(const struct app *app, struct job *job)
         job->constant = whole_pipeline(app, job);
     for (uint32_t i = 0; use_halves && i < 2; i++)
         job->halves[i] = halves_pipeline(app, job, i == 1);
+    if (use_apart)
+        job->apart = apart_pipeline(app, job);
 }
 
 /* ---- a frame ---- */
@@ -415,6 +428,8 @@ static void compute(const struct app *app, struct job *job, uint32_t frame)
     vkCmdUpdateBuffer(commands, job->inlined.buffer.buffer, 0, sizeof inlined, inlined);
     vkCmdFillBuffer(commands, job->result.buffer.buffer, 0, VK_WHOLE_SIZE, 0);
     wait_for_stores(commands);
+    for (uint32_t i = 0; use_apart && i < 8; i += 4) /* and then together with all others */
+        vkCmdPushConstants(commands, job->layouts[0], VK_SHADER_STAGE_COMPUTE_BIT, i, 4, (const char *)&push.list + i);
     for (push.what = WALK; push.what < REVERSE; push.what++, push.slot++)
         dispatch(job, commands, 0, push);
     push.what = REVERSE;
@@ -591,6 +606,7 @@ static void destroy(const struct app *app, struct job *job)
     app_buffer_destroy(app, &job->copy);
     app_buffer_destroy(app, &job->pixels);
     vkDestroyPipeline(app->device, job->constant, NULL);
+    vkDestroyPipeline(app->device, job->apart, NULL);
     for (uint32_t i = 0; i < 2; i++) {
         vkDestroyPipeline(app->device, job->halves[i], NULL);
         vkDestroyPipeline(app->device, job->pipelines[i], NULL);
@@ -632,6 +648,8 @@ int main(int argc, char **argv)
         {"--khr", "use VK_KHR_buffer_device_address and its names", &use_khr, NULL},
         {"--constants", "also in a specialization constant", &use_constants, NULL},
         {"--halves", "also in two specialization constants of 4 bytes", &use_halves, NULL},
+        {"--apart", "make a pipeline with halves that are not side by side, and push an address in halves", &use_apart,
+         NULL},
         {"--two", "on two devices in turn", &use_two, NULL},
         {"--alias", "some of it through another buffer in the same memory", &use_alias, NULL},
         {0},

@@ -53,6 +53,30 @@ def is_said(context: Context) -> None:
     check("addresses of" not in context.replay("without.lapilli").err, "a replay talks of addresses where there are none")
 
 
+def what_is_not_followed_is_said(context: Context) -> None:
+    """Halves that are not side by side: while it is recorded, by `info`, `check` and a replay; and nothing where there are none."""
+    sentence = "the halves of an address are not side by side"
+    for arguments in ([], ["--halves"], ["--alias"]):
+        done = context.capture([context.app("address"), *arguments])
+        check(not re.search("halves? of an address|multiple of 4", done.err), done.err)
+        check(context.info().get("addresses_lost") is None, str(context.info()))
+        report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"]).out)
+        check(report["may_fail"] is False, str(report))
+        check(not re.search("halves? of an address|multiple of 4", context.replay().err), "a replay cries wolf")
+        (context.folder / "out.lapilli").unlink()
+    done = context.capture([context.app("address"), "--apart"])
+    check(f"in specialization constants {sentence}" in done.err and done.err.count(sentence) == 1, done.err)
+    check(sentence in context.info()["addresses_lost"], str(context.info()))
+    report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"]).out)
+    found = {finding["name"]: finding["text"] for finding in report["findings"] if finding["outcome"] == "may_fail"}
+    check(set(found) == {"vkCreateComputePipelines", "vkCmdPushConstants"} and report["can_replay"] and report["may_fail"], str(report))
+    check(f"in specialization constants {sentence} (byte 0, " in found["vkCreateComputePipelines"], str(found))
+    check("in push constants the halves of an address come with two commands (byte 0, " in found["vkCmdPushConstants"], str(found))
+    done = context.replay()
+    check_verified(done)
+    check(re.search(rf"warning: frame 1, packet \d+ \(vkCreateComputePipelines\), .*: {sentence} ", done.err) is not None, done.err)
+
+
 def needs_the_feature(context: Context) -> None:
     """A device without it is refused, also by force: nobody may follow recorded addresses."""
     record(context)
@@ -171,7 +195,7 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result = {"is-said": is_said, "needs-the-feature": needs_the_feature, "keep-backed": keep_what_is_backed,
+    result = {"is-said": is_said, "needs-the-feature": needs_the_feature, "not-followed": what_is_not_followed_is_said, "keep-backed": keep_what_is_backed,
               "other-memory": other_memory, "switched-off": switched_off}
     for arguments in RUNS:
         name = "".join(arguments).replace("--", "-")
