@@ -92,7 +92,8 @@ bool lap_constants_visit(const VkSpecializationInfo *info, enum lap_constant_fit
                 continue;
             word =
                 passes[i].swapped ? word_at(info, p->offset + 4, p->offset) : word_at(info, p->offset, p->offset + 4);
-            if (fit(user, word.word) < passes[i].least)
+            if (fit(user, word.word) < passes[i].least ||
+                (!p->wide && passes[i].least < LAP_CONSTANT_BEGIN && word.word >> 32 < LAP_TELLING_UPPER))
                 continue;
             take(user, &word);
             take_places(places, end, p);

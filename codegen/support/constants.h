@@ -20,6 +20,10 @@ struct lap_constant_word {
 /* What a word may be: no address, one in the middle of something, one that something begins at. */
 enum lap_constant_fit { LAP_CONSTANT_NONE, LAP_CONSTANT_WITHIN, LAP_CONSTANT_BEGIN };
 
+/* Upper halves below it are found among numbers of any kind: with one of them two constants are an address only if
+ * something begins there. */
+#define LAP_TELLING_UPPER 0x100u
+
 /* Calls `take` for the words that `fit` takes for addresses. Where several could be one, since the same bytes are in
  * them, it is a constant of 8 bytes before two of 4 bytes, what something begins at before what lies in it, and what
  * has the lower half first. Entries outside of pData are left out; NULL is fine. False: out of memory, and no sentence.

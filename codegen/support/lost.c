@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELLING_UPPER 0x100u   /* smaller upper halves are found among numbers of any kind */
 #define TELLING_LOWER 0x10000u /* a lower half alone: neither small nor a multiple of it */
 #define MOST_WORDS    16384u   /* of bytes that are looked at: 64 KiB */
 #define MOST_ENTRIES  256u     /* of constants */
@@ -22,7 +21,7 @@ void lap_upper_halves_add(struct lap_upper_halves *halves, uint64_t address)
 
 static bool is_upper(const struct lap_address_view *view, uint32_t word)
 {
-    for (uint32_t i = 0; word >= TELLING_UPPER && i < view->halves->count; i++)
+    for (uint32_t i = 0; word >= LAP_TELLING_UPPER && i < view->halves->count; i++)
         if (view->halves->values[i] == word)
             return true;
     return false;
@@ -162,7 +161,7 @@ static bool is_lower_alone(const struct lap_address_view *view, uint32_t low, ui
 {
     for (uint32_t i = 0; low > TELLING_LOWER && low % TELLING_LOWER && i < view->halves->count; i++) {
         uint64_t word = join(low, view->halves->values[i]);
-        if (view->halves->values[i] < TELLING_UPPER || view->fit(view->user, word) != LAP_CONSTANT_BEGIN)
+        if (view->halves->values[i] < LAP_TELLING_UPPER || view->fit(view->user, word) != LAP_CONSTANT_BEGIN)
             continue;
         *out = (struct lap_lost){LAP_LOST_LOW, word, offset};
         return true;

@@ -126,7 +126,7 @@ NOT_PRETENDED = {
     "gated-event-two": STORED_BEFORE, "gated-event-secondary": STORED_BEFORE,
     "alias": HANDED_ON, "memory": HANDED_ON, "payload": HANDED_ON, "payload-process": HANDED_ON, "rebind": HANDED_ON,
     "rebind-image": HANDED_ON, "suballoc": HANDED_ON, "address": HANDED_ON, "address-khr": HANDED_ON, "address-two": HANDED_ON, "address-alias": HANDED_ON,
-    "address-constants": HANDED_ON,
+    "address-constants": HANDED_ON, "address-halves": HANDED_ON, "address-apart": HANDED_ON,
     "descriptors": LEAVES_OUT, "descriptors-garbage": LEAVES_OUT, "texels": LEAVES_OUT, "depth": LEAVES_OUT,
     "depth-push": LEAVES_OUT,
     "churn": "a fence that nobody signals is signalled there, and a replay waits for it",

@@ -100,6 +100,31 @@ static int in_constants(const uint32_t *data, size_t count, uint64_t offset)
     return (int)lost.kind;
 }
 
+static void count(void *user, const struct lap_constant_word *word)
+{
+    ++*(unsigned *)user;
+}
+
+/* {64, 3} may well be two numbers; the address that a buffer begins at, with a small upper half, is one. */
+UNIT_TEST(constants_of_small_addresses)
+{
+    const uint32_t numbers[] = {0x200040, 3}, begin[] = {0x200000, 3}, large[] = {LOW + 64, HIGH};
+    const uint64_t wide = 0x300200040u;
+    const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}}, one = {0, 0, 8};
+    const void *const data[] = {numbers, begin, large};
+
+    for (unsigned i = 0; i < 3; i++) {
+        const VkSpecializationInfo info = {2, entries, 8, data[i]};
+        unsigned found = 0;
+        CHECK(lap_constants_visit(&info, fit, count, &found));
+        CHECK_EQ_U64(found, i > 0);
+    }
+    const VkSpecializationInfo info = {1, &one, 8, &wide};
+    unsigned found = 0;
+    CHECK(lap_constants_visit(&info, fit, count, &found));
+    CHECK_EQ_U64(found, 1);
+}
+
 UNIT_TEST(constants_that_are_lost)
 {
     const uint32_t good[] = {3, HIGH, LOW, 4, LOW + 8, HIGH, 5}, apart[] = {HIGH, 1, LOW + 4};
