@@ -393,7 +393,8 @@ static char *json_text(const struct replay *r)
 {
     const struct replay_measure *measure = r->measure;
     cJSON *object = cJSON_CreateObject();
-    cJSON *list = object && replay_sandbox_describe(r->options.sandboxed, object) && add_frames(object, measure)
+    cJSON *list = object && replay_sandbox_describe(r->options.sandboxed, object) &&
+                          add_number(object, "invalid_calls", (double)r->invalid_count) && add_frames(object, measure)
                       ? cJSON_AddArrayToObject(object, "devices")
                       : NULL;
     bool added = list != NULL;

@@ -585,6 +585,8 @@ def calls_that_are_not_valid_are_left_out(context: Context) -> None:
     check([match.groups() if match else None for match in named] == [("vkWaitForFences", "made without it"), ("vkGetFenceStatus", "left out"),
                                                                      ("vkResetFences", "made without it")], done.err)
     check("12 calls that are not valid were left out, or made in part: vkResetFences 4, vkGetFenceStatus 4, vkWaitForFences 4" in done.err, done.err)
+    context.run([*replay, "--measure=measure.json"])
+    check(json.loads((context.folder / "measure.json").read_text())["invalid_calls"] == 12, "they are not counted")
     done = context.run([*replay, "--strict"], expect=1)
     check("pFences is null" in done.err and "left out" not in done.err, done.err)
 
