@@ -232,7 +232,7 @@ UNIT_TEST(spans_of_a_buffer_are_put_where_they_lie)
     CHECK_EQ_INT(update_spans(&u, buffer, 0, &good, 6, data), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(update_spans(&u, buffer, 3, NULL, 6, data), LAP_ERROR_REPLAY);
     CHECK_EQ_INT(update_spans(&u, buffer, 3, &good, 6, NULL), LAP_ERROR_REPLAY);
-    CHECK_EQ_INT(update_spans(&u, VK_NULL_HANDLE, 3, &good, 6, data), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(update_spans(&u, VK_NULL_HANDLE, 3, &good, 6, data), LAP_ERROR_INVALID);
     CHECK_EQ_INT(update_spans(&u, buffer, 0, NULL, 0, NULL), LAP_OK);
     for (unsigned i = 0; i < 100; i++) /* nothing of a packet that is wrong was written */
         CHECK_EQ_INT(place->host[i], 0);
@@ -543,7 +543,7 @@ UNIT_TEST(spans_of_an_image_are_put_where_they_lie)
     args = good, args.pData = NULL;
     CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
     args = good, args.image = VK_NULL_HANDLE;
-    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_REPLAY);
+    CHECK_EQ_INT(replay_lapilliUpdateImageSpans(&u.r, &u.dev, &args), LAP_ERROR_INVALID);
     unit_replay_finish(&u);
 }
 
