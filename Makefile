@@ -272,6 +272,13 @@ check-tsan: ## programs that are recorded, and replayed, with ThreadSanitizer, o
 	+$(MAKE) $(TSAN) null all apps $(TSAN_UNIT:%=$(BUILD)/tsan/tests/unit/%)
 	$(PYTHON) tests/null/check.py --build $(BUILD)/tsan --unit $(TSAN_UNIT)
 
+VALGRIND_ARGUMENTS ?=
+.PHONY: check-valgrind
+check-valgrind: ## programs that are recorded under valgrind: nothing in a trace is memory that nobody wrote
+	scripts/install-deps.sh build check valgrind
+	+$(MAKE) all apps test-layers
+	$(PYTHON) tests/valgrind.py --build $(BUILD) $(VALGRIND_ARGUMENTS)
+
 # All platforms at once are linked too: a command that is to be written by hand for one of them must be there.
 PLATFORM_CHECK = $(PYTHON) tests/platform/check.py --gen $(GEN)
 PLATFORM_ARGUMENTS ?=

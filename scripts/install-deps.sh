@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites]: installs the Debian packages that a group
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [valgrind]: installs the Debian packages that a group
 # needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh).
 # Does nothing, and asks nobody, when all are there.
 set -u
@@ -21,8 +21,9 @@ packages() {
     fuzz) echo "clang libclang-rt-dev|libclang-rt-14-dev" ;;
     coverage) echo "gcovr" ;;
     suites) echo "debootstrap" ;;
+    valgrind) echo "valgrind" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, valgrind" >&2
         exit 2
         ;;
     esac

@@ -12,6 +12,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,28 @@ def cases() -> dict[str, Callable[[Context], None]]:
 def one_sentence(err: str) -> None:
     lines = [line for line in err.splitlines() if line.strip()]
     check(len(lines) == 1, f"expected one sentence on stderr:\n{err}")
+
+
+@case
+def what_was_not_filled_in_is_not_recorded(context: Context) -> None:
+    """What a driver leaves as it was of a structure is the program's memory: there is nothing of it in a trace."""
+    done = context.capture([context.app("unfilled")])
+    secret = int(re.search(r"^secret: (\d+)$", done.out, re.MULTILINE).group(1))
+    text = json.dumps(context.print_lines())
+    numbers = set(map(int, re.findall(r"\d+", text)))
+    check("vkGetPhysicalDeviceMemoryProperties" in text and "vkGetQueryPoolResults" in text, "the program's questions are not there")
+    check(not numbers & {secret, secret << 32 | secret}, "the program's memory is in the trace")
+    check(secret.to_bytes(4, "little").hex() * 2 not in text, "the program's memory is in the trace as bytes")
+
+
+@case
+def nothing_recorded_depends_on_what_nobody_wrote(context: Context) -> None:
+    """A sample of what `make check-valgrind` does for all programs."""
+    if not shutil.which("valgrind"):
+        raise Skip("valgrind is not installed (scripts/install-deps.sh valgrind)")
+    done = context.run([sys.executable, str(context.root / "tests/valgrind.py"), "--build", str(context.build), "--match", "^unfilled$"],
+                       expect=None)
+    check(done.status == 0, done.text[-3000:])
 
 
 @case
