@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/signal_name.h"
 #include "gen_reflect.h"
 #include "tools/calls.h"
 #include "tools/text.h"
@@ -158,12 +159,12 @@ static bool put_in_flight(cJSON *object, const struct lap_calls *calls)
 
     for (size_t i = 0; i < summary->in_flight_count; i++) {
         const struct lap_in_flight *call = &summary->in_flight[i];
-        char name[LAP_TEXT_SIGNAL_MAX];
+        char name[LAP_SIGNAL_NAME_MAX];
         cJSON *item = cJSON_CreateObject();
         good &= put_text(item, "name", lap_reader_command_name(calls->reader, call->command)) &&
                 put_number(item, "thread", call->thread_id) &&
                 put(item, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY)) &&
-                put_text(item, "signal", call->signal ? lap_text_signal(call->signal, name) : NULL);
+                put_text(item, "signal", call->signal ? lap_signal_name(call->signal, name) : NULL);
         good = append(array, item) && good;
     }
     return good;
@@ -177,6 +178,22 @@ static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass
     for (size_t i = 0; i < CHECK_KINDS; i++)
         good &= put_number(checks, check_kinds[i].name, pass->checks[i]);
     return good;
+}
+
+/* How the program ended, and who has ended the trace for it; null where it did so itself. */
+static bool put_ended(cJSON *object, const struct lap_reader_summary *summary)
+{
+    static const char *const by[] = {[LAP_ENDED_BY_CAPTURE] = "capture", [LAP_ENDED_BY_REPAIR] = "repair"};
+    const struct lap_end_note *note = summary->end_note;
+    char name[LAP_SIGNAL_NAME_MAX];
+
+    if (!summary->ended)
+        return put(object, "ended", cJSON_CreateNull());
+    cJSON *ended = cJSON_AddObjectToObject(object, "ended");
+    return put_text(ended, "signal", note->how == LAP_ENDED_SIGNAL ? lap_signal_name(note->number, name) : NULL) &&
+           (note->how == LAP_ENDED_STATUS ? put_number(ended, "status", note->number)
+                                          : put(ended, "status", cJSON_CreateNull())) &&
+           put_text(ended, "finished_by", by[note->by]) && put_text(ended, "text", summary->ended);
 }
 
 /* NULL: there is no memory. */
@@ -210,6 +227,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     good &= put_text(object, "uuid", uuid);
     good &= put(object, "complete", cJSON_CreateBool(summary->complete));
     good &= put_text(object, "stopped", summary->complete ? NULL : summary->stopped);
+    good &= put_ended(object, summary);
     good &= put_text(object, "repaired", summary->repaired);
     good &= put(object, "indexed", cJSON_CreateBool(summary->indexed));
     good &= put_number(object, "frames", summary->frames);
@@ -336,6 +354,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
            summary->complete ? "complete" : "incomplete");
     if (!summary->complete)
         show_text("stopped", summary->stopped);
+    else if (summary->ended)
+        show_text("ended", summary->ended);
     if (summary->repaired)
         show_text("repaired", summary->repaired);
     show_text("program", info_text(json, "program"));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/signal_name.h"
 #include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "tools/text.h"
@@ -186,7 +187,7 @@ static bool add(cJSON *object, const char *key, cJSON *item)
 static bool put_in_flight(cJSON *object, const struct lap_line *line)
 {
     const struct lap_in_flight *call = line->in_flight;
-    char name[LAP_TEXT_SIGNAL_MAX];
+    char name[LAP_SIGNAL_NAME_MAX];
     cJSON *how;
 
     if (!add(object, "thread", number(call->thread_id, false)) || !add(object, "ticket", number(call->ticket, false)))
@@ -194,7 +195,7 @@ static bool put_in_flight(cJSON *object, const struct lap_line *line)
     how = cJSON_AddObjectToObject(object, "inFlight");
     return add(how, "guilty", cJSON_CreateBool(call->flags & LAP_IN_FLIGHT_GUILTY)) &&
            add(how, "signal",
-               call->signal ? cJSON_CreateString(lap_text_signal(call->signal, name)) : cJSON_CreateNull());
+               call->signal ? cJSON_CreateString(lap_signal_name(call->signal, name)) : cJSON_CreateNull());
 }
 
 static bool put_place(cJSON *object, const struct lap_line *line)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/signal_name.h"
 #include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
@@ -178,12 +179,12 @@ static void print_result(const struct lap_printer *printer, const struct lap_lin
 /* Behind the arguments of a call that did not return. */
 static void print_end(const struct lap_printer *printer, const struct lap_in_flight *call)
 {
-    char name[LAP_TEXT_SIGNAL_MAX];
+    char name[LAP_SIGNAL_NAME_MAX];
 
     fprintf(printer->out, " %sdid not return", printer->colour ? BAD_COLOUR : "");
     if (call->signal)
         fprintf(printer->out, call->flags & LAP_IN_FLIGHT_GUILTY ? ": %s" : ", another thread got %s",
-                lap_text_signal(call->signal, name));
+                lap_signal_name(call->signal, name));
     fputs(printer->colour ? NO_COLOUR : "", printer->out);
 }
 

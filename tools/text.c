@@ -119,14 +119,3 @@ char *lap_text_utf8(const char *text, size_t bytes)
     out[at] = 0;
     return out;
 }
-
-const char *lap_text_signal(uint32_t number, char buffer[LAP_TEXT_SIGNAL_MAX])
-{
-    /* As Linux numbers them nearly everywhere: those with which programs end. */
-    static const char *const names[] = {[4] = "SIGILL", [5] = "SIGTRAP",  [6] = "SIGABRT", [7] = "SIGBUS",
-                                        [8] = "SIGFPE", [11] = "SIGSEGV", [31] = "SIGSYS"};
-    if (number < sizeof names / sizeof *names && names[number])
-        return names[number];
-    snprintf(buffer, LAP_TEXT_SIGNAL_MAX, "signal %" PRIu32, number);
-    return buffer;
-}

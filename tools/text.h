@@ -28,8 +28,4 @@ void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX
 /* A heap copy in which bytes that are no UTF-8 are replaced by U+FFFD; NULL when out of memory. */
 char *lap_text_utf8(const char *text, size_t bytes);
 
-/* "SIGSEGV", or a number: into the buffer or a constant. */
-#define LAP_TEXT_SIGNAL_MAX 24
-const char *lap_text_signal(uint32_t number, char buffer[LAP_TEXT_SIGNAL_MAX]);
-
 #endif

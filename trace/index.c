@@ -155,6 +155,7 @@ struct scan {
     struct lap_chunk_ref blobs; /* the last BLOBS chunk; its offset is 0 as long as there is none */
     struct lap_blob_entry part; /* what it begins with; has_part: it is known */
     bool has_part;
+    bool fresh; /* payloads are not looked at */
 };
 
 static enum lap_status load_part(struct lap_source *source, const struct lap_chunk_ref *chunk,
@@ -206,30 +207,46 @@ static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint
     return LAP_OK;
 }
 
+/* What an INDEX chunk says is not needed for a scan, damaged or not; for an end that is still to be written it is. */
+static void see_index(struct lap_source *source, struct scan *scan, uint64_t offset,
+                      const struct lap_chunk_header *header, const uint8_t *stored)
+{
+    struct lap_index_place *index = &source->index;
+    index->broken = index->broken || lap_chunk_check(header, stored) != LAP_OK || header->epoch != index->last_at ||
+                    header->first != index->records || header->count != source->chunk_count - index->records ||
+                    header->count == 0 || header->last != header->first + header->count - 1;
+    index->last_at = scan->index_at = offset;
+    index->chunks++;
+    index->records = source->chunk_count;
+    scan->index_end = scan->offset;
+}
+
 /* One step of going through the file. LAP_END: an end chunk that is good. */
 static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
 {
     struct lap_chunk_header header;
-    const uint8_t *stored;
+    const uint8_t *stored = NULL;
     uint64_t offset = scan->offset;
-    enum lap_status status = lap_source_fetch(source, offset, &header, &stored);
+    enum lap_status status = scan->fresh ? lap_source_fetch_header(source, offset, &header) : LAP_OK;
+    bool reads = !scan->fresh || header.kind == LAP_CHUNK_INDEX || header.kind == LAP_CHUNK_END;
+    if (status == LAP_OK && reads)
+        status = lap_source_fetch(source, offset, &header, &stored);
     if (status != LAP_OK)
         return status;
     scan->offset += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
-    /* What an INDEX chunk says is not needed here, damaged or not. */
     if (header.kind == LAP_CHUNK_INDEX) {
-        scan->index_at = offset;
-        scan->index_end = scan->offset;
+        see_index(source, scan, offset, &header, stored);
         return LAP_OK;
     }
-    status = lap_chunk_check(&header, stored);
+    if (reads)
+        status = lap_chunk_check(&header, stored);
     if (status == LAP_OK && header.kind == LAP_CHUNK_END) {
         status = take_end(source, offset, scan->index_at, scan->index_end);
         return status == LAP_OK ? LAP_END : status;
     }
     if (status == LAP_OK)
         status = lap_sequence_add(&scan->sequence, &header);
-    if (status == LAP_OK && header.kind == LAP_CHUNK_BLOBS)
+    if (status == LAP_OK && header.kind == LAP_CHUNK_BLOBS && !scan->fresh)
         status = see_blobs(source, scan, &(struct lap_chunk_ref){.offset = offset, .header = header});
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
 }
@@ -267,10 +284,12 @@ static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
             return LAP_OK;
         }
         enum lap_status status = scan_chunk(source, scan);
+        source->good_bytes = status == LAP_OK ? scan->offset : offset;
         if (status == LAP_ERROR_FORMAT) {
             (void)snprintf(source->damage, sizeof(source->damage),
                            "the file is damaged or cut at offset %" PRIu64 ": %s", offset, lap_error_message());
-            source->has_rest = !is_cut(source, offset);
+            source->cut = is_cut(source, offset);
+            source->has_rest = !source->cut;
             return LAP_OK;
         }
         if (status != LAP_OK)
@@ -281,13 +300,15 @@ static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
     return LAP_OK;
 }
 
-enum lap_status lap_source_scan(struct lap_source *source)
+enum lap_status lap_source_scan(struct lap_source *source, bool fresh)
 {
-    struct scan scan = {.offset = LAP_FILE_HEADER_BYTES};
+    struct scan scan = {.offset = LAP_FILE_HEADER_BYTES, .fresh = fresh};
     source->chunk_count = 0;
+    source->good_bytes = scan.offset;
     lap_sequence_init(&scan.sequence);
     enum lap_status status = scan_all(source, &scan);
     lap_sequence_finish(&scan.sequence);
+    source->in_file_count = source->chunk_count;
     if (status == LAP_OK && source->has_end && source->end.index_chunks)
         (void)snprintf(source->repaired, sizeof(source->repaired),
                        "the index at offset %" PRIu64 " is damaged, what is in the file was found without",

@@ -117,7 +117,9 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
     enum lap_status status = lap_output_open(path, &fd);
     if (status == LAP_OK) {
         status = lap_output_begin(output, fd, path, options);
-        if (status != LAP_OK)
+        if (status == LAP_OK)
+            lap_own_file_hold(&output->file); /* for as long as the process lives: nobody else ends the file then */
+        else
             unlink(path);
         return status;
     }
@@ -155,6 +157,53 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
 fail:
     lap_output_release(output);
     return status;
+}
+
+/* The headers that the next INDEX chunk lacks. */
+static void resume_index(struct lap_output *output, const struct lap_source *source)
+{
+    const struct lap_index_place *index = &source->index;
+    output->index_at = index->last_at;
+    output->index_chunks = index->chunks;
+    output->records = index->records;
+    output->without_index = index->broken || source->in_file_count - index->records > LAP_INDEX_RECORDS;
+    for (size_t i = (size_t)index->records; i < source->in_file_count && !output->without_index; i++)
+        lap_chunk_header_store(&source->chunks[i].header, output->seed,
+                               output->headers + output->chunks++ * LAP_CHUNK_HEADER_BYTES);
+    for (size_t i = 0; i < source->in_file_count; i++)
+        output->frames += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
+}
+
+enum lap_status lap_output_resume(struct lap_output *output, int fd, const char *path, const struct lap_source *source,
+                                  const struct lap_output_options *options)
+{
+    int error;
+    prepare(output, fd, path, options);
+    output->path = strdup(path);
+    if (!output->path || !allocate(output)) {
+        lap_output_release(output);
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    }
+    memcpy(output->uuid, source->header.uuid, sizeof(output->uuid));
+    output->seed = source->seed;
+    output->bytes = output->resumed_at = source->good_bytes;
+    resume_index(output, source);
+    error = lap_file_read(&output->file, output->bytes - LAP_ENDING_BYTES, output->ending, LAP_ENDING_BYTES);
+    if (error) {
+        lap_output_release(output);
+        return lap_fail(LAP_ERROR_IO, "can't read %s: %s", path, lap_file_error_text(error));
+    }
+    output->ending_at = output->bytes - LAP_ENDING_BYTES;
+    cut(output, output->bytes);
+    return LAP_OK;
+}
+
+void lap_output_undo(struct lap_output *output)
+{
+    if (!lap_own_file_is_open(&output->file) || !output->resumed_at)
+        return;
+    cut(output, output->resumed_at);
+    close_file(output);
 }
 
 void lap_output_hurry(struct lap_output *output)
@@ -316,6 +365,8 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
         give_up(output, status);
         return status;
     }
+    if (status != LAP_OK && output->resumed_at)
+        cut(output, output->resumed_at);
     lap_tail_remove(&output->queue.file);
     if (status == LAP_OK && !reason[0]) {
         output->end = end;
@@ -381,6 +432,11 @@ static void give_up(struct lap_output *output, enum lap_status status)
 
 static void fail(struct lap_output *output, enum lap_status status)
 {
+    if (output->resumed_at) {
+        cut(output, output->resumed_at);
+        close_file(output);
+        return;
+    }
     give_up(output, status);
     lap_queue_close(&output->queue);
 }
@@ -621,7 +677,7 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
     if (status == LAP_OK)
         status = check_written(output);
     if (status == LAP_OK)
-        status = finish(output, totals, reason, true);
+        status = finish(output, totals, reason, !output->without_index);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }

@@ -31,6 +31,7 @@
 #include "base/status.h"
 #include "trace/chunk.h"
 #include "trace/queue.h"
+#include "trace/source.h"
 
 #define LAP_INDEX_RECORDS ((size_t)4096) /* in an INDEX chunk, at most */
 #define LAP_ENDING_BYTES  32u
@@ -73,6 +74,9 @@ struct lap_output {
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
 
+    uint64_t resumed_at; /* the file was this long when somebody else went on with it; 0: it is our own */
+    bool without_index;  /* what is there of an index can't be gone on with */
+
     struct lap_own_file ended; /* a file that has come to an orderly end, or none */
     struct lap_end end;        /* of that */
 
@@ -96,6 +100,15 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path,
 enum lap_status lap_output_open(const char *path, int *out_fd) LAP_MUST_CHECK;
 enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
                                  const struct lap_output_options *options) LAP_MUST_CHECK;
+
+/* Goes on with the file of a process that is gone, without an end: behind the chunks that a scan has found, whatever is
+ * there is cut off. `fd`, open for reading and writing, is taken in any case. A write that fails leaves the chunks that
+ * were there, and no end. On failure *output is as after lap_output_release. */
+enum lap_status lap_output_resume(struct lap_output *output, int fd, const char *path, const struct lap_source *source,
+                                  const struct lap_output_options *options) LAP_MUST_CHECK;
+
+/* Takes back what was appended since, unless a failed write has done so. */
+void lap_output_undo(struct lap_output *output);
 
 /* Makes the queue and starts the helper thread; without them everything works, more slowly. Where the queue is no tail
  * file (queue.durable) lap_error_message() says why. */

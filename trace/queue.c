@@ -13,7 +13,6 @@
 #define LOCK_WAIT_NS 200000000L
 #define WAKE_BYTES   ((size_t)64 << 10)  /* less is not worth a switch to another thread */
 #define REST_BYTES   ((size_t)512 << 10) /* the same, of what the tail file has anyway */
-#define STEP_BYTES   ((size_t)8 << 20)   /* by which the ring grows */
 #define NEARLY_EMPTY 8u                  /* this part of the ring is used */
 #define CALM         256u                /* times that a ring larger than needed is borne */
 #define LARGE_BYTES                                                                                                    \
@@ -24,7 +23,7 @@
 #define SAVE_BYTES  ((size_t)64 << 10)  /* goes into the file even if no frame ends */
 
 _Static_assert(LAP_QUEUE_MIN_BYTES >= 3 * (LAP_CHUNK_MAX_RAW + 4096), "a chunk fits wherever the others end");
-_Static_assert(STEP_BYTES >= LAP_CHUNK_MAX_RAW + 4096, "a chunk fits an empty ring that can't grow");
+_Static_assert(LAP_TAIL_STEP_BYTES >= LAP_CHUNK_MAX_RAW + 4096, "a chunk fits an empty ring that can't grow");
 
 enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_options *options)
 {
@@ -55,9 +54,9 @@ enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_o
     if (memory == MAP_FAILED)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     queue->memory = memory;
-    queue->limit = STEP_BYTES;
-    queue->durable =
-        options->trace_path && lap_tail_create(&queue->file, options->trace_path, options->uuid, STEP_BYTES) == LAP_OK;
+    queue->limit = LAP_TAIL_STEP_BYTES;
+    queue->durable = options->trace_path &&
+                     lap_tail_create(&queue->file, options->trace_path, options->uuid, LAP_TAIL_STEP_BYTES) == LAP_OK;
     return LAP_OK;
 }
 
@@ -120,7 +119,7 @@ static void look_at_file(struct lap_queue *queue)
 /* Makes the ring longer, so that `end` bytes of it can be touched. */
 static bool grow(struct lap_queue *queue, size_t end)
 {
-    size_t limit = (end + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+    size_t limit = (end + LAP_TAIL_STEP_BYTES - 1) / LAP_TAIL_STEP_BYTES * LAP_TAIL_STEP_BYTES;
     if (limit > queue->capacity)
         limit = queue->capacity;
     if (limit < end || queue->full)
@@ -292,11 +291,11 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
 static void become_empty(struct lap_queue *queue)
 {
     queue->calm = queue->peak > queue->limit / 2 ? 0 : queue->calm + 1;
-    if (queue->limit > STEP_BYTES && queue->calm >= CALM) {
+    if (queue->limit > LAP_TAIL_STEP_BYTES && queue->calm >= CALM) {
         if (queue->durable)
-            lap_tail_give_back(&queue->file, STEP_BYTES, queue->limit);
-        madvise(queue->memory + STEP_BYTES, queue->limit - STEP_BYTES, MADV_DONTNEED);
-        queue->limit = STEP_BYTES;
+            lap_tail_give_back(&queue->file, LAP_TAIL_STEP_BYTES, queue->limit);
+        madvise(queue->memory + LAP_TAIL_STEP_BYTES, queue->limit - LAP_TAIL_STEP_BYTES, MADV_DONTNEED);
+        queue->limit = LAP_TAIL_STEP_BYTES;
         queue->calm = 0;
     }
     queue->head = queue->tail = queue->next = queue->peak = queue->unsaved = 0;

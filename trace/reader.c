@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/dense.h"
 #include "trace/info.h"
 #include "trace/reader_internal.h"
 #include "trace/tail.h"
@@ -127,11 +128,41 @@ static enum lap_status read_frames(struct lap_reader *reader, const struct lap_r
     return LAP_OK;
 }
 
+/* What whoever has ended the trace has noted. The calls become the source's. */
+static enum lap_status read_end_note(struct lap_reader *reader, const struct lap_reader *known)
+{
+    struct lap_source *source = &reader->source;
+    uint64_t id = source->has_end ? source->end.totals.counters[LAP_COUNTER_END_NOTE] : 0;
+    const uint8_t *data;
+    size_t bytes;
+    if (!id)
+        return LAP_OK;
+    enum lap_status status = lap_reader_blob(reader, LAP_BLOB_DATA, id, &data, &bytes);
+    if (status == LAP_OK)
+        status = lap_end_note_load(data, bytes, &reader->end_note);
+    if (status == LAP_ERROR_FORMAT) {
+        size_t used = strlen(source->end.reason);
+        (void)snprintf(source->end.reason + used, sizeof(source->end.reason) - used, "; %s", lap_error_message());
+        return LAP_OK;
+    }
+    if (status != LAP_OK)
+        return status;
+    reader->summary.end_note = &reader->end_note;
+    if (known || bytes == LAP_END_NOTE_HEAD_BYTES)
+        return LAP_OK;
+    source->calls_bytes = bytes - LAP_END_NOTE_HEAD_BYTES;
+    source->calls = malloc(source->calls_bytes);
+    if (!source->calls)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    memcpy(source->calls, data + LAP_END_NOTE_HEAD_BYTES, source->calls_bytes);
+    return LAP_OK;
+}
+
 /* The calls in flight. One whose command is not in the dictionary ends the list, like whatever else is damaged. */
 static enum lap_status read_in_flight(struct lap_reader *reader)
 {
     const struct lap_source *source = &reader->source;
-    uint64_t seed = lap_tail_seed(source->header.uuid);
+    uint64_t seed = source->has_end ? 0 : lap_tail_seed(source->header.uuid);
     struct lap_in_flight call;
     size_t at = 0, count = 0;
     while (lap_in_flight_next(source->calls, source->calls_bytes, &at, seed, &call) == LAP_OK &&
@@ -156,7 +187,7 @@ static void tell_in_flight(struct lap_reader *reader)
     const struct lap_reader_summary *summary = &reader->summary;
     const struct lap_in_flight *first = summary->in_flight;
     size_t used = strlen(reader->stopped), room = sizeof(reader->stopped) - used;
-    if (summary->complete || summary->in_flight_count == 0)
+    if (summary->in_flight_count == 0)
         return;
     for (size_t i = 0; i < summary->in_flight_count; i++)
         if (summary->in_flight[i].flags & LAP_IN_FLIGHT_GUILTY)
@@ -165,6 +196,8 @@ static void tell_in_flight(struct lap_reader *reader)
     if (first->flags & LAP_IN_FLIGHT_GUILTY)
         (void)snprintf(reader->stopped + used, room, "; the recorded program crashed in %s (signal %" PRIu32 ")", name,
                        first->signal);
+    else if (summary->in_flight_count == 1)
+        (void)snprintf(reader->stopped + used, room, "; a call had not returned, %s", name);
     else
         (void)snprintf(reader->stopped + used, room, "; %zu calls had not returned, %s is one",
                        summary->in_flight_count, name);
@@ -183,36 +216,25 @@ static enum lap_status find_end(struct lap_reader *reader, const struct lap_read
             last = header->last;
     }
     summary->raw_bytes = raw_bytes;
-    summary->complete = source->has_end && !source->end.reason[0];
-    if (!summary->complete) {
+    bool is_orderly = source->has_end && !source->end.reason[0];
+    summary->complete = is_orderly || (summary->end_note && summary->end_note->whole);
+    if (!is_orderly) {
         (void)snprintf(reader->stopped, sizeof(reader->stopped), "%s",
                        source->has_end ? source->end.reason : source->damage);
-        summary->stopped = reader->stopped;
+        summary->stopped = summary->complete ? NULL : reader->stopped;
+        summary->ended = summary->end_note ? reader->stopped : NULL;
         tell_in_flight(reader);
     }
+    enum lap_status status = LAP_OK;
     reader->last_ticket = last;
-    if (summary->complete || reader->frame_count) {
-        if (!summary->complete)
-            reader->last_ticket = reader->frames[reader->frame_count - 1].last_ticket;
-        summary->packets = reader->last_ticket;
-        return lap_reader_rewind(reader);
-    }
-
-    /* Streams are not written at the same pace, so without a frame mark only reading tells where packets are missing.
-     */
-    reader->holes_are_the_end = true;
-    if (known) {
-        summary->packets = reader->last_ticket = known->last_ticket;
-        return lap_reader_rewind(reader);
-    }
-    enum lap_status status = lap_reader_rewind(reader);
-    struct lap_packet packet;
-    while (status == LAP_OK)
-        status = lap_reader_next(reader, &packet);
-    if (status < 0)
-        return status;
-    summary->packets = reader->last_ticket = reader->next_ticket - 1;
-    return lap_reader_rewind(reader);
+    if (!is_orderly && summary->end_note)
+        reader->last_ticket = summary->end_note->last_ticket;
+    else if (!is_orderly && known)
+        reader->last_ticket = known->last_ticket;
+    else if (!is_orderly)
+        status = lap_dense_end(&reader->source, &reader->last_ticket);
+    summary->packets = reader->last_ticket;
+    return status == LAP_OK ? lap_reader_rewind(reader) : status;
 }
 
 /* The source is there. On failure the reader is closed. */
@@ -238,6 +260,8 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         status = lap_reader_arrange_blobs(reader);
     if (status == LAP_OK)
         status = lap_reader_arrange_packets(reader);
+    if (status == LAP_OK)
+        status = read_end_note(reader, known);
     if (status == LAP_OK)
         status = read_in_flight(reader);
     if (status == LAP_OK)

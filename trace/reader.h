@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "trace/bytes.h"
+#include "trace/end_note.h"
 #include "trace/format.h"
 #include "trace/in_flight.h"
 #include "trace/wire.h"
@@ -180,6 +181,10 @@ struct lap_reader_summary {
      */
     const struct lap_in_flight *in_flight;
     size_t in_flight_count;
+    /* Somebody else has ended the trace, since its process was gone: what is known of that, and a sentence. NULL for
+     * any other; a trace may be complete with them. */
+    const struct lap_end_note *end_note;
+    const char *ended;
     const char *info; /* the merged info object as JSON text; "{}" when there is none */
 };
 const struct lap_reader_summary *lap_reader_summary(const struct lap_reader *reader);

@@ -46,6 +46,7 @@ struct lap_reader {
     char *info;
     struct lap_reader_summary summary;
     char stopped[480];
+    struct lap_end_note end_note;
     struct lap_in_flight *in_flight; /* into the source's list */
 
     struct lap_frame_mark *frames;
@@ -60,8 +61,7 @@ struct lap_reader {
     size_t *heap; /* of cursors that have packets left, the smallest ticket first */
     size_t heap_count;
 
-    uint64_t last_ticket;   /* nothing is given out behind it */
-    bool holes_are_the_end; /* a cut file without a frame mark: it ends where a ticket is missing */
+    uint64_t last_ticket; /* nothing is given out behind it */
 
     struct lap_chunk_ref *finished; /* all its packets were given out, the last one just now */
     uint64_t next_ticket;

@@ -358,11 +358,8 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
         return reader->next_ticket > reader->last_ticket ? LAP_END : lap_fail(reader->behind, "%s", reader->failure);
     if (reader->next_ticket > reader->last_ticket && (!cursor || cursor->ticket > reader->last_ticket))
         return LAP_END;
-    if (!cursor || cursor->ticket > reader->next_ticket) {
-        if (reader->holes_are_the_end)
-            return LAP_END;
+    if (!cursor || cursor->ticket > reader->next_ticket)
         return missing(reader, cursor);
-    }
     struct lap_chunk_ref *chunk = cursor->ref;
     if (cursor->ticket < reader->next_ticket)
         return damaged(chunk, "a ticket that another packet has");

@@ -26,10 +26,10 @@ static bool same_names(const struct lap_reader *a, const struct lap_reader *b,
     return same;
 }
 
-/* Calls that had not returned are told behind the old one's reason, and stay in its tail file. */
+/* Calls that had not returned are told behind the old one's reason; those of a tail file stay there. */
 static bool same_end(const struct lap_reader_summary *x, const struct lap_reader_summary *y)
 {
-    if (x->complete != y->complete || !x->stopped != !y->stopped)
+    if (x->complete != y->complete || !x->stopped != !y->stopped || (y->ended && !same_text(x->ended, y->ended)))
         return false;
     return !x->stopped ||
            strncmp(x->stopped, y->stopped, x->in_flight_count ? strlen(y->stopped) : LAP_END_REASON_BYTES - 1) == 0;

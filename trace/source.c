@@ -62,6 +62,13 @@ static enum lap_status fetch_header(const struct lap_source *source, uint64_t of
     return status;
 }
 
+enum lap_status lap_source_fetch_header(const struct lap_source *source, uint64_t offset,
+                                        struct lap_chunk_header *out_header)
+{
+    uint8_t head[LAP_CHUNK_HEADER_BYTES];
+    return fetch_header(source, offset, head, out_header);
+}
+
 /* Reads the payload behind the header at `offset` into source->stored. */
 static enum lap_status fetch_stored(struct lap_source *source, uint64_t offset, size_t bytes)
 {
@@ -150,7 +157,7 @@ void lap_source_end_at(struct lap_source *source, size_t chunk)
     source->has_rest = true;
 }
 
-enum lap_status lap_source_open(struct lap_source *source, const char *path)
+static enum lap_status open_source(struct lap_source *source, const char *path, bool fresh)
 {
     memset(source, 0, sizeof(*source));
     source->tail_fd = -1;
@@ -182,7 +189,7 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path)
     if (status == LAP_OK)
         status = lap_source_use_index(source);
     if (status == LAP_END)
-        status = lap_source_scan(source);
+        status = lap_source_scan(source, fresh);
     if (status == LAP_OK && !source->has_end)
         status = lap_tail_recover(source, path);
     if (status == LAP_OK)
@@ -190,6 +197,16 @@ enum lap_status lap_source_open(struct lap_source *source, const char *path)
 fail:
     lap_source_close(source);
     return lap_fail_context(status, "%s", path);
+}
+
+enum lap_status lap_source_open(struct lap_source *source, const char *path)
+{
+    return open_source(source, path, false);
+}
+
+enum lap_status lap_source_open_fresh(struct lap_source *source, const char *path)
+{
+    return open_source(source, path, true);
 }
 
 /* Reads name their place, so one open file does for all. */

@@ -21,6 +21,23 @@ struct lap_chunk_ref {
     struct lap_cached *cached; /* what is unpacked of it now, or NULL */
 };
 
+/* What became of the tail file of a trace without an end. */
+enum lap_tail_use {
+    LAP_TAIL_NONE,     /* there is none, or it was not looked for */
+    LAP_TAIL_USED,     /* what it has is in the list */
+    LAP_TAIL_FOREIGN,  /* it is that of another trace */
+    LAP_TAIL_IN_USE,   /* the trace is still being recorded */
+    LAP_TAIL_UNUSABLE, /* it can't be opened, or is damaged */
+};
+
+/* The INDEX chunks of a file that has no end. */
+struct lap_index_place {
+    uint64_t last_at; /* where the last one is; 0: there is none */
+    uint32_t chunks;
+    uint64_t records; /* in all of them: the chunks in front of the last one */
+    bool broken;      /* one of them is damaged, or does not follow from the others */
+};
+
 struct lap_source {
     int fd;
     uint64_t file_bytes;
@@ -28,12 +45,21 @@ struct lap_source {
      * the trace: an offset of file_bytes + n is byte n of the tail file. */
     int tail_fd;
     uint64_t tail_bytes, recovered_bytes, recovered_frames;
+    enum lap_tail_use tail_use;
+    bool tail_joins;   /* it begins where the trace ends, or before: nothing between is known to be lost */
+    uint64_t tail_end; /* the number behind that of its last chunk, whether that is read or not; 0: it has none */
     struct lap_file_header header;
     uint64_t seed; /* lap_file_seed */
 
     struct lap_chunk_ref *chunks; /* in the order of the file, without index and end */
     size_t chunk_count, chunk_capacity;
     bool indexed; /* the list comes from the index */
+    /* Of a file that was scanned: how many of the chunks are in it, not in a tail file, and where they end; and what
+     * stands there of an index. */
+    size_t in_file_count;
+    uint64_t good_bytes;
+    bool cut; /* behind them is a part of a chunk, and nothing else */
+    struct lap_index_place index;
     bool has_end; /* `end` is valid */
     struct lap_end end;
     char damage[320];   /* where and why a scan stopped before an end chunk; "" when it did not */
@@ -49,6 +75,9 @@ struct lap_source {
 
 /* Opens the file and finds its chunks. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_open(struct lap_source *source, const char *path) LAP_MUST_CHECK;
+/* The same for who has seen the process end that has written the file: of a file without an index the payloads are not
+ * read, so damage within them goes unnoticed, and it takes as long as there are chunks. */
+enum lap_status lap_source_open_fresh(struct lap_source *source, const char *path) LAP_MUST_CHECK;
 /* The same file with the same chunks, and a buffer of its own. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_copy(struct lap_source *source, const struct lap_source *from) LAP_MUST_CHECK;
 void lap_source_close(struct lap_source *source);
@@ -78,7 +107,12 @@ enum lap_status lap_source_add(struct lap_source *source, uint64_t offset,
 /* Fills the list from the index. LAP_END, with an empty list, when there is none or it is damaged; LAP_ERROR_MEMORY. */
 enum lap_status lap_source_use_index(struct lap_source *source) LAP_MUST_CHECK;
 
-/* Fills the list by going through the file, checking every chunk, up to the end chunk or the first that is damaged. */
-enum lap_status lap_source_scan(struct lap_source *source) LAP_MUST_CHECK;
+/* Fills the list by going through the file, checking every chunk (fresh: its header), up to the end chunk or the first
+ * that is damaged. */
+enum lap_status lap_source_scan(struct lap_source *source, bool fresh) LAP_MUST_CHECK;
+
+/* Reads a chunk's header; its payload lies in the file, as far as that goes. */
+enum lap_status lap_source_fetch_header(const struct lap_source *source, uint64_t offset,
+                                        struct lap_chunk_header *out_header) LAP_MUST_CHECK;
 
 #endif

@@ -28,10 +28,11 @@
 #define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight */
 #define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + ((size_t)64 << 10)) /* pages are no larger */
 #define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)        /* as it is written */
-#define LAP_TAIL_START_AT     64u         /* in the header: where the oldest entry begins */
-#define LAP_TAIL_RING_AT      72u         /* in the header: where the ring does */
-#define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu /* "LPTL" little-endian */
-#define LAP_TAIL_ENTRY_BYTES  128u        /* in front of a payload, the chunk's header included */
+#define LAP_TAIL_STEP_BYTES   ((size_t)8 << 20) /* by which the ring grows; it is never shorter */
+#define LAP_TAIL_START_AT     64u               /* in the header: where the oldest entry begins */
+#define LAP_TAIL_RING_AT      72u               /* in the header: where the ring does */
+#define LAP_TAIL_ENTRY_MAGIC  0x4c54504cu       /* "LPTL" little-endian */
+#define LAP_TAIL_ENTRY_BYTES  128u              /* in front of a payload, the chunk's header included */
 #define LAP_TAIL_ENTRY_ALIGN  128u
 #define LAP_TAIL_CHUNK_AT     (LAP_TAIL_ENTRY_BYTES - LAP_CHUNK_HEADER_BYTES)
 
@@ -124,5 +125,9 @@ struct lap_source;
  * wrong with a tail file is appended to source->damage and makes it count for less; only LAP_ERROR_MEMORY and
  * LAP_ERROR_IO are failures. */
 enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_path) LAP_MUST_CHECK;
+
+/* Whether there is any entry with a larger number, where lap_tail_recover would not come to it because something in
+ * front of it is damaged: for a source with a tail file. */
+enum lap_status lap_tail_find_behind(const struct lap_source *source, uint64_t number, bool *out_found) LAP_MUST_CHECK;
 
 #endif

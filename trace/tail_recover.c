@@ -23,6 +23,8 @@
 #include "trace/source.h"
 #include "trace/tail.h"
 
+#define WINDOW_BYTES ((size_t)1 << 20) /* a multiple of LAP_TAIL_ENTRY_ALIGN */
+
 /* Adds to what is said about how the trace ends. */
 static void remark(struct lap_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void remark(struct lap_source *source, const char *format, ...)
@@ -50,6 +52,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
     free(path);
     if (fd < 0) {
         if (errno != ENOENT) {
+            source->tail_use = LAP_TAIL_UNUSABLE;
             source->has_rest = true;
             remark(source, "; its tail file can't be opened: %s", strerror(errno));
         }
@@ -57,6 +60,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
     }
     struct stat stat;
     const char *problem = NULL;
+    source->tail_use = LAP_TAIL_UNUSABLE;
     uint8_t head[LAP_TAIL_RING_AT + 8];
     uint32_t version = 0;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < (off_t)LAP_TAIL_HEADER_BYTES ||
@@ -65,10 +69,13 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
         problem = "is none";
     else if ((version = lap_load_u32(head + 8)) == 0 || version > LAP_TAIL_VERSION || lap_load_u32(head + 12) != 0)
         problem = "has another version";
-    else if (memcmp(head + 16, source->header.uuid, 16) != 0)
+    else if (memcmp(head + 16, source->header.uuid, 16) != 0) {
         problem = "belongs to another trace";
-    else if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        source->tail_use = LAP_TAIL_FOREIGN;
+    } else if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         problem = "is in use: it is still being recorded";
+        source->tail_use = LAP_TAIL_IN_USE;
+    }
     if (problem) {
         source->has_rest = true;
         remark(source, "; its tail file is ignored, it %s", problem);
@@ -76,6 +83,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
         return false;
     }
     (void)flock(fd, LOCK_UN);
+    source->tail_use = LAP_TAIL_USED;
     source->tail_fd = fd;
     source->tail_bytes = (uint64_t)stat.st_size;
     out->start = lap_load_u64(head + LAP_TAIL_START_AT);
@@ -109,12 +117,14 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
     /* Entries lie side by side, so together they are no longer than the file. */
     while (at >= ring && at % LAP_TAIL_ENTRY_ALIGN == 0 && walked < source->tail_bytes) {
         uint8_t head[LAP_TAIL_ENTRY_BYTES];
-        struct lap_tail_entry entry;
+        struct lap_tail_entry entry = {.number = 0};
         if (at > source->tail_bytes || source->tail_bytes - at < sizeof(head))
             break;
         status = lap_source_read(source, source->file_bytes + at, head, sizeof(head));
         if (status == LAP_OK)
             status = lap_tail_entry_load(head, seed, source->seed, &entry);
+        if (status == LAP_OK && entry.number > wanted)
+            source->tail_joins = false; /* what is between was in the trace, or here, and is lost */
         if (status != LAP_OK || (expected && entry.number != expected) || entry.number == 0 || entry.number > wanted)
             break;
         expected = entry.number;
@@ -142,11 +152,31 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
             frames += entry.header.kind == LAP_CHUNK_FRAME;
             wanted++;
         }
-        expected++;
+        source->tail_end = ++expected;
         walked += lap_tail_entry_stride(entry.header.stored_bytes);
         at += lap_tail_entry_stride(entry.header.stored_bytes);
     }
     return status == LAP_ERROR_FORMAT ? LAP_OK : status;
+}
+
+enum lap_status lap_tail_find_behind(const struct lap_source *source, uint64_t number, bool *out_found)
+{
+    uint64_t seed = lap_tail_seed(source->header.uuid);
+    uint8_t *window = malloc(WINDOW_BYTES);
+    enum lap_status status = window ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    *out_found = false;
+    for (uint64_t at = 0; status == LAP_OK && !*out_found && at < source->tail_bytes; at += WINDOW_BYTES) {
+        uint64_t left = source->tail_bytes - at;
+        size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+        struct lap_tail_entry entry;
+        status = lap_source_read(source, source->file_bytes + at, window, bytes);
+        for (size_t i = 0; status == LAP_OK && i + LAP_TAIL_ENTRY_BYTES <= bytes; i += LAP_TAIL_ENTRY_ALIGN)
+            *out_found |= lap_load_u32(window + i) == LAP_TAIL_ENTRY_MAGIC &&
+                          lap_tail_entry_load(window + i, seed, source->seed, &entry) == LAP_OK &&
+                          entry.number > number;
+    }
+    free(window);
+    return status;
 }
 
 static enum lap_status read_tail(const struct lap_source *source, uint64_t at, void *out, size_t bytes)
@@ -226,11 +256,13 @@ enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_pa
 {
     size_t in_file = source->chunk_count;
     uint64_t frames = 0;
-    struct layout layout;
+    struct layout layout = {.ring = 0};
     for (size_t i = 0; i < in_file; i++)
         frames += source->chunks[i].header.kind == LAP_CHUNK_FRAME;
     if (in_file == 0 || !open_tail(source, trace_path, &layout))
         return LAP_OK;
+    source->tail_joins = layout.start >= layout.ring && layout.start <= source->tail_bytes &&
+                         source->tail_bytes >= layout.ring + (layout.has_notes ? LAP_TAIL_STEP_BYTES : 0);
     enum lap_status status = layout.ring >= LAP_TAIL_HEADER_BYTES ? read_calls(source, &layout) : LAP_OK;
     if (status == LAP_OK && layout.ring >= LAP_TAIL_HEADER_BYTES)
         status = walk(source, layout.ring, layout.start, frames);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dense: where a trace without an end of its own is read to. Part of a reader.
+ */
+#ifndef LAP_TRACE_DENSE_H
+#define LAP_TRACE_DENSE_H
+
+#include "trace/source.h"
+
+/* The ticket of its last packet: that of the last frame mark; without one, the last up to which none is missing.
+ * Streams are not written at the same pace, so behind it there may be packets, too. Headers of chunks mostly tell; only
+ * chunks between which one may be missing are unpacked. LAP_ERROR_FORMAT: such a one is damaged; LAP_ERROR_IO,
+ * LAP_ERROR_MEMORY. */
+enum lap_status lap_dense_end(struct lap_source *source, uint64_t *out_ticket) LAP_MUST_CHECK;
+
+#endif
