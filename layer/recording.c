@@ -149,20 +149,34 @@ static void describe_process(void)
     layer_describe_end(&description, "the process");
 }
 
-static void report(const char *path)
+/* how: "", or what says that there is nothing to be found. */
+static void report(const char *how, const char *path)
 {
     char line[4400];
     int fd, length;
 
     if (!layer.options.report)
         return;
-    length = snprintf(line, sizeof line, "%s\n", path);
+    length = snprintf(line, sizeof line, "%s%s\n", how, path);
     fd = open(layer.options.report, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
     if (length > 0 && (size_t)length < sizeof line && write(fd, line, (size_t)length) != length)
         lap_log(&layer.log, LAP_LOG_WARNING, "%s: %s", layer.options.report, strerror(errno));
     close(fd);
+}
+
+/* What nobody means to have a number added to: a device, a pipe, a folder. */
+static bool is_no_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+static void record_nothing(const char *path, const char *why)
+{
+    lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: %s", why);
+    report("!", path);
 }
 
 /* By anything, also by a link that leads nowhere: links are not followed. */
@@ -194,21 +208,24 @@ static void open_file(void)
         /* Nothing is overwritten: a name that is taken gets a number. */
         bool taken = is_taken(path);
         enum lap_status status = taken ? LAP_AGAIN : lap_writer_create(path, &options, &writer);
-        if (status < 0 && !is_taken(path)) {
-            lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: %s", lap_error_message());
+        if (attempt == 1 && taken && is_no_file(path))
+            status = lap_fail(LAP_ERROR_IO, "%s is no regular file", path);
+        if (status < 0 && (taken || !is_taken(path))) {
+            record_nothing(path, lap_error_message());
             free(path);
             return;
         }
         if (writer) {
             lap_log(&layer.log, LAP_LOG_INFO, "recording to %s", path);
-            report(path);
+            report("", path);
             free(atomic_exchange(&unused_path, path));
             break;
         }
         free(path);
     }
     if (!writer) {
-        lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: there is no name left for %s", layer.options.file);
+        (void)lap_fail(LAP_ERROR_IO, "there is no name left for %s", layer.options.file);
+        record_nothing(layer.options.file, lap_error_message());
         return;
     }
     atomic_store(&layer.writer, writer);
@@ -253,7 +270,7 @@ void layer_recording_start(void)
             if (watched && layer_threads_init())
                 open_file();
             else
-                lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: out of memory");
+                record_nothing(layer.options.file, "out of memory");
         }
     } else if (layer.forked) {
         layer.forked = false;

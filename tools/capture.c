@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-capture: runs a program with the layer and says which traces came of it.
+ * lapilli-capture: runs a program with the layer, finishes what it could not end, and says which traces came of it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/folder.h"
@@ -20,10 +18,9 @@
 #include "base/pattern.h"
 #include "base/version.h"
 #include "tools/launch.h"
+#include "tools/output_name.h"
+#include "tools/recorded.h"
 #include "tools/tool.h"
-#include "trace/info.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
 
 #define PROGRAM "lapilli-capture"
 #if UINTPTR_MAX == UINT32_MAX /* the manifests of both words lie in one folder */
@@ -41,13 +38,17 @@ static const char help[] =
     "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
     "      --screenshot-dir DIR into this folder, made if it is not there (default: the current one)\n"
-    "      --compression HOW    lz4 (default) or none\n"
+    "      --compression HOW    lz4 (default), lz4hc (smaller, slower) or none\n"
     "      --memory-types HOW   virtual (default) or real: show the program the device's own memory types\n"
     "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how host writes are found\n"
     "      --backing HOW        auto (default), host or off: whose pages host-visible memory lies in\n"
     "      --log LEVEL          error, warning (default), info or debug\n"
     "  -q, --quiet              do not name the traces at the end\n"
     "      --help               this text\n"
+    "\n"
+    "What a program leaves that is killed, or crashes, is finished: its trace ends with what it has recorded, and "
+    "says\n"
+    "how the program ended. Traces of processes that go on behind PROGRAM are left alone (lapilli repair).\n"
     "\n"
     "The exit status is that of the program, 128 + n when signal n ended it, 127 when it could not be started;\n"
     "2 when the options are wrong or the trace could not be written where it should be.\n";
@@ -75,7 +76,9 @@ static bool one_of(const char *option, const char *value, const char *const *all
     for (const char *const *p = allowed; *p; p++)
         if (strcmp(*p, value) == 0)
             return true;
-    fprintf(stderr, PROGRAM ": --%s can't be '%s'. Try 'lapilli capture --help'.\n", option, value);
+    fprintf(stderr, PROGRAM ": --%s can't be '%s': it is ", option, value);
+    for (const char *const *p = allowed; *p; p++)
+        fprintf(stderr, "%s%s", *p, !p[1] ? "\n" : p[2] ? ", " : " or ");
     return false;
 }
 
@@ -93,7 +96,8 @@ static bool check_pattern(const char *pattern)
 
 static bool check_values(const struct options *options)
 {
-    static const char *const compressions[] = {"lz4", "none", NULL}, *const types[] = {"virtual", "real", NULL};
+    static const char *const compressions[] = {"lz4", "lz4hc", "none", NULL}, *const types[] = {"virtual", "real",
+                                                                                                NULL};
     static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
     static const char *const backings[] = {"auto", "host", "off", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
@@ -208,81 +212,7 @@ static bool find_manifests(char out[PATH_MAX])
     return false;
 }
 
-/* `text` with every % doubled, so that the layer takes it as it is. */
-static char *escape(const char *text)
-{
-    char *out = malloc(2 * strlen(text) + 1), *p = out;
-
-    if (!out)
-        return NULL;
-    for (; *text; text++) {
-        if (*text == '%')
-            *p++ = '%';
-        *p++ = *text;
-    }
-    *p = 0;
-    return out;
-}
-
-/* The pattern of the trace's path, absolute because the program may change its folder. */
-static char *output_pattern(const struct options *options)
-{
-    const char *slash = strrchr(options->argv[0], '/');
-    char *here = getcwd(NULL, 0), *folder = here ? escape(here) : NULL;
-    char *name = options->output ? strdup(options->output) : escape(slash ? slash + 1 : options->argv[0]);
-    size_t bytes = folder && name ? strlen(folder) + strlen(name) + sizeof "/.lapilli" : 0;
-    char *pattern = bytes ? malloc(bytes) : NULL;
-
-    if (pattern)
-        snprintf(pattern, bytes, "%s%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name,
-                 options->output ? "" : ".lapilli");
-    free(here);
-    free(folder);
-    free(name);
-    return pattern;
-}
-
-/* Whether files can be made in a folder; says so when not. */
-static bool check_folder(const char *path, const char *what)
-{
-    struct stat info;
-
-    if (stat(path, &info) != 0) {
-        fprintf(stderr, PROGRAM ": the folder %s for the %s can't be used: %s\n", path, what, strerror(errno));
-        return false;
-    }
-    if (!S_ISDIR(info.st_mode)) {
-        fprintf(stderr, PROGRAM ": %s, where the %s should go, is no folder\n", path, what);
-        return false;
-    }
-    if (access(path, W_OK | X_OK) != 0) {
-        fprintf(stderr, PROGRAM ": the %s can't be written to %s: %s\n", what, path, strerror(errno));
-        return false;
-    }
-    return true;
-}
-
-static bool check_output(const char *pattern)
-{
-    char folder[PATH_MAX];
-    size_t at = 0;
-    const char *slash = strrchr(pattern, '/');
-
-    if (!slash[1]) {
-        fprintf(stderr, PROGRAM ": %s is a folder, not a file\n", pattern);
-        return false;
-    }
-    for (const char *p = pattern; p < slash && at + 1 < sizeof folder; p++) {
-        if (*p == '%' && p[1] != '%')
-            return true; /* a folder that is known only when the trace is made */
-        p += *p == '%';
-        folder[at++] = *p;
-    }
-    folder[at] = 0;
-    return check_folder(at ? folder : "/", "trace");
-}
-
-/* ---- the traces ---- */
+/* ---- the recording ---- */
 
 /* An empty file to which the layer appends the path of every trace. */
 static char *make_report(void)
@@ -301,81 +231,6 @@ static char *make_report(void)
     }
     close(fd);
     return path;
-}
-
-/* What a replay will have to compare, for whoever asked for it. */
-static void say_checks(const struct lap_reader_summary *summary)
-{
-    static const struct {
-        enum lap_counter counter;
-        const char *name;
-    } kinds[] = {{LAP_COUNTER_PRESENT_CHECKS, "presents"},
-                 {LAP_COUNTER_BUFFER_CHECKS, "buffers"},
-                 {LAP_COUNTER_IMAGE_CHECKS, "images"}};
-    const char *separator = ": ";
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        all += summary->counters[kinds[i].counter];
-    if (!all) {
-        fputs(", no checks: there was nothing that could be compared", stderr);
-        return;
-    }
-    fprintf(stderr, ", %" PRIu64 " check%s", all, all == 1 ? "" : "s");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        uint64_t count = summary->counters[kinds[i].counter];
-        if (count)
-            fprintf(stderr, "%s%" PRIu64 " of %s", separator, count, kinds[i].name);
-        separator = count ? ", " : separator;
-    }
-}
-
-static void name_trace(const char *path)
-{
-    const struct lap_reader_summary *summary;
-    struct lap_reader *reader;
-
-    if (lap_reader_open(path, NULL, &reader) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": %s can't be read back: %s\n", path, lap_error_message());
-        return;
-    }
-    summary = lap_reader_summary(reader);
-    fprintf(stderr, PROGRAM ": %s: %" PRIu64 " frame%s, ", path, summary->frames, summary->frames == 1 ? "" : "s");
-    if (summary->file_bytes < 1024 * 1024)
-        fprintf(stderr, "%.1f KiB", (double)summary->file_bytes / 1024);
-    else
-        fprintf(stderr, "%.1f MiB", (double)summary->file_bytes / (1024 * 1024));
-    if (lap_info_flag(summary->info, "verify"))
-        say_checks(summary);
-    if (summary->complete)
-        fputc('\n', stderr);
-    else
-        fprintf(stderr, ", incomplete: %s\n", summary->stopped ? summary->stopped : "no end");
-    lap_reader_close(&reader);
-}
-
-/* Names every trace once; false when there was none. */
-static bool name_traces(const char *report, bool quiet)
-{
-    FILE *file = fopen(report, "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    bool any = false;
-    ssize_t length;
-
-    while (file && (length = getline(&line, &capacity, file)) > 0) {
-        if (line[length - 1] == '\n')
-            line[length - 1] = 0;
-        if (!*line || (access(line, F_OK) != 0 && errno == ENOENT)) /* no instance was made: the layer took it away */
-            continue;
-        any = true;
-        if (!quiet)
-            name_trace(line);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return any;
 }
 
 static bool set(const char *variable, const char *value)
@@ -404,17 +259,16 @@ static bool set_environment(const struct options *options, const char *pattern, 
 
 static int run(const struct options *options, const char *pattern, const char *report, const char *manifests)
 {
-    int code, failure;
+    struct lap_launched launched;
 
     if (!set_environment(options, pattern, report, manifests))
         return LAP_TOOL_USAGE;
-    code = lap_launch_run(options->argv, &failure);
-    if (failure)
-        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(failure));
-    else if (!name_traces(report, options->quiet))
-        fprintf(stderr, PROGRAM ": %s used no Vulkan that the layer could record, so there is no trace\n",
-                options->argv[0]);
-    return code;
+    launched = lap_launch_run(options->argv);
+    if (launched.error)
+        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
+    else
+        lap_recorded(PROGRAM, report, options->argv, &launched, options->quiet);
+    return launched.status;
 }
 
 int main(int argc, char **argv)
@@ -427,12 +281,12 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     code = LAP_TOOL_USAGE;
-    pattern = output_pattern(&options);
+    pattern = lap_output_name(options.output, options.argv[0]);
     if (!pattern) {
         fprintf(stderr, PROGRAM ": the current folder can't be used: %s\n", strerror(errno));
         return LAP_TOOL_USAGE;
     }
-    if (!find_manifests(manifests) || !check_output(pattern))
+    if (!find_manifests(manifests) || !lap_output_name_check(PROGRAM, pattern))
         goto out;
     if (options.screenshot_dir) {
         if (lap_folder_make(options.screenshot_dir) != LAP_OK) {
@@ -443,7 +297,7 @@ int main(int argc, char **argv)
             fprintf(stderr, PROGRAM ": %s: %s\n", options.screenshot_dir, strerror(errno));
             goto out;
         }
-        if (!check_folder(screenshots, "screenshots"))
+        if (!lap_output_folder_check(PROGRAM, screenshots, "screenshots"))
             goto out;
         options.screenshot_dir = screenshots;
     } else if (options.screenshots) {

@@ -2,26 +2,23 @@
 /*
  * lapilli-compress: writes a trace anew, smaller.
  *
- * A child process does the work, in a sandbox, with the new file open; it can do nothing else. What is done with files
- * before and afterwards (to make, remove and rename them) the parent does, which never reads the trace.
+ * A child process does the work, in a sandbox, with the new file open; it can do nothing else (tools/shut_in.h).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/sandbox.h"
 #include "tools/calls.h"
+#include "tools/progress.h"
+#include "tools/shut_in.h"
 #include "tools/tool.h"
 #include "trace/output.h"
 #include "trace/reader.h"
@@ -54,48 +51,29 @@ enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_SANDBOX, OPTION
 struct job {
     const char *from, *to;
     char *own_to; /* of --in-place */
+    int fd;       /* of the new file */
     struct lap_packer packer;
     enum lap_sandbox_wish sandbox;
     bool packs, in_place, json, quiet;
 };
 
-/* ---- progress, on a terminal ---- */
-
-struct progress {
-    const char *what, *file;
-    bool shown;
-    struct timespec last;
+struct said {
+    struct lap_progress progress;
+    const char *file;
 };
 
 static void show_progress(void *user, uint64_t done, uint64_t all)
 {
-    struct progress *progress = user;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (now.tv_sec - progress->last.tv_sec) * 1000 + (now.tv_nsec - progress->last.tv_nsec) / 1000000;
-    if (ms < 200 && done != all)
-        return;
-    progress->last = now;
-    progress->shown = true;
-    fprintf(stderr, "\r%s: %3.0f %%", progress->what, all ? 100.0 * (double)done / (double)all : 100.0);
-    fflush(stderr);
+    struct said *said = user;
+    lap_progress_show(&said->progress, done, all);
 }
 
 static void say_repaired(void *user, const char *what)
 {
-    const struct progress *progress = user;
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
-    fprintf(stderr, PROGRAM ": %s: %s\n", progress->file, what);
+    struct said *said = user;
+    lap_progress_clear(&said->progress);
+    fprintf(stderr, PROGRAM ": %s: %s\n", said->file, what);
 }
-
-static void end_progress(const struct progress *progress)
-{
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
-}
-
-/* ---- ---- */
 
 static bool set_codec(struct job *job, const char *name)
 {
@@ -169,20 +147,18 @@ static void say(const struct job *job, uint64_t before, uint64_t after)
                before ? 100.0 * (double)after / (double)before : 100.0);
 }
 
-static int work(const struct job *job, int to, bool complete)
+static int rewrite(const struct job *job, bool complete)
 {
-    struct progress progress = {.what = "compressing", .file = job->from};
-    bool shows = !job->quiet && isatty(STDERR_FILENO);
-    struct lap_rewrite_options options = {.packer = job->packs ? &job->packer : NULL,
-                                          .progress = shows ? show_progress : NULL,
-                                          .repaired = say_repaired,
-                                          .user = &progress};
-    enum lap_status status = lap_rewrite_into(job->from, to, job->to, &options);
-    end_progress(&progress);
+    struct said said = {.file = job->from};
+    struct lap_rewrite_options options = {
+        .packer = job->packs ? &job->packer : NULL, .progress = show_progress, .repaired = say_repaired, .user = &said};
+    lap_progress_begin(&said.progress, "compressing", job->quiet);
+    enum lap_status status = lap_rewrite_into(job->from, job->fd, job->to, &options);
+    lap_progress_clear(&said.progress);
     if (status == LAP_OK) {
-        progress = (struct progress){.what = "comparing"};
+        lap_progress_begin(&said.progress, "comparing", job->quiet);
         status = lap_rewrite_compare(job->from, job->to, &options);
-        end_progress(&progress);
+        lap_progress_clear(&said.progress);
     }
     if (status != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
@@ -192,14 +168,15 @@ static int work(const struct job *job, int to, bool complete)
 }
 
 /* Says what is wrong with the source before anything is written. */
-static int look_and_work(const struct job *job, int to)
+static int look_and_rewrite(void *argument)
 {
+    const struct job *job = argument;
     struct lap_reader *reader;
     enum lap_status status = lap_reader_open(job->from, NULL, &reader);
     bool complete, has_calls, has_rest;
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, job->from, status);
-    has_calls = lap_reader_summary(reader)->in_flight_count != 0;
+    has_calls = lap_reader_summary(reader)->in_flight_count != 0 && !lap_reader_summary(reader)->end_note;
     has_rest = lap_reader_summary(reader)->has_rest;
     complete = lap_reader_summary(reader)->complete;
     if (!complete)
@@ -207,64 +184,25 @@ static int look_and_work(const struct job *job, int to)
     lap_reader_close(&reader);
     if (has_calls)
         fprintf(stderr, PROGRAM ": which calls had not returned is in its tail file only%s\n",
-                job->in_place ? ", which would be deleted: use -o" : "");
+                job->in_place ? ", which would be deleted: use -o, or lapilli repair first" : "");
     if (has_rest && job->in_place)
         fprintf(stderr, PROGRAM ": it has more than can be read, which would be lost: use -o\n");
     if ((has_calls || has_rest) && job->in_place)
         return LAP_TOOL_FAILED;
-    return work(job, to, complete);
+    return rewrite(job, complete);
 }
 
-/* What the child is for. */
-static int run_shut_in(const struct job *job, int to)
-{
-    struct lap_sandbox sandbox;
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (job->sandbox != LAP_SANDBOX_WISH_OFF) {
-        lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
-        if (job->sandbox == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON) {
-            fprintf(stderr, PROGRAM ": --sandbox=on can't be had: %s\n", sandbox.lack);
-            return LAP_TOOL_FAILED;
-        }
-    }
-    return look_and_work(job, to);
-}
-
-/* Its exit status. */
-static int wait_for(pid_t child)
-{
-    int status;
-
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) {
-            fprintf(stderr, PROGRAM ": what became of the work is not known: %s\n", strerror(errno));
-            return LAP_TOOL_FAILED;
-        }
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status);
-    fprintf(stderr, PROGRAM ": the process that does the work was ended: %s\n", strsignal(WTERMSIG(status)));
-    return LAP_TOOL_FAILED;
-}
-
-static int run(const struct job *job)
+static int run(struct job *job)
 {
     uint64_t before = bytes_of(job->from);
-    pid_t child;
-    int to, code;
+    int code;
 
-    if (lap_output_open(job->to, &to) != LAP_OK) {
+    if (lap_output_open(job->to, &job->fd) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
-    child = fork();
-    if (child == 0)
-        exit(run_shut_in(job, to));
-    if (child < 0)
-        fprintf(stderr, PROGRAM ": no process can be made: %s\n", strerror(errno));
-    close(to);
-    code = child < 0 ? LAP_TOOL_FAILED : wait_for(child);
+    code = lap_shut_in(PROGRAM, job->sandbox, look_and_rewrite, job);
+    close(job->fd);
     if ((code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) || (job->in_place && !replace(job))) {
         (void)unlink(job->to);
         return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE ? LAP_TOOL_FAILED : code;

@@ -83,18 +83,15 @@ static void start(char *const argv[], int report, const struct sigaction old[PAS
     _exit(LAP_TOOL_NOT_STARTED);
 }
 
-int lap_launch_run(char *const argv[], int *out_errno)
+struct lap_launched lap_launch_run(char *const argv[])
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART}, old[PASSED_COUNT], ended;
     sigset_t block, mask;
     int report[2], status = 0, failure = 0;
     pid_t pid;
 
-    *out_errno = 0;
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        *out_errno = errno;
-        return LAP_TOOL_NOT_STARTED;
-    }
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return (struct lap_launched){.error = errno, .status = LAP_TOOL_NOT_STARTED};
     sigemptyset(&block);
     for (size_t i = 0; i < PASSED_COUNT; i++)
         sigaddset(&block, passed[i]);
@@ -123,8 +120,9 @@ int lap_launch_run(char *const argv[], int *out_errno)
         ;
     sigaction(SIGCHLD, &ended, NULL);
     child = 0;
-    *out_errno = failure;
     if (failure)
-        return LAP_TOOL_NOT_STARTED;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        return (struct lap_launched){.error = failure, .status = LAP_TOOL_NOT_STARTED};
+    if (WIFSIGNALED(status))
+        return (struct lap_launched){.process = pid, .signal = WTERMSIG(status), .status = 128 + WTERMSIG(status)};
+    return (struct lap_launched){.process = pid, .status = WEXITSTATUS(status)};
 }

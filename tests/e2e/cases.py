@@ -266,7 +266,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, backing, bench, bounded, contract, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
+    from e2e import (address, backing, bench, bounded, contract, finish, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
                      present, process, queues, sandbox, stuck, torture, validation, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name in OTHER_DRIVERS if not context.driver_dir else ():
@@ -291,6 +291,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"stuck/{name}", run) for name, run in stuck.cases().items()]
     result += bench.cases(context)
     result += [Case(f"bounded/{name}", run) for name, run in bounded.cases().items()]
+    result += [Case(f"finish/{name}", run) for name, run in finish.cases().items()]
     result += [Case(f"process/{name}", run) for name, run in process.cases().items()]
     result += [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
     return result

@@ -85,7 +85,7 @@ def unwritable_output(context: Context) -> None:
 
 @case
 def missing_file(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["repair"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
 
 
@@ -93,7 +93,7 @@ def missing_file(context: Context) -> None:
 def file_that_is_no_trace(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"], ["compress", "-o", "new"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["compress", "-o", "new"], ["repair"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
 
@@ -102,13 +102,13 @@ def file_that_is_no_trace(context: Context) -> None:
 def usage(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
-                    ["compress", "-o", "g", "--codec", "rar", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
+                    ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["compress", "--help"]):
+                    ["print", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")

@@ -41,24 +41,24 @@ UNIT_TEST(the_users_own_layers_stay)
     CHECK(!lap_launch_layer("/with:colon"));
 }
 
-static int run_shell(const char *script, int *failure)
+static struct lap_launched run_shell(const char *script)
 {
     char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
-    return lap_launch_run(argv, failure);
+    return lap_launch_run(argv);
 }
 
 UNIT_TEST(exit_statuses_are_those_of_a_shell)
 {
     char *nothing[] = {(char[]){"/nonexistent/program"}, NULL};
-    int failure = 1;
+    struct lap_launched launched = run_shell("exit 0");
 
-    CHECK_EQ_INT(run_shell("exit 0", &failure), 0);
-    CHECK_EQ_INT(failure, 0);
-    CHECK_EQ_INT(run_shell("exit 37", &failure), 37);
-    CHECK_EQ_INT(run_shell("kill -KILL $$", &failure), 128 + SIGKILL);
-    CHECK_EQ_INT(failure, 0);
-    CHECK_EQ_INT(lap_launch_run(nothing, &failure), 127);
-    CHECK_EQ_INT(failure, ENOENT);
+    CHECK(launched.status == 0 && launched.signal == 0 && launched.error == 0 && launched.process > 0);
+    launched = run_shell("exit 37");
+    CHECK(launched.status == 37 && launched.signal == 0 && launched.error == 0);
+    launched = run_shell("kill -KILL $$");
+    CHECK(launched.status == 128 + SIGKILL && launched.signal == SIGKILL && launched.error == 0);
+    launched = lap_launch_run(nothing);
+    CHECK(launched.status == 127 && launched.error == ENOENT && launched.process == 0);
 }
 
 static void *terminate_soon(void *unused)
@@ -71,11 +71,10 @@ static void *terminate_soon(void *unused)
 
 UNIT_TEST(a_signal_to_us_is_passed_on)
 {
-    int failure;
     pthread_t thread;
 
     CHECK_EQ_INT(pthread_create(&thread, NULL, terminate_soon, NULL), 0);
-    CHECK_EQ_INT(run_shell("trap 'exit 42' TERM; sleep 10 & wait", &failure), 42);
+    CHECK_EQ_INT(run_shell("trap 'exit 42' TERM; sleep 10 & wait").status, 42);
     pthread_join(thread, NULL);
 }
 

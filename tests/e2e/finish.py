@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""Traces of programs that could not end them: lapilli capture finishes them, lapilli repair does the same without a launcher, and
+whatever is in the way, nothing is lost."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Callable
+
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, chunks_of
+from e2e.in_flight import read
+
+CASES = Cases()
+case = CASES.add
+
+ENDLESS = ("triangle", "--offscreen", "--tell", "--frames", "1000000")
+ENDS = ("SIGTERM", "SIGKILL", "SIGABRT", "SIGSEGV", "SIGINT")
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return CASES
+
+
+def environment(context: Context, env: dict[str, str] | None = None) -> dict[str, str]:
+    result = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    if context.driver:
+        result["VK_DRIVER_FILES"] = result["VK_ICD_FILENAMES"] = str(context.driver)
+    return {**result, **(env or {})}
+
+
+def endless(context: Context) -> list[str]:
+    return [context.app(ENDLESS[0]), *ENDLESS[1:]]
+
+
+def start(context: Context, command: list[str], env: dict[str, str] | None = None, frames: int = 30, **more: object) -> subprocess.Popen[bytes]:
+    """Runs until so many frames are told."""
+    process = subprocess.Popen(command, cwd=context.folder, env=environment(context, env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    for _ in range(frames):
+        line = process.stdout.readline()
+        check(line == b"frame\n", f"{line!r}: {process.stderr.read().decode() if not line else ''}")
+    return process
+
+
+def finish(process: subprocess.Popen[bytes]) -> Done:
+    out, err = process.communicate(timeout=120)
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def capturing(context: Context, *command: str, file: str = "out.lapilli") -> list[str]:
+    return [context.program("lapilli"), "capture", "--verify", "-o", file, "--", *(command or endless(context))]
+
+
+def check_finished(context: Context, sign: str | None, by: str, file: str = "out.lapilli", frames: int = 30) -> dict:
+    """One complete file, which plays, and says how its program ended."""
+    check(sorted(p.name for p in context.folder.glob("*.lapilli*")) == [file], f"{sorted(context.folder.glob('*.lapilli*'))}")
+    info = context.info(file)
+    check(info["complete"] is True and info["indexed"] and info["stopped"] is None, f"{info}")
+    check(info["ended"] and info["ended"]["finished_by"] == by and info["ended"]["signal"] == sign, f"{info['ended']}")
+    check(info["frames"] >= frames, f"{info['frames']} frames, {frames} were told")
+    if frames:  # but for those that were under way
+        check(check_verified(context.replay(file)) >= frames - 5, "not all frames were compared")
+    context.run([context.program("lapilli"), "replay", "--present", "headless", file])
+    text = context.run([context.program("lapilli"), "info", file]).out
+    check(info["ended"]["text"] in text and "complete" in text.splitlines()[0], text)
+    check(context.run([context.program("lapilli"), "print", file]).err == "", "print has something to say")
+    return info
+
+
+@case
+def programs_that_are_killed(context: Context) -> None:
+    """By whatever signal: the launcher has the status of a shell, and one file that is complete."""
+    for name in ENDS:
+        number = signal.Signals[name]
+        process = start(context, capturing(context))
+        child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()[0])
+        os.kill(child, number)
+        done = finish(process)
+        check(done.status == 128 + number, f"{name}: exit status {done.status}\n{done.text[-2000:]}")
+        info = check_finished(context, name, "capture")
+        check(f"; {info['ended']['text']}" in done.err, done.err)
+        (context.folder / "out.lapilli").unlink()
+
+
+@case
+def the_launcher_itself_is_told_to_end(context: Context) -> None:
+    """It passes that on, or the terminal has done so, waits, and finishes the trace all the same."""
+    for number, group in ((signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGHUP, False)):
+        process = start(context, capturing(context), start_new_session=True)
+        (os.killpg if group else os.kill)(process.pid, number)
+        done = finish(process)
+        check(done.status == 128 + number, f"exit status {done.status}\n{done.text[-2000:]}")
+        check_finished(context, number.name, "capture")
+        (context.folder / "out.lapilli").unlink()
+
+
+@case
+def programs_that_leave_without_a_word(context: Context) -> None:
+    """_exit and exec end no trace; all processes of the tree have theirs finished, and know how theirs ended if the launcher has started it."""
+    app = context.app("headless")
+    done = context.run(capturing(context, "sh", "-c", f"timeout -s KILL 1 {' '.join(endless(context))} > log; timeout 1 {' '.join(endless(context))} > log; {app}"))
+    names = sorted(p.name for p in context.folder.glob("*.lapilli*"))
+    check(names == ["out-2.lapilli", "out-3.lapilli", "out.lapilli"], f"{names}\n{done.err}")
+    for name in names:
+        info = context.info(name)
+        check(info["complete"] is True, f"{name}: {info}")
+        check((info["ended"] is None) == (name == "out-3.lapilli"), f"{name}: {info['ended']}")
+        check(info["ended"] is None or info["ended"] | {"text": ""} == {"signal": None, "status": None, "finished_by": "capture", "text": ""}, f"{info['ended']}")
+        check(len([line for line in done.err.splitlines() if name + ":" in line]) == 1, done.err)
+
+
+@case
+def calls_in_flight_are_in_the_trace(context: Context) -> None:
+    """They move from the tail file into the trace, and go on from there into a smaller one."""
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    for how, number in (("segv", signal.SIGSEGV), ("abort", signal.SIGABRT), ("kill", signal.SIGKILL), ("term", signal.SIGTERM)):
+        env = {k: v for k, v in context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"vkQueueSubmit:3:{how}").items() if k != "LAPILLI_FILE"}
+        env["VK_INSTANCE_LAYERS"] = f"{LAYER}:{CRASH}"
+        context.run(capturing(context, context.app("triangle"), "--offscreen", "--frames", "9"), env, expect=128 + number)
+        info = check_finished(context, number.name, "capture", frames=0)
+        check(info["ended"]["signal"] == number.name, f"{info['ended']}")
+        found = read(context)
+        check([call["name"] for call in found] == ["vkQueueSubmit"] and found[0]["args"]["queue"].startswith("VkQueue:"), f"{how}: {found}")
+        check(found[0]["inFlight"]["guilty"] is (how in ("segv", "abort")), f"{how}: {found}")
+        context.run([context.program("lapilli"), "compress", "--in-place", "out.lapilli"])
+        check(read(context) == found and context.info()["ended"] == info["ended"], "they are lost in a smaller file")
+        (context.folder / "out.lapilli").unlink()
+
+
+def leave_unfinished(context: Context, number: int = signal.SIGKILL, frames: int = 30) -> None:
+    process = start(context, endless(context), context.layer_env(LAPILLI_VERIFY="1"), frames)
+    process.send_signal(number)
+    finish(process)
+    check((context.folder / "out.lapilli.tail").exists(), "there is no tail file")
+
+
+def repair(context: Context, *arguments: str, **options: object) -> Done:
+    return context.run([context.program("lapilli"), "repair", *arguments, "out.lapilli"], **options)
+
+
+@case
+def repair_without_a_launcher(context: Context) -> None:
+    leave_unfinished(context, signal.SIGTERM)
+    calls, before = read(context), context.info()
+    check(before["complete"] is False and before["ended"] is None, f"{before}")
+    report = json.loads(repair(context, "--json", "--sandbox=auto").out)
+    check(report["finished"] and report["complete"] and report["frames"] == before["frames"] and report["packets"] == before["packets"], f"{report}")
+    check_finished(context, None, "repair")
+    check(read(context) == calls, "other calls in flight")
+    data = (context.folder / "out.lapilli").read_bytes()
+    done = repair(context)
+    check("the trace is complete, nothing to repair" in done.out and not done.err, done.text)
+    check(json.loads(repair(context, "--json").out)["finished"] is False, "it was finished again")
+    check((context.folder / "out.lapilli").read_bytes() == data, "a complete trace was changed")
+
+
+@case
+def a_recording_is_not_repaired(context: Context) -> None:
+    """Neither with a tail file nor without: whoever writes holds a lock."""
+    for settings in ({}, {"LAPILLI_QUEUE": "0"}):
+        process = start(context, endless(context), context.layer_env(LAPILLI_VERIFY="1", **settings))
+        for _ in range(5):
+            done = repair(context, expect=1)
+            check("still being recorded" in done.err and len(done.err.splitlines()) == 1, done.err)
+        process.terminate()
+        finish(process)
+        if settings:  # nobody knows what the process still had in its memory
+            check("incomplete" in repair(context, expect=4).err, "it is called whole")
+            check(context.info()["indexed"] is True, "there is no index")
+        else:
+            repair(context)
+            check_finished(context, None, "repair")
+        (context.folder / "out.lapilli").unlink()
+
+
+@case
+def who_outlives_the_launcher_is_left_alone(context: Context) -> None:
+    command = " ".join(endless(context))
+    process = subprocess.Popen(capturing(context, "sh", "-c", f"{command} > log 2>&1 & echo $!; while ! grep -q frame log; do sleep 0.05; done"),
+                               cwd=context.folder, env=environment(context), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = int(process.stdout.readline())
+    try:
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        check(process.wait(timeout=60) == 0 and "still being recorded" in err and len(err.splitlines()) == 1, err)
+        check((context.folder / "out.lapilli.tail").exists(), "its tail file is gone")
+        frames = (context.folder / "log").read_text().count("frame")
+        time.sleep(0.3)
+        check((context.folder / "log").read_text().count("frame") > frames, "it does not go on")
+    finally:
+        os.kill(child, signal.SIGTERM)
+    for _ in range(100):
+        if repair(context, expect=None).status == 0:
+            break
+        time.sleep(0.1)
+    (context.folder / "log").unlink()
+    check_finished(context, None, "repair")
+
+
+@case
+def repair_of_what_is_damaged(context: Context) -> None:
+    """What stands behind damage is not thrown away; what nobody can read is, and the trace says that it is not whole."""
+    leave_unfinished(context, frames=1500)
+    trace, tail = context.folder / "out.lapilli", context.folder / "out.lapilli.tail"
+    whole, kept = trace.read_bytes(), tail.read_bytes()
+    packets = chunks_of(whole, 3)
+    tail.unlink()
+    damaged = bytearray(whole)
+    damaged[packets[0] + 80] ^= 1
+    trace.write_bytes(damaged)
+    done = repair(context, expect=1)
+    check("would be lost" in done.err and trace.read_bytes() == damaged, done.text)
+    for ending in (b"", bytes(10_000), os.urandom(999)):
+        trace.write_bytes(whole + ending)
+        done = repair(context, expect=4)
+        check("incomplete" in done.err and "has an end now" in done.out, done.text)
+        info = context.info()
+        check(info["complete"] is False and info["indexed"] is True and info["ended"], f"{info}")
+        check(repair(context, expect=4).out.startswith("out.lapilli: the trace has an end"), "it was changed again")
+    tail.write_bytes(b"no tail file" * 1000)
+    trace.write_bytes(whole)
+    done = repair(context, expect=1)
+    check("may have what the trace lacks" in done.err and trace.read_bytes() == whole, done.text)
+    tail.write_bytes(kept)
+    repair(context)
+    check_finished(context, None, "repair")
+    for content in (b"", b"no trace" * 100):
+        trace.write_bytes(content)
+        check(len(repair(context, expect=3).err.splitlines()) == 1, "not one sentence")
+
+
+@case
+def repair_without_room(context: Context) -> None:
+    """On a full disk the trace is as it was, with its tail file."""
+    mounted = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mkdir -p full && mount -t tmpfs -o size=15m none full && cp out.lapilli* full && '
+               'dd if=/dev/zero of=full/rest bs=1k >/dev/null 2>&1; "$@"; status=$?; rm full/rest; cmp full/out.lapilli out.lapilli && '
+               'cmp full/out.lapilli.tail out.lapilli.tail && exit $status', "sh"]
+    leave_unfinished(context, frames=60)
+    if (context.folder / "out.lapilli.tail").stat().st_size > 15_000_000 or context.run([*mounted, "true"], expect=None).status != 0:
+        raise Skip("nothing can be mounted here")
+    done = context.run([*mounted, context.program("lapilli"), "repair", "full/out.lapilli"], expect=1)
+    check(os.strerror(errno.ENOSPC) in done.err and len(done.err.splitlines()) == 1, done.text)
+
+
+@case
+def who_repairs_is_shut_in(context: Context) -> None:
+    """Who reads the trace has it open for writing before it is shut in, and opens and removes nothing afterwards."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    leave_unfinished(context)
+    context.run(["strace", "-ff", "-o", "calls", context.program("lapilli-repair"), "out.lapilli"])
+    logs = [path.read_text() for path in context.folder.glob("calls.*")]
+    check(len(logs) == 2, f"{len(logs)} processes")
+    reader, = [log for log in logs if '"out.lapilli", O_RDONLY' in log]
+    if "seccomp(SECCOMP_SET_MODE_FILTER" not in reader:
+        raise Skip("there is no sandbox here")
+    before, behind = reader.split("seccomp(SECCOMP_SET_MODE_FILTER", 1)
+    check("out.lapilli" not in before and "O_RDWR" not in behind and "unlink" not in behind and "pwritev(" in behind, behind)
+
+
+# ---- sentences
+
+
+@case
+def outputs_that_can_not_be(context: Context) -> None:
+    """Said before the program is started."""
+    (context.folder / "folder").mkdir()
+    os.mkfifo(context.folder / "pipe")
+    for name, says in (("/dev/null", "no regular file"), ("/dev/stdout", "no regular file"), ("pipe", "no regular file"), ("folder", "is a folder"), ("folder/", "is a folder"),
+                       ("x" * 251, "more than the 250"), ("%e" + "x" * 240, ""), ("y/" * 2100 + "z", "more than the"), ("%p" + "x" * 252, "more than the 250")):
+        command = [context.program("lapilli"), "capture", "-o", name, "--", "touch", "started"]
+        done = context.run(command, expect=0 if not says else 2)
+        check(says in done.err and len(done.err.splitlines()) == 1, f"{name[:20]}: {done.text}")
+        check((context.folder / "started").exists() == (not says), f"{name[:20]}: the program was started")
+        (context.folder / "started").unlink(missing_ok=True)
+    check(not Path("/dev/null-2").exists(), "there is a /dev/null-2")
+    for name in ("/dev/null", "pipe", "x" * 300):
+        done = context.run([context.app("headless")], context.layer_env(LAPILLI_FILE=name))
+        check("nothing is recorded" in done.err and len(done.err.splitlines()) == 1, done.err)
+    long = context.folder / ("p" * 250)
+    long.symlink_to("/bin/true")
+    check("name of the trace has 258 bytes" in context.run([context.program("lapilli"), "capture", "--", str(long)], expect=2).err, "a long program")
+
+
+@case
+def nothing_to_record(context: Context) -> None:
+    """The sentence names what was started, and does not come on top of others."""
+    done = context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "timeout", "9", "true"])
+    check(done.err == "lapilli-capture: there is no trace: `timeout 9 true` started no process that used Vulkan with the layer\n", done.err)
+    done = context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "./no-such"], expect=127)
+    check(done.err == f"lapilli-capture: ./no-such can't be started: {os.strerror(errno.ENOENT)}\n", done.err)
+    folder = context.folder / "gone"
+    folder.mkdir()
+    done = context.run([context.program("lapilli"), "capture", "-o", "gone/a.lapilli", "--", "sh", "-c", f"rmdir gone; {context.app('headless')}"])
+    check("nothing is recorded: " in done.err and "there is no trace" not in done.err, done.err)
+
+
+@case
+def every_compression_of_the_layer(context: Context) -> None:
+    for how in ("lz4", "lz4hc", "none"):
+        context.run([context.program("lapilli"), "capture", "--compression", how, "-o", f"{how}.lapilli", "--", context.app("headless")])
+        check(context.info(f"{how}.lapilli")["complete"] is True, how)
+    done = context.run([context.program("lapilli"), "capture", "--compression", "zip", "--", "true"], expect=2)
+    check("--compression can't be 'zip': it is lz4, lz4hc or none" in done.err, done.err)

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-repair: ends a trace that its process has not ended, in its place.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/finish.h"
+#include "tools/tool.h"
+#include "trace/packer.h"
+
+#define PROGRAM "lapilli-repair"
+
+static const char help[] =
+    "usage: lapilli repair [options] FILE\n"
+    "Ends a trace that its process could not end, because it was killed, crashed, or left without a word: takes in "
+    "what\n"
+    "its tail file (FILE.tail) has, removes that, and writes what a trace has at its end. A part of a chunk that "
+    "stands "
+    "at\n"
+    "the end goes. Whatever interrupts this, FILE and its tail file together have what they had. lapilli capture does\n"
+    "the same with what the programs leave that it has started.\n"
+    "\n"
+    "  --sandbox HOW   on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as far "
+    "as\n"
+    "                  the kernel can\n"
+    "  --json          say what was done as one JSON object\n"
+    "  --quiet         say nothing but errors\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0 the trace is complete, now or before; 1 it can't be written, is still being recorded, or "
+    "something\n"
+    "would be lost (FILE is as it was); 2 wrong usage; 3 no readable trace; 4 it has an end, but something is known to "
+    "be\n"
+    "missing: recording was stopped, or the end of FILE, or its tail file, is lost.\n";
+
+enum { OPTION_SANDBOX = 256, OPTION_JSON, OPTION_QUIET };
+
+struct options {
+    struct lap_finish_job job;
+    bool json;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli repair --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* Fills *options or returns an exit status that is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"sandbox", required_argument, NULL, OPTION_SANDBOX},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"quiet", no_argument, NULL, OPTION_QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+
+    *options = (struct options){.job = {.program = PROGRAM, .sync = true}};
+    options->job.options = (struct lap_finish_options){.by = LAP_ENDED_BY_REPAIR, .packer = &lap_packer_lz4};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case OPTION_SANDBOX:
+            if (lap_sandbox_wish_parse(optarg, &options->job.sandbox) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case OPTION_JSON:
+            options->json = true;
+            break;
+        case OPTION_QUIET:
+            options->job.quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            fprintf(stderr, "Try 'lapilli repair --help'.\n");
+            return LAP_TOOL_USAGE;
+        }
+    }
+    if (optind + 1 != argc)
+        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+    options->job.path = argv[optind];
+    return -1;
+}
+
+static bool print_json(const struct lap_finish_report *report, bool finished)
+{
+    cJSON *object = cJSON_CreateObject();
+    bool good = cJSON_AddBoolToObject(object, "finished", finished) &&
+                cJSON_AddBoolToObject(object, "complete", report->complete) &&
+                cJSON_AddNumberToObject(object, "frames", (double)report->frames) &&
+                cJSON_AddNumberToObject(object, "packets", (double)report->packets) &&
+                cJSON_AddNumberToObject(object, "bytes_from_tail", (double)report->result.appended) &&
+                cJSON_AddNumberToObject(object, "bytes_cut", (double)report->result.cut_bytes) &&
+                (report->stopped[0] ? cJSON_AddStringToObject(object, "stopped", report->stopped)
+                                    : cJSON_AddNullToObject(object, "stopped")) &&
+                (report->ended[0] ? cJSON_AddStringToObject(object, "ended", report->ended)
+                                  : cJSON_AddNullToObject(object, "ended"));
+    char *text = good ? cJSON_Print(object) : NULL;
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    cJSON_Delete(object);
+    return text != NULL;
+}
+
+static void print_text(const struct options *options, const struct lap_finish_report *report, bool finished)
+{
+    const struct lap_finish_result *result = &report->result;
+
+    if (!finished) {
+        printf("%s: %s, nothing to repair\n", options->job.path,
+               report->complete ? "the trace is complete" : "the trace has an end");
+        if (report->repaired[0])
+            printf("%s: %s; lapilli compress makes it anew\n", options->job.path, report->repaired);
+    } else {
+        printf("%s: %" PRIu64 " frame%s, %" PRIu64 " packets", options->job.path, report->frames,
+               report->frames == 1 ? "" : "s", report->packets);
+        if (result->appended)
+            printf(", %" PRIu64 " bytes from its tail file", result->appended);
+        if (result->cut_bytes)
+            printf(", %" PRIu64 " bytes of an unfinished chunk cut off", result->cut_bytes);
+        printf("; %s\n", report->complete ? "now complete" : "it has an end now");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct lap_finish_report report;
+    struct options options;
+    int code = parse(argc, argv, &options);
+    bool finished;
+
+    if (code >= 0)
+        return code;
+    code = lap_finish_file(&options.job, &report);
+    if (report.result.outcome == LAP_FINISH_RECORDING)
+        fprintf(stderr,
+                PROGRAM ": %s is still being recorded, or being repaired, by another process: nothing is done\n",
+                options.job.path);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
+        return code;
+    finished = report.result.outcome == LAP_FINISH_DONE;
+    if (code == LAP_TOOL_INCOMPLETE)
+        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", options.job.path, report.stopped);
+    if (options.json && !print_json(&report, finished)) {
+        fprintf(stderr, PROGRAM ": out of memory\n");
+        return LAP_TOOL_FAILED;
+    }
+    if (!options.json && !options.job.quiet)
+        print_text(&options, &report, finished);
+    if (fflush(stdout) != 0 && errno != EPIPE) {
+        fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
+        return LAP_TOOL_FAILED;
+    }
+    return code;
+}
