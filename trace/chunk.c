@@ -141,6 +141,7 @@ void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BY
 {
     memset(out, 0, LAP_TOTALS_BYTES);
     lap_store_u32(out, LAP_COUNTER_COUNT);
+    lap_store_u32(out + 4, totals->end_note);
     for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
         lap_store_u64(out + 8 + 8 * i, totals->counters[i]);
     lap_store_u64(out + 8 + 8 * LAP_TOTALS_MAX_COUNTERS, totals->blob_bytes);
@@ -150,6 +151,7 @@ void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
 {
     uint32_t count = lap_load_u32(in);
     memset(out, 0, sizeof(*out));
+    out->end_note = lap_load_u32(in + 4);
     for (unsigned i = 0; i < LAP_COUNTER_COUNT && i < count; i++)
         out->counters[i] = lap_load_u64(in + 8 + 8 * i);
     out->blob_bytes = lap_load_u64(in + 8 + 8 * LAP_TOTALS_MAX_COUNTERS);

@@ -80,6 +80,7 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
 struct lap_totals {
     uint64_t counters[LAP_COUNTER_COUNT];
     uint64_t blob_bytes; /* of the distinct blobs */
+    uint32_t end_note;   /* in the END chunk alone: number of the blob with the note of the end (end_note.h), or 0 */
 };
 
 void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES]);

@@ -260,7 +260,7 @@ static enum lap_status append_note(struct finish *f)
     status = lap_blob_store_append(&store, LAP_BLOB_DATA, data, bytes, &id);
     lap_blob_store_finish(&store);
     free(data);
-    f->totals.counters[LAP_COUNTER_END_NOTE] = id;
+    f->totals.end_note = id <= UINT32_MAX ? (uint32_t)id : 0;
     f->totals.blob_bytes += bytes;
     return status;
 }

@@ -132,7 +132,7 @@ static enum lap_status read_frames(struct lap_reader *reader, const struct lap_r
 static enum lap_status read_end_note(struct lap_reader *reader, const struct lap_reader *known)
 {
     struct lap_source *source = &reader->source;
-    uint64_t id = source->has_end ? source->end.totals.counters[LAP_COUNTER_END_NOTE] : 0;
+    uint64_t id = source->has_end ? source->end.totals.end_note : 0;
     const uint8_t *data;
     size_t bytes;
     if (!id)

@@ -16,7 +16,7 @@
 
 static struct lap_totals current_totals(struct lap_writer *writer)
 {
-    struct lap_totals totals;
+    struct lap_totals totals = {.end_note = 0};
     for (unsigned i = 0; i < LAP_COUNTER_COUNT; i++)
         totals.counters[i] = atomic_load_explicit(&writer->counters[i], memory_order_relaxed);
     totals.counters[LAP_COUNTER_WAITED_US] += lap_queue_waited_ns(&writer->output.queue) / 1000;

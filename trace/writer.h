@@ -138,7 +138,6 @@ enum lap_counter {
     LAP_COUNTER_PRESENT_CHECKS, /* hashes for a replay to compare, by what they are of */
     LAP_COUNTER_BUFFER_CHECKS,
     LAP_COUNTER_IMAGE_CHECKS,
-    LAP_COUNTER_END_NOTE,      /* no count: the number of the blob with the note of the end (end_note.h), or 0 */
     LAP_COUNTER_COUNT
 };
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
