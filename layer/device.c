@@ -91,7 +91,6 @@ static void describe_device(const struct layer_device *dev)
     layer_describe_end(&description, "the device");
 }
 
-/* How many mappings could not be watched is known at the end. */
 static void describe_mappings(const struct layer_device *dev)
 {
     const char *reason;
@@ -108,6 +107,18 @@ static void describe_mappings(const struct layer_device *dev)
 
 /* To compare them takes about as long as to ask the kernel once, and a page fault less for each page. */
 #define SMALL_BYTES (16u << 10)
+
+/* Each time that they have doubled, since many programs end without destroying their device. What they come to is known
+ * when it is destroyed; how many there are of all, packets tell. */
+void layer_device_note_mapping(struct layer_device *dev)
+{
+    uint64_t compared = dev->memtrack ? lap_memtrack_watch_counts(dev->memtrack, NULL).compared : 0;
+    uint64_t told = atomic_load_explicit(&dev->compared_told, memory_order_relaxed);
+
+    if (compared && compared >= 2 * told && atomic_compare_exchange_strong(&dev->compared_told, &told, compared) &&
+        layer_is_recording())
+        describe_mappings(dev);
+}
 
 static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_physical_device *gpu,
                         PFN_vkGetDeviceProcAddr next, const VkDeviceCreateInfo *info)

@@ -102,6 +102,7 @@ struct layer_device {
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
+    _Atomic uint64_t compared_told; /* mappings that are compared, as the trace says */
     struct layer_address_device addresses;
     uint64_t import_space;        /* import.h; 0: none yet */
     atomic_bool shaders_reach;    /* some pipeline has a layer_pipeline.reach */
@@ -457,6 +458,8 @@ void layer_recording_info(const char *json);
 /* Ends a frame: all streams hand over what they hold. */
 void layer_frame_end(void);
 bool layer_is_recording(void);
+/* The program has mapped memory: says how many mappings can't be watched, as often as that has doubled. */
+void layer_device_note_mapping(struct layer_device *dev);
 void layer_stop(const char *reason);
 /* Before vkCreateInstance calls down: resolves the options once. named: the program itself enabled the layer. */
 void layer_resolve(bool named);

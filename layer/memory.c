@@ -305,6 +305,13 @@ static void check_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDev
         layer_check_visible(dev, memory, offset, size);
 }
 
+/* Behind the packet of a map. */
+static void mapped(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size)
+{
+    check_mapping(dev, memory, offset, size);
+    layer_device_note_mapping(dev);
+}
+
 /* Before the driver unmaps: what was written is still there. */
 static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
@@ -352,7 +359,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
         layer_packet_end();
     }
     if (result >= 0)
-        check_mapping(dev, memory, offset, size);
+        mapped(dev, memory, offset, size);
     return result;
 }
 
@@ -401,7 +408,7 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
         layer_packet_end();
     }
     if (result >= 0)
-        check_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size);
+        mapped(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size);
     return result;
 }
 

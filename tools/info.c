@@ -51,6 +51,7 @@ struct pass {
     struct lap_map threads;
     uint64_t long_lives;
     uint64_t checks[CHECK_KINDS];
+    uint64_t mappings;      /* made by the program's calls */
     enum lap_status status; /* LAP_END, or why the pass stopped */
 };
 
@@ -67,6 +68,13 @@ static uint64_t count_long_lives(struct lap_reader *reader)
     return count;
 }
 
+static bool maps_memory(const struct lap_calls *calls)
+{
+    return !(calls->packet.flags & LAP_PACKET_FAILED) &&
+           (strcmp(calls->name, "vkMapMemory") == 0 || strcmp(calls->name, "vkMapMemory2") == 0 ||
+            strcmp(calls->name, "vkMapMemory2KHR") == 0);
+}
+
 static void run_pass(struct pass *pass, struct lap_calls *calls)
 {
     enum lap_status status;
@@ -81,6 +89,7 @@ static void run_pass(struct pass *pass, struct lap_calls *calls)
             status = lap_uses_add(&pass->uses, calls);
         if (status != LAP_OK)
             break;
+        pass->mappings += maps_memory(calls);
     }
     lap_uses_settle(&pass->uses);
     pass->status = status;
@@ -196,6 +205,22 @@ static bool put_ended(cJSON *object, const struct lap_reader_summary *summary)
            put_text(ended, "finished_by", by[note->by]) && put_text(ended, "text", summary->ended);
 }
 
+/* The layer knows of more than the program's calls make, imported pages for one, but says so only when the device is
+ * destroyed; how many it could not watch it says before that, too. */
+static bool put_mappings(cJSON *object, const cJSON *info, uint64_t counted)
+{
+    static const char *const parts[] = {"mappings_small", "mappings_compared"};
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(info, "mappings");
+    bool more = cJSON_IsNumber(all) && all->valuedouble > (double)counted;
+    bool good = put(object, "mappings", more ? cJSON_Duplicate(all, false) : cJSON_CreateNumber((double)counted));
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, parts[i]);
+        good &= put(object, parts[i], cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
+    }
+    return good;
+}
+
 /* NULL: there is no memory. */
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
                         const struct lap_calls *calls)
@@ -213,7 +238,6 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "memory_from_outside",
                                         "memory_given_outside",
                                         "addresses_lost"};
-    static const char *const numbers[] = {"mappings", "mappings_small", "mappings_compared"};
     static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
     const cJSON *pid = cJSON_GetObjectItemCaseSensitive(info, "pid");
@@ -253,11 +277,8 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
         good &= put_text(where, machine[i], info_text(recorded_on, machine[i]));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         good &= put_text(object, texts[i], info_text(info, texts[i]));
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, numbers[i]);
-        good &= put(object, numbers[i], cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
-    }
     good &= put_checks(object, info, pass);
+    good &= put_mappings(object, info, pass->mappings);
     good &= put_uses(object, &pass->uses);
     good &= put_in_flight(object, calls);
     if (!good) {

@@ -70,6 +70,7 @@ def check_finished(context: Context, sign: str | None, by: str, file: str = "out
     context.run([context.program("lapilli"), "replay", "--present", "headless", file])
     text = context.run([context.program("lapilli"), "info", file]).out
     check(info["ended"]["text"] in text and "complete" in text.splitlines()[0], text)
+    check(info["mappings"] > 0 and info["mappings_compared"] == 0, f"{info['mappings_compared']} of {info['mappings']} mappings")
     check(context.run([context.program("lapilli"), "print", file]).err == "", "print has something to say")
     return info
 
@@ -160,6 +161,16 @@ def repair_without_a_launcher(context: Context) -> None:
     check("the trace is complete, nothing to repair" in done.out and not done.err, done.text)
     check(json.loads(repair(context, "--json").out)["finished"] is False, "it was finished again")
     check((context.folder / "out.lapilli").read_bytes() == data, "a complete trace was changed")
+
+
+@case
+def mappings_are_known_without_an_end(context: Context) -> None:
+    """How many there were, and how many of them could not be watched, though nobody destroys the device."""
+    leave_unfinished(context)
+    info = context.info()
+    check(info["mappings"] > 0 and info["mappings_compared"] == 0, f"{info['mappings_compared']} of {info['mappings']} mappings")
+    names = [line["name"] for line in map(json.loads, context.run([context.program("lapilli"), "print", "--json", "out.lapilli"], expect=4).out.splitlines())]
+    check(info["mappings"] == sum(name.startswith("vkMapMemory") for name in names), f"{info['mappings']} mappings")
 
 
 @case
