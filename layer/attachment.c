@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/image_state.h"
 #include "layer/records.h"
 #include "layer/region.h"
 #include "layer/resource.h"
@@ -15,21 +16,21 @@ void layer_framebuffer_finish(struct lap_object *object)
     free(((struct layer_framebuffer *)object)->views);
 }
 
-void hook_after_CreateFramebuffer(struct layer_device *dev, VkDevice device, const VkFramebufferCreateInfo *pCreateInfo,
-                                  const VkAllocationCallbacks *pAllocator, VkFramebuffer *pFramebuffer, VkResult result)
+void layer_framebuffer_remember(struct layer_device *dev, const VkFramebufferCreateInfo *info, VkFramebuffer handle)
 {
-    struct layer_framebuffer *record = LAYER_GET(dev, VkFramebuffer, *pFramebuffer);
+    struct layer_framebuffer *record = LAYER_GET(dev, VkFramebuffer, handle);
+
     if (!record || record->views)
         return;
-    record->layers = pCreateInfo->layers;
-    if (pCreateInfo->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
+    record->layers = info->layers;
+    if (info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)
         return;
-    for (uint32_t i = 0; i < pCreateInfo->attachmentCount; i++) {
+    for (uint32_t i = 0; i < info->attachmentCount; i++) {
         struct layer_descriptor_slot slot;
-        if (!layer_slot_of_image(dev, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, pCreateInfo->pAttachments[i], &slot))
+        if (!layer_slot_of_image(dev, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, info->pAttachments[i], &slot))
             continue;
         if (!record->views)
-            record->views = malloc(pCreateInfo->attachmentCount * sizeof record->views[0]);
+            record->views = malloc(info->attachmentCount * sizeof record->views[0]);
         if (!record->views) {
             layer_stop("out of memory");
             return;
@@ -91,6 +92,59 @@ static void touch_view(const struct instance *instance, VkImageView view, uint32
         touch_image(instance, record->image, &record->range, view_mask, how);
 }
 
+/* ---- what is in the texels afterwards, for images that are copied to be checked ---- */
+
+static uint32_t at_level(uint32_t extent, uint32_t level)
+{
+    return extent >> level ? extent >> level : 1;
+}
+
+/* Whether the render area is all of the view's first level, in all of its layers. */
+static bool covers(const struct instance *instance, const struct layer_image *image,
+                   const struct layer_view_range *view, uint32_t view_mask)
+{
+    const VkRect2D *area = &instance->area;
+    uint32_t layers = view_mask ? (uint32_t)__builtin_popcount(view_mask) : instance->layers;
+
+    return !instance->elsewhere && view->level_count && layers >= view->layer_count && area->offset.x <= 0 &&
+           area->offset.y <= 0 && area->extent.width >= at_level(image->info.extent.width, view->first_level) &&
+           area->extent.height >= at_level(image->info.extent.height, view->first_level) &&
+           at_level(image->info.extent.depth, view->first_level) == 1;
+}
+
+/* What a render pass instance leaves in some aspects of an attachment. layout: VK_IMAGE_LAYOUT_UNDEFINED: as it was. */
+static void step_aspects(const struct instance *instance, const struct layer_image *image,
+                         const struct layer_view_range *view, VkImageAspectFlags aspects, enum layer_touch how,
+                         bool covered, VkImageLayout layout)
+{
+    VkImageSubresourceRange range = {aspects, view->first_level, 1, view->first_layer, view->layer_count};
+    VkImage handle = gen_VkImage(image->object.handle);
+
+    if (!view->level_count) /* it can't be told */
+        range = (VkImageSubresourceRange){aspects, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS};
+    if (how == LAYER_WRITES_VARYING)
+        layer_image_step(instance->cb, handle, LAYER_STEP_VARIES, &range, VK_IMAGE_LAYOUT_UNDEFINED);
+    else if (how != LAYER_READS)
+        layer_image_step(instance->cb, handle, how == LAYER_WRITES && covered ? LAYER_STEP_COVERED : LAYER_STEP_WRITTEN,
+                         &range, VK_IMAGE_LAYOUT_UNDEFINED);
+    if (layout != VK_IMAGE_LAYOUT_UNDEFINED)
+        layer_image_step(instance->cb, handle, LAYER_STEP_LAYOUT, &range, layout);
+}
+
+static void step_attachment(const struct instance *instance, const struct layer_image *image,
+                            const struct layer_view_range *view, const struct layer_attachment *attachment)
+{
+    const VkImageAspectFlags depth = VK_IMAGE_ASPECT_DEPTH_BIT, stencil = VK_IMAGE_ASPECT_STENCIL_BIT;
+    bool covered;
+
+    if (!layer.options.verify_all || !image || !attachment->used)
+        return;
+    covered = covers(instance, image, view, attachment->view_mask);
+    step_aspects(instance, image, view, VK_IMAGE_ASPECT_COLOR_BIT, attachment->how, covered, attachment->final_layout);
+    step_aspects(instance, image, view, depth, attachment->depth, covered, attachment->final_layout);
+    step_aspects(instance, image, view, stencil, attachment->stencil, covered, attachment->final_stencil_layout);
+}
+
 /* ---- render passes ---- */
 
 /* What is not known of an attachment: it is written somehow. */
@@ -117,12 +171,17 @@ static void begin_render_pass(struct layer_cmdbuf *cb, const VkRenderPassBeginIn
         const struct layer_framebuffer_view *view = &framebuffer->views[i];
         struct layer_attachment attachment = attachment_of(pass, view->attachment);
         struct lap_memobj *object = layer_resource_get(cb->device, view->resource);
-        if (object)
-            touch_image(&instance, lap_memobj_user(object), &view->range, attachment.view_mask, attachment.how);
+        if (!object)
+            continue;
+        touch_image(&instance, lap_memobj_user(object), &view->range, attachment.view_mask, attachment.how);
+        step_attachment(&instance, lap_memobj_user(object), &view->range, &attachment);
     }
     for (uint32_t i = 0; imageless && i < imageless->attachmentCount; i++) {
         struct layer_attachment attachment = attachment_of(pass, i);
+        const struct layer_image_view *view = LAYER_GET(cb->device, VkImageView, imageless->pAttachments[i]);
         touch_view(&instance, imageless->pAttachments[i], attachment.view_mask, attachment.how);
+        if (view)
+            step_attachment(&instance, view->image, &view->range, &attachment);
     }
 }
 
@@ -143,16 +202,31 @@ void hook_after_CmdBeginRenderPass2(struct layer_cmdbuf *cb, VkCommandBuffer com
 
 /* Where an instance is suspended and resumed, all of its parts have the same attachments and operations. What each part
  * is said to do is then true of them together, and they are submitted together. */
+static void step_view(const struct instance *instance, VkImageView view, VkImageAspectFlags aspects, uint32_t view_mask,
+                      enum layer_touch how)
+{
+    const struct layer_image_view *record = LAYER_GET(instance->cb->device, VkImageView, view);
+    if (layer.options.verify_all && record && record->image)
+        step_aspects(instance, record->image, &record->range, aspects, how,
+                     covers(instance, record->image, &record->range, view_mask), VK_IMAGE_LAYOUT_UNDEFINED);
+}
+
 static void touch_attachment(const struct instance *instance, const VkRenderingAttachmentInfo *attachment,
-                             uint32_t view_mask)
+                             VkImageAspectFlags aspect, uint32_t view_mask)
 {
     enum layer_touch begins;
     if (!attachment)
         return;
     begins = layer_attachment_begins(attachment->loadOp, attachment->imageLayout);
     touch_view(instance, attachment->imageView, view_mask, layer_attachment_ends(begins, attachment->storeOp));
-    if (attachment->resolveMode != VK_RESOLVE_MODE_NONE)
-        touch_view(instance, attachment->resolveImageView, view_mask, layer_attachment_resolved(begins));
+    step_view(instance, attachment->imageView, aspect, view_mask,
+              attachment->storeOp == VK_ATTACHMENT_STORE_OP_NONE && begins != LAYER_WRITES
+                  ? LAYER_READS
+                  : layer_attachment_ends(begins, attachment->storeOp));
+    if (attachment->resolveMode == VK_RESOLVE_MODE_NONE)
+        return;
+    touch_view(instance, attachment->resolveImageView, view_mask, layer_attachment_resolved(begins));
+    step_view(instance, attachment->resolveImageView, aspect, view_mask, layer_attachment_resolved(begins));
 }
 
 void hook_after_CmdBeginRendering(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
@@ -169,9 +243,9 @@ void hook_after_CmdBeginRendering(struct layer_cmdbuf *cb, VkCommandBuffer comma
     if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
     for (uint32_t i = 0; i < pRenderingInfo->colorAttachmentCount; i++)
-        touch_attachment(&instance, &pRenderingInfo->pColorAttachments[i], mask);
-    touch_attachment(&instance, pRenderingInfo->pDepthAttachment, mask);
-    touch_attachment(&instance, pRenderingInfo->pStencilAttachment, mask);
+        touch_attachment(&instance, &pRenderingInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT, mask);
+    touch_attachment(&instance, pRenderingInfo->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT, mask);
+    touch_attachment(&instance, pRenderingInfo->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT, mask);
     if (rate)
         touch_view(&instance, rate->imageView, 0, LAYER_READS);
     if (density)

@@ -12,7 +12,10 @@
 /* What a render pass does to one of its attachments. */
 struct layer_attachment {
     enum layer_touch begins, how; /* as it is loaded, and all together: LAYER_READS as long as nothing writes it */
-    bool stored, aliased;
+    bool stored, aliased, used;
+    /* Of its texels, and of its stencil, for images that are copied to be checked (image_state.h). */
+    enum layer_touch depth, stencil;
+    VkImageLayout final_layout, final_stencil_layout;
     bool only_shown;    /* neither operation writes: as an input attachment it is only read */
     uint32_t view_mask; /* of all subpasses that use it; 0: the framebuffer's layers */
 };
@@ -22,6 +25,9 @@ struct layer_render_pass {
     struct layer_attachment *attachments; /* NULL: out of memory */
     uint32_t attachment_count;
 };
+
+/* A framebuffer was created: notes where it is written, once. */
+void layer_framebuffer_remember(struct layer_device *dev, const VkFramebufferCreateInfo *info, VkFramebuffer handle);
 
 /* What is in an attachment when drawing begins: LAYER_WRITES: it was cleared, LAYER_WRITES_PARTLY: what was there,
  * LAYER_WRITES_VARYING: nobody knows. */

@@ -8,6 +8,7 @@
 #include "layer/format_utils.h"
 #include "layer/image_rows.h"
 #include "layer/records.h"
+#include "layer/verify_all.h"
 
 #define CHECK_BYTES (16u << 20) /* of one packet */
 #define MOST_UNSEEN 4096u       /* ranges that are remembered; the oldest go first */
@@ -211,13 +212,30 @@ static bool can_be_checked(const struct lap_object *record, bool *out_coherent)
     return is_buffer || (image->info.tiling == VK_IMAGE_TILING_LINEAR && !FormatIsDepthOrStencil(image->info.format));
 }
 
-void layer_check_written(struct layer_device *dev, const struct layer_written *written)
+/* What the program has not mapped nobody but the device can write. Neither is what lies elsewhere piece by piece. */
+static bool is_read_back(struct lap_memobj *object)
+{
+    struct lap_memobj_place place = lap_memobj_place(object);
+    bool exists;
+
+    if (!layer.options.verify_all)
+        return false;
+    return !(exists = place.mem != NULL) || !lap_mem_mapped(place.mem) ||
+           !can_be_checked(lap_memobj_user(object), &exists);
+}
+
+void layer_check_written(struct layer_device *dev, const struct layer_submission *submission,
+                         const struct layer_written *written)
 {
     struct lap_memobj *object = layer_resource_get(dev, written->resource);
     struct layer_written rest = *written, seen = *written;
     uint64_t end = written->offset + written->bytes;
     bool coherent;
 
+    if (object && is_read_back(object)) {
+        layer_verify_all_written(dev, object, submission, written->offset, written->bytes);
+        return;
+    }
     if (!object || !can_be_checked(lap_memobj_user(object), &coherent))
         return;
     while (coherent && rest.bytes && check_first(dev, object, &seen.offset, &seen.bytes)) {

@@ -9,9 +9,10 @@
 
 #include "layer/submission.h"
 
-/* A range that finished work wrote. What the host stored there since is left out. Under dev->submit_mutex, no packet
- * open. */
-void layer_check_written(struct layer_device *dev, const struct layer_written *written);
+/* A range that a finished submit wrote. What the host stored there since is left out. Under dev->submit_mutex, no
+ * packet open. */
+void layer_check_written(struct layer_device *dev, const struct layer_submission *submission,
+                         const struct layer_written *written);
 
 /* The range holds something that is not the same in every run. Under dev->submit_mutex. */
 void layer_check_forget(struct layer_device *dev, const struct layer_written *written);

@@ -228,6 +228,8 @@ static bool queue_found(struct layer_device *dev, VkQueue handle, uint32_t famil
                                                              &count, families);
     queue->flags = family < count ? families[family].queueFlags : 0;
     queue->device = dev;
+    if (!dev->clearing_queue && queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
+        dev->clearing_queue = handle;
     return true;
 }
 

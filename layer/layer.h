@@ -88,6 +88,12 @@ struct layer_event_steps {
     uint32_t count, capacity;
 };
 
+/* With capture --verify=all (image_state.h). */
+struct layer_image_steps {
+    struct layer_image_step *items;
+    uint32_t count, capacity;
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -133,7 +139,10 @@ struct layer_device {
     uint64_t last_kept;
     struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
-    bool torn; /* fork.c: in a child; some of the above was being changed when the process was copied */
+    bool waits_not;         /* verify_all.c: work was once waited for without an end; under verify_mutex */
+    VkQueue clearing_queue; /* verify_all.c: some queue with graphics or compute; NULL: there is none */
+    VkFence submit_fence;   /* verify_all.c; under verify_mutex */
+    bool torn;              /* fork.c: in a child; some of the above was being changed when the process was copied */
 };
 
 struct layer_memory {
@@ -169,6 +178,8 @@ struct layer_buffer {
     bool capturable;              /* address.h: it can be created at its address again */
     bool device_only;             /* its memory is none that the program can map: the host never touches it */
     bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
+    bool readable;                /* as in layer_image, and the next one */
+    uint16_t left_out;
 };
 
 struct layer_image {
@@ -181,12 +192,15 @@ struct layer_image {
     bool device_only, non_coherent; /* as in layer_buffer */
     bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */
     VkSwapchainKHR swapchain; /* of presentable images */
+    struct layer_image_state *state; /* image_state.h; NULL: nothing yet; under submit_mutex */
+    bool readable;                   /* verify_all.h: it can be copied from */
+    uint16_t left_out;               /* bits of enum lap_unchecked that were said */
 };
 
 /* Which texels a view shows. */
 struct layer_view_range {
     uint32_t first_layer, layer_count;
-    uint16_t aspect;                  /* color or a plane */
+    uint16_t aspect;                  /* color, depth and stencil, or a plane */
     uint8_t first_level, level_count; /* level_count 0: it can't be told */
 };
 
@@ -298,6 +312,7 @@ struct layer_cmdbuf {
     uint32_t part_count, part_capacity;
     struct layer_event_steps events;
     struct layer_tells tells;
+    struct layer_image_steps image_steps;
     struct layer_touched touched;   /* what the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;

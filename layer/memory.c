@@ -18,6 +18,7 @@
 #include "layer/resource.h"
 #include "layer/show.h"
 #include "layer/sparse.h"
+#include "layer/verify_all.h"
 #include "memtrack/diff.h"
 
 #define PAGE_BYTES          4096u
@@ -84,6 +85,22 @@ static void begin_as_zeroes(struct layer_device *dev, const struct layer_memory 
     dev->vk.UnmapMemory(dev->handle, handle);
 }
 
+/* The same for memory that the program can't map. What is for one object alone, or for others, too, is left as it is.
+ */
+static void begin_unmapped(struct layer_device *dev, const struct layer_memory *memory,
+                           const VkMemoryAllocateInfo *info, VkDeviceMemory handle)
+{
+    const VkMemoryPropertyFlags refused = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+
+    if (memory->import || memory->payload || memory->backing || is_imported(info->pNext) ||
+        memory->real_flags & refused || layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO))
+        return;
+    if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        begin_as_zeroes(dev, memory, handle);
+    else if (!layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO))
+        layer_verify_all_clear(dev, handle, memory->bytes, memory->real_type);
+}
+
 /* Pages that the program imports are its own, and it may write them from now on: mapped until they are freed. */
 static void track(struct layer_device *dev, struct layer_memory *memory, const void *chain)
 {
@@ -125,6 +142,8 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
     if (!dev->memtrack || !layer_is_recording())
         return;
+    if (layer.options.verify_all && !(tracking_flags(memory, info->pNext) & LAP_MEM_HOST_VISIBLE))
+        begin_unmapped(dev, memory, info, handle);
     if (layer.options.verify && !memory->backing && tracking_flags(memory, info->pNext) & LAP_MEM_FRESH &&
         memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
         begin_as_zeroes(dev, memory, handle);
@@ -516,7 +535,7 @@ static bool has_succeeded(const void *chain, VkResult result)
 
 static bool is_device_only(const struct layer_memory *memory)
 {
-    return !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    return !layer.options.verify_all && !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
 }
 
 /* A replay of a trace without aliases need not look for them, nor behind the last one. Only the first piece of an

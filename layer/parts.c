@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen_layer.h"
+#include "layer/image_state.h"
 #include "layer/tell.h"
 #include "layer/touched.h"
 
@@ -153,10 +154,13 @@ void hook_after_CmdWaitEvents(struct layer_cmdbuf *cb, VkCommandBuffer commandBu
                               const VkImageMemoryBarrier *pImageMemoryBarriers)
 {
     note_waits(cb, eventCount, pEvents);
+    layer_image_barriers(cb, imageMemoryBarrierCount, pImageMemoryBarriers);
 }
 
 void hook_after_CmdWaitEvents2(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t eventCount,
                                const VkEvent *pEvents, const VkDependencyInfo *pDependencyInfos)
 {
     note_waits(cb, eventCount, pEvents);
+    for (uint32_t i = 0; i < eventCount; i++)
+        layer_image_dependency(cb, &pDependencyInfos[i]);
 }

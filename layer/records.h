@@ -20,6 +20,7 @@ void layer_cmdbuf_finish(struct lap_object *object);
 void layer_descriptor_pool_finish(struct lap_object *object);
 void layer_descriptor_set_finish(struct lap_object *object);
 void layer_framebuffer_finish(struct lap_object *object);
+void layer_image_finish(struct lap_object *object);
 void layer_memory_finish(struct lap_object *object);
 void layer_pipeline_finish(struct lap_object *object);
 void layer_render_pass_finish(struct lap_object *object);

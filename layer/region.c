@@ -3,6 +3,7 @@
 
 #include "layer/format_utils.h"
 #include "layer/image_rows.h"
+#include "layer/image_state.h"
 
 #define MOST_ROWS 512u /* that are told apart in a region which is narrower than its image */
 
@@ -90,6 +91,8 @@ void layer_touch_region(struct layer_cmdbuf *cb, VkImage handle, const VkImageSu
                         VkOffset3D offset, VkExtent3D extent, enum layer_touch how)
 {
     struct region region = {cb->device, &cb->touched, LAYER_GET(cb->device, VkImage, handle), how, false, false};
+    if (how == LAYER_WRITES)
+        layer_image_step_region(cb, handle, where, offset, extent);
     if (!region.image || region.image->info.tiling != VK_IMAGE_TILING_LINEAR || how == LAYER_READS) {
         layer_touch_image(cb, handle, how);
         return;

@@ -65,6 +65,18 @@ static void describe_attachment(struct layer_attachment *out, VkAttachmentDescri
                       (out->stored || store == VK_ATTACHMENT_STORE_OP_NONE);
 }
 
+/* The same for images that are copied to be checked: of those what means nothing is left out, and depth and stencil are
+ * copied each by itself. */
+static void describe_texels(struct layer_attachment *out, VkAttachmentLoadOp stencil_load,
+                            VkAttachmentStoreOp stencil_store, VkImageLayout initial, VkImageLayout final)
+{
+    out->depth = out->only_shown ? LAYER_READS : out->stored ? out->begins : LAYER_WRITES_VARYING;
+    out->stencil = stencil_store == VK_ATTACHMENT_STORE_OP_NONE && is_none(stencil_load) ? LAYER_READS
+                   : stencil_store == VK_ATTACHMENT_STORE_OP_STORE ? layer_attachment_begins(stencil_load, initial)
+                                                                   : LAYER_WRITES_VARYING;
+    out->final_layout = out->final_stencil_layout = final;
+}
+
 /* ---- subpasses ---- */
 
 struct subpass {
@@ -80,6 +92,7 @@ static void use(const struct subpass *subpass, uint32_t number, enum layer_touch
     if (number >= subpass->pass->attachment_count) /* VK_ATTACHMENT_UNUSED */
         return;
     attachment = &subpass->pass->attachments[number];
+    attachment->used = true;
     if (how != LAYER_READS && attachment->aliased)
         how = LAYER_WRITES_VARYING;
     if (attachment->how < how)
@@ -137,6 +150,7 @@ void hook_after_CreateRenderPass(struct layer_device *dev, VkDevice device, cons
     for (uint32_t i = 0; pass && i < pCreateInfo->attachmentCount; i++) {
         const VkAttachmentDescription *a = &pCreateInfo->pAttachments[i];
         describe_attachment(&pass->attachments[i], a->flags, a->loadOp, a->storeOp, a->initialLayout);
+        describe_texels(&pass->attachments[i], a->stencilLoadOp, a->stencilStoreOp, a->initialLayout, a->finalLayout);
     }
     for (uint32_t i = 0; pass && i < pCreateInfo->subpassCount; i++) {
         const VkSubpassDescription *info = &pCreateInfo->pSubpasses[i];
@@ -174,7 +188,13 @@ void hook_after_CreateRenderPass2(struct layer_device *dev, VkDevice device, con
 
     for (uint32_t i = 0; pass && i < pCreateInfo->attachmentCount; i++) {
         const VkAttachmentDescription2 *a = &pCreateInfo->pAttachments[i];
+        const VkAttachmentDescriptionStencilLayout *stencil =
+            layer_chain_find(a->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
         describe_attachment(&pass->attachments[i], a->flags, a->loadOp, a->storeOp, a->initialLayout);
+        describe_texels(&pass->attachments[i], a->stencilLoadOp, a->stencilStoreOp,
+                        stencil ? stencil->stencilInitialLayout : a->initialLayout, a->finalLayout);
+        if (stencil)
+            pass->attachments[i].final_stencil_layout = stencil->stencilFinalLayout;
     }
     for (uint32_t i = 0; pass && i < pCreateInfo->subpassCount; i++) {
         const VkSubpassDescription2 *info = &pCreateInfo->pSubpasses[i];

@@ -2,6 +2,7 @@
 /* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
 #include "gen_layer.h"
 #include "layer/import.h"
+#include "layer/verify_all.h"
 
 static uint32_t shown(const struct layer_device *dev, uint32_t mask)
 {
@@ -90,7 +91,12 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceBufferMemoryRequirements(VkDevice de
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
-    dev->vk.GetDeviceBufferMemoryRequirements(device, pInfo, pMemoryRequirements);
+    /* Of what the driver will be asked for. */
+    VkDeviceBufferMemoryRequirements info = *pInfo;
+    VkBufferCreateInfo changed;
+    bool readable;
+    info.pCreateInfo = layer_verify_all_buffer(pInfo->pCreateInfo, &changed, &readable);
+    dev->vk.GetDeviceBufferMemoryRequirements(device, &info, pMemoryRequirements);
     requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
     RECORD(GetDeviceBufferMemoryRequirements, device, pInfo, pMemoryRequirements);
 }
@@ -101,7 +107,11 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceImageMemoryRequirements(VkDevice dev
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
-    dev->vk.GetDeviceImageMemoryRequirements(device, pInfo, pMemoryRequirements);
+    VkDeviceImageMemoryRequirements info = *pInfo;
+    VkImageCreateInfo changed;
+    bool readable;
+    info.pCreateInfo = layer_verify_all_image(dev, pInfo->pCreateInfo, &changed, &readable);
+    dev->vk.GetDeviceImageMemoryRequirements(device, &info, pMemoryRequirements);
     requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
     RECORD(GetDeviceImageMemoryRequirements, device, pInfo, pMemoryRequirements);
 }

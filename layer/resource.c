@@ -7,6 +7,7 @@
 #include "layer/format_utils.h"
 #include "layer/sparse.h"
 #include "layer/touched.h"
+#include "layer/verify_all.h"
 #include "trace/lives.h"
 
 const void *layer_chain_find(const void *chain, VkStructureType type)
@@ -117,13 +118,16 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_backing_object backing;
     struct layer_address_buffer with_address;
-    const VkBufferCreateInfo *info = layer_address_buffer_info(dev, pCreateInfo, &with_address);
+    VkBufferCreateInfo with_usage;
+    bool readable;
+    const VkBufferCreateInfo *asked = layer_verify_all_buffer(pCreateInfo, &with_usage, &readable);
+    const VkBufferCreateInfo *info = layer_address_buffer_info(dev, asked, &with_address);
     VkResult result = layer_backing_create_buffer(dev, info, pAllocator, pBuffer, &backing);
 
-    if (info != pCreateInfo && result < 0) {
-        info = pCreateInfo;
+    if (info != asked && result < 0) {
+        info = asked;
         result = layer_backing_create_buffer(dev, info, pAllocator, pBuffer, &backing);
-    } else if (info != pCreateInfo) {
+    } else if (info != asked) {
         layer_address_buffer_created(dev, *pBuffer, &with_address);
     }
     struct layer_buffer *buffer = result >= 0 ? LAYER_ADD(dev, VkBuffer, *pBuffer) : NULL;
@@ -133,7 +137,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
         layer_packet_end();
     }
     if (buffer && !buffer->object.aliases) {
-        buffer->capturable = info != pCreateInfo;
+        buffer->capturable = info != asked;
+        buffer->readable = readable;
         remember_buffer(dev, pCreateInfo, &backing, buffer);
     } else {
         layer_backing_settle(dev, &backing);
@@ -241,7 +246,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImag
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_backing_object backing;
-    VkResult result = layer_backing_create_image(dev, pCreateInfo, pAllocator, pImage, &backing);
+    VkImageCreateInfo with_usage;
+    bool readable;
+    const VkImageCreateInfo *info = layer_verify_all_image(dev, pCreateInfo, &with_usage, &readable);
+    VkResult result = layer_backing_create_image(dev, info, pAllocator, pImage, &backing);
     struct layer_image *image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateImage, result < 0 ? LAP_PACKET_FAILED : 0);
 
@@ -249,10 +257,12 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImag
         gen_encode_vkCreateImage(enc, device, pCreateInfo, pAllocator, pImage, result);
         layer_packet_end();
     }
-    if (image && !image->object.aliases)
+    if (image && !image->object.aliases) {
+        image->readable = readable;
         remember_image(dev, pCreateInfo, &backing, image);
-    else
+    } else {
         layer_backing_settle(dev, &backing);
+    }
     return result;
 }
 
@@ -271,7 +281,8 @@ void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage
 static struct layer_view_range view_range(const struct layer_image *image, const VkImageViewCreateInfo *info)
 {
     const VkImageSubresourceRange *range = &info->subresourceRange;
-    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_PLANE_0_BIT |
+    const VkImageAspectFlags known = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT |
+                                     VK_IMAGE_ASPECT_STENCIL_BIT | VK_IMAGE_ASPECT_PLANE_0_BIT |
                                      VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
     uint32_t levels = range->levelCount, layers = range->layerCount;
 

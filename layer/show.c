@@ -48,7 +48,8 @@ void layer_show_owed(struct layer_device *dev, VkDeviceMemory memory)
 
     /* Memory of a group of devices may have an instance on each, and can't be mapped then; that of a payload may be
      * mapped under another name. */
-    if (!record || !record->mem || record->payload || dev->is_group || !layer_is_recording())
+    if (!record || !record->mem || record->payload || dev->is_group ||
+        !(record->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || !layer_is_recording())
         return;
     int cancel = lap_cancel_off(); /* what the driver does in a map is not known */
     pthread_mutex_lock(&dev->map_mutex);

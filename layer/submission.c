@@ -8,6 +8,7 @@
 #include "layer/gate.h"
 #include "layer/records.h"
 #include "layer/update.h"
+#include "layer/verify_all.h"
 
 #define MOST_SUBMISSIONS 256u  /* that are kept apart */
 #define MOST_WRITTEN     1024u /* ranges of a folded submission before they are merged */
@@ -101,6 +102,14 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
 }
 
 /* ---- the list ---- */
+
+bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial)
+{
+    for (const struct layer_submission *s = dev->submissions; s && s->serial <= serial; s = s->next)
+        if (s->serial == serial)
+            return s->state != LAYER_FINISHED;
+    return false;
+}
 
 /* Takes *link out of the list, to be used again. */
 static void take_out(struct layer_device *dev, struct layer_submission **link, struct layer_submission *before)
@@ -235,6 +244,7 @@ static bool fold(struct layer_device *dev)
         if (!next)
             continue;
         next->anywhere |= old->anywhere;
+        next->waits_for_host |= old->waits_for_host;
         if (!layer_tells_append(&next->tells, &old->tells))
             return false;
         for (uint32_t i = 0; i < old->written_count; i++)
@@ -325,15 +335,27 @@ bool layer_submission_writes(const struct layer_device *dev, const struct layer_
     return false;
 }
 
+static void leave_out(struct layer_device *dev, const struct layer_written *written, enum lap_unchecked reason)
+{
+    struct lap_memobj *object = layer.options.verify_all ? layer_resource_get(dev, written->resource) : NULL;
+    struct lap_object *record = object ? lap_memobj_user(object) : NULL;
+    if (record && (record->type == GEN_HANDLE_VkBuffer || record->type == GEN_HANDLE_VkImage))
+        layer_verify_all_left_out(dev, record, reason);
+}
+
 static void check(struct layer_device *dev)
 {
     for (const struct layer_submission *s = dev->submissions; s; s = s->next)
         for (uint32_t i = 0; i < s->written_count && s->state == LAYER_FINISHED; i++) {
             const struct layer_written *written = &s->written[i];
-            if (!written->check)
+            if (!written->check) {
                 layer_check_forget(dev, written);
-            else if (!may_differ(dev, s, written))
-                layer_check_written(dev, written);
+                leave_out(dev, written, LAP_UNCHECKED_UNDEFINED);
+            } else if (may_differ(dev, s, written)) {
+                leave_out(dev, written, LAP_UNCHECKED_PENDING);
+            } else {
+                layer_check_written(dev, s, written);
+            }
         }
 }
 
@@ -382,63 +404,88 @@ static bool nothing_to_learn(const struct layer_device *dev)
     return atomic_load_explicit(&dev->submission_count, memory_order_acquire) == 0;
 }
 
-void layer_learn_fence(struct layer_device *dev, VkFence fence)
+static void begin_learning(struct layer_device *dev, int *cancel)
 {
-    const struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
-    if (!record || nothing_to_learn(dev))
-        return;
+    layer_verify_all_lock(dev, cancel);
     pthread_mutex_lock(&dev->submit_mutex);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
-        if (s->fence == record->object.index)
-            learn_through(dev, s->queue, s->serial, LAYER_FINISHED);
-    retire(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value)
+static void end_learning(struct layer_device *dev, int cancel)
 {
-    const struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, semaphore);
-    if (!record || nothing_to_learn(dev))
-        return;
-    pthread_mutex_lock(&dev->submit_mutex);
-    learn_point(dev, record->object.index, value, LAYER_FINISHED);
-    retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
+    layer_verify_all_unlock(dev, cancel);
 }
 
-void layer_learn_queue(struct layer_device *dev, VkQueue queue)
+void layer_submission_waited(struct layer_device *dev, VkQueue queue)
 {
-    if (nothing_to_learn(dev))
-        return;
     pthread_mutex_lock(&dev->submit_mutex);
     learn_through(dev, queue, UINT64_MAX, LAYER_FINISHED);
     retire(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-void layer_learn_device(struct layer_device *dev)
+void layer_learn_fence(struct layer_device *dev, VkFence fence)
 {
+    int cancel = 0;
+    const struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
+    if (!record || nothing_to_learn(dev))
+        return;
+    begin_learning(dev, &cancel);
+    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+        if (s->fence == record->object.index)
+            learn_through(dev, s->queue, s->serial, LAYER_FINISHED);
+    retire(dev);
+    end_learning(dev, cancel);
+}
+
+void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value)
+{
+    int cancel = 0;
+    const struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, semaphore);
+    if (!record || nothing_to_learn(dev))
+        return;
+    begin_learning(dev, &cancel);
+    learn_point(dev, record->object.index, value, LAYER_FINISHED);
+    retire(dev);
+    end_learning(dev, cancel);
+}
+
+void layer_learn_queue(struct layer_device *dev, VkQueue queue)
+{
+    int cancel = 0;
     if (nothing_to_learn(dev))
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    begin_learning(dev, &cancel);
+    learn_through(dev, queue, UINT64_MAX, LAYER_FINISHED);
+    retire(dev);
+    end_learning(dev, cancel);
+}
+
+void layer_learn_device(struct layer_device *dev)
+{
+    int cancel = 0;
+    if (nothing_to_learn(dev))
+        return;
+    begin_learning(dev, &cancel);
     for (struct layer_submission *s = dev->submissions; s; s = s->next) {
         s->state = LAYER_FINISHED;
         layer_gate_lift(dev, s);
     }
     retire(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    end_learning(dev, cancel);
 }
 
 void layer_learn_indirectly(struct layer_device *dev, struct layer_tell what)
 {
+    int cancel = 0;
     if (nothing_to_learn(dev))
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    begin_learning(dev, &cancel);
     for (struct layer_submission *s = dev->submissions; s; s = s->next)
         if (s->state == LAYER_RUNNING && !s->gated && layer_tells_any(&s->tells, what))
             learn_through(dev, s->queue, s->serial, LAYER_SEEN);
     retire(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    end_learning(dev, cancel);
 }
 
 void layer_forget_fence(struct layer_device *dev, VkFence fence)

@@ -74,6 +74,11 @@ void layer_submission_writes_to(struct layer_device *dev, const struct layer_sub
 /* Something was signalled that gated work may have waited for (gate.h): everything that the host wrote is sent, and
  * what the work writes is the device's from now on. */
 void layer_submission_let_go(struct layer_device *dev);
+/* True when the submit with this serial is not known to be finished. */
+bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial);
+/* The layer itself has waited for the queue, and a replay does so, too: as if the program had learnt it. Under
+ * verify_mutex only. */
+void layer_submission_waited(struct layer_device *dev, VkQueue queue);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
 /* kept.c. A range of an object is about to get other memory: work that is not known to be finished goes on writing

@@ -4,10 +4,12 @@
 
 #include "gen_layer.h"
 #include "layer/gate.h"
+#include "layer/image_state.h"
 #include "layer/resource.h"
 #include "layer/sparse.h"
 #include "layer/submission.h"
 #include "layer/update.h"
+#include "layer/verify_all.h"
 
 void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreCreateInfo *pCreateInfo,
                                 const VkAllocationCallbacks *pAllocator, VkSemaphore *pSemaphore, VkResult result)
@@ -123,7 +125,7 @@ static void end_record(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
     const struct lap_touched *batch = &dev->batch.ranges;
-    bool needed = batch->everything;
+    bool needed = batch->everything || layer.options.verify_all;
 
     layer_touched_seal(&dev->batch);
     loosen(&dev->batch.unchecked);
@@ -177,6 +179,8 @@ static void batch_commands(struct gathering *g, VkCommandBuffer handle)
             !layer_tells_append(&g->dev->batch_tells, part.tells))
             g->failed = true;
     }
+    if (cb && layer.options.verify_all)
+        layer_image_steps_apply(g->dev, cb, layer_queue_of(g->queue)->family, g->dev->submit_serial);
     if (!cb)
         g->failed = true;
 }
@@ -328,9 +332,11 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
     struct gathering g;
     uint64_t ticket = 0;
     VkResult result;
+    int cancel = 0;
 
     if (!layer_is_recording() || dev->tables.inherited)
         return kind->call(dev, submit);
+    layer_verify_all_lock(dev, &cancel);
     gather_begin(&g, dev, submit->queue);
     for (uint32_t i = 0; i < submit->count; i++) {
         batch_begin(&g);
@@ -350,6 +356,9 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
         kind->behind(dev, submit);
     gather_end(&g);
     result = submitted(&g, ticket, kind->call(dev, submit));
+    if (layer.options.verify_all && kind->runs_commands && result == VK_SUCCESS)
+        layer_verify_all_submitted(dev, submit->queue);
+    layer_verify_all_unlock(dev, cancel);
     if (kind->runs_commands && !atomic_load_explicit(&layer.has_surface, memory_order_relaxed))
         layer_frame_end();
     return result;

@@ -9,6 +9,7 @@
 #include "layer/records.h"
 #include "layer/submit.h"
 #include "layer/verify.h"
+#include "layer/verify_all.h"
 
 void layer_swapchain_finish(struct lap_object *object)
 {
@@ -197,6 +198,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
     struct layer_device *dev = layer_device_of_VkQueue(queue);
     uint64_t ticket = 0;
     VkResult result;
+    int cancel = 0;
 
     if (!layer_is_recording() || dev->tables.inherited)
         return dev->vk.QueuePresentKHR(queue, pPresentInfo);
@@ -209,7 +211,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
         layer_packet_end();
     }
     layer_submit_present(dev, queue, pPresentInfo);
+    layer_verify_all_lock(dev, &cancel);
     result = dev->vk.QueuePresentKHR(queue, pPresentInfo);
+    layer_verify_all_unlock(dev, cancel);
     if (result != VK_SUCCESS && ticket)
         layer_packet_result(&dev->tables, ticket, result);
     atomic_fetch_add_explicit(&layer.frames, 1, memory_order_relaxed);

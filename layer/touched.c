@@ -6,6 +6,7 @@
 
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/image_state.h"
 #include "layer/parts.h"
 #include "layer/region.h"
 #include "layer/tell.h"
@@ -440,6 +441,7 @@ void layer_touch_reset(struct layer_cmdbuf *cb)
     layer_parts_reset(cb);
     cb->sets_count = 0;
     cb->tells.count = 0;
+    cb->image_steps.count = 0;
     memset(cb->bound, 0, sizeof cb->bound);
     memset(cb->memo, 0, sizeof cb->memo);
     memset(cb->set_memo, 0, sizeof cb->set_memo);
@@ -451,6 +453,8 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
     layer_touched_finish(&cb->touched);
     layer_tells_finish(&cb->tells);
     layer_parts_finish(cb);
+    free(cb->image_steps.items);
+    cb->image_steps = (struct layer_image_steps){0};
     free(cb->sets);
     cb->sets = NULL;
 }
@@ -491,6 +495,8 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
         struct layer_part part = layer_part_of(secondary, i);
         touch_part(cb, secondary, &part);
     }
+    if (cb->state == LAYER_CMDBUF_RECORDING && !layer_image_steps_append(&cb->image_steps, &secondary->image_steps))
+        layer_touch_failed(cb);
 }
 
 /* ---- parts ---- */
@@ -545,6 +551,8 @@ static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor
         return true;
     }
     object = layer_resource_get(dev, slot->resource);
+    if (object && layer.options.verify_all && slot->written && written && layer_resource_is_image(slot->resource))
+        layer_image_stored(lap_memobj_user(object), &slot->view);
     return !object || touch_slot(dev, out, object, slot, dynamic_offset, slot->written && written);
 }
 
@@ -629,6 +637,8 @@ static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_s
         slot.offset = entry->offset;
         slot.bytes = entry->bytes;
     }
+    if (object && layer.options.verify_all && layer_resource_is_image(entry->set))
+        layer_image_stored(lap_memobj_user(object), &slot.view);
     return !object || touch_slot(dev, out, object, &slot, 0, true);
 }
 

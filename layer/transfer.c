@@ -2,6 +2,7 @@
 /* Which memory copies, blits, resolves and clears name. */
 #include "gen_layer.h"
 #include "layer/format_utils.h"
+#include "layer/image_state.h"
 #include "layer/records.h"
 #include "layer/region.h"
 
@@ -183,7 +184,10 @@ static void touch_image_copy(struct layer_cmdbuf *cb, VkImage from, VkImage to, 
     if (!a || !b || a->info.imageType != b->info.imageType ||
         !find_texel_block(a->info.format, source->aspectMask, &from_block) ||
         !find_texel_block(b->info.format, where->aspectMask, &to_block)) {
+        const VkImageSubresourceRange range = {where->aspectMask, where->mipLevel, 1, where->baseArrayLayer,
+                                               where->layerCount};
         layer_touch_image(cb, to, LAYER_WRITES);
+        layer_image_step(cb, to, LAYER_STEP_WRITTEN, &range, VK_IMAGE_LAYOUT_UNDEFINED);
         return;
     }
     extent.width = (extent.width + from_block.width - 1) / from_block.width * to_block.width;
@@ -273,4 +277,6 @@ void hook_after_CmdClearDepthStencilImage(struct layer_cmdbuf *cb, VkCommandBuff
                                           uint32_t rangeCount, const VkImageSubresourceRange *pRanges)
 {
     layer_touch_image(cb, image, LAYER_WRITES);
+    for (uint32_t i = 0; i < rangeCount; i++)
+        layer_image_step(cb, image, LAYER_STEP_COVERED, &pRanges[i], VK_IMAGE_LAYOUT_UNDEFINED);
 }

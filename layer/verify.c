@@ -19,7 +19,7 @@ bool layer_verify_wants_presents(void)
 
 /* ---- presents ---- */
 
-static struct lap_readback *readback_of(struct layer_device *dev)
+struct lap_readback *layer_verify_readback(struct layer_device *dev)
 {
     if (!dev->readback) {
         dev->readback = malloc(sizeof *dev->readback);
@@ -76,7 +76,7 @@ static bool read_picture(struct layer_device *dev, const struct layer_queue *que
                          bool *waited, struct picture *picture)
 {
     const VkSwapchainCreateInfoKHR *create = &picture->swapchain->info;
-    struct lap_readback *rb = readback_of(dev);
+    struct lap_readback *rb = layer_verify_readback(dev);
     struct lap_readback_queue at = {.queue = queue->handle, .family = queue->family};
     bool submitted = false;
     enum lap_status status;
@@ -127,4 +127,7 @@ void layer_verify_finish(struct layer_device *dev)
         lap_readback_finish(dev->readback);
     free(dev->readback);
     dev->readback = NULL;
+    if (dev->submit_fence)
+        dev->vk.DestroyFence(dev->handle, dev->submit_fence, NULL);
+    dev->submit_fence = VK_NULL_HANDLE;
 }

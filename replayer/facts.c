@@ -338,6 +338,7 @@ static enum lap_status scan_packet(struct scan *scan, const struct lap_packet *p
     case GEN_lapilliCheckBuffer:
         return note_check(scan, 0, lap_get_handle(&dec, GEN_HANDLE_VkBuffer));
     case GEN_lapilliCheckImage:
+    case GEN_lapilliCheckTexels:
         return note_check(scan, 1, lap_get_handle(&dec, GEN_HANDLE_VkImage));
     case GEN_vkQueueSubmit:
     case GEN_vkQueueSubmit2:

@@ -13,6 +13,7 @@
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 #include "replayer/swapchain.h"
+#include "replayer/verify.h"
 
 /* Memory of other processes or APIs, dedicated memory, which is chosen here, and presentable images (see
  * bind_to_swapchain). */
@@ -59,6 +60,7 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
 
     if (*args->pImage == VK_NULL_HANDLE)
         return LAP_OK; /* the program got nothing, so nothing uses it */
+    replay_check_need_usage(r, dev, &info);
     status = replay_image_result(r, args, replay_image_create(dev, &info, &image));
     if (status != LAP_OK)
         return status;

@@ -111,6 +111,17 @@ enum lap_status replay_image_supported(struct replay *r, const struct replay_dev
     return LAP_OK;
 }
 
+bool replay_image_has_usage(const struct replay_device *dev, const VkImageCreateInfo *info)
+{
+    VkImageFormatProperties most;
+    VkResult result = dev->instance->vk.GetPhysicalDeviceImageFormatProperties(
+        dev->gpu, info->format, info->imageType, info->tiling, info->usage, info->flags, &most);
+
+    return result == VK_SUCCESS && most.maxExtent.width >= info->extent.width &&
+           most.maxExtent.height >= info->extent.height && most.maxExtent.depth >= info->extent.depth &&
+           most.maxMipLevels >= info->mipLevels && most.maxArrayLayers >= info->arrayLayers;
+}
+
 /* Drivers are not asked again about what an image was like before. Two kinds may share a place; then they are. */
 static bool is_new_kind(struct replay_device *dev, const VkImageCreateInfo *info)
 {

@@ -70,6 +70,8 @@ enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCr
  * no replay from trying. LAP_OK also where it can't be asked. */
 enum lap_status replay_image_supported(struct replay *r, const struct replay_device *dev,
                                        const VkImageCreateInfo *info) LAP_MUST_CHECK;
+/* Whether the driver has images like this one for all of its usage, as far as one can ask without its chain. */
+bool replay_image_has_usage(const struct replay_device *dev, const VkImageCreateInfo *info);
 /* image_support.c: the same in a replay, which goes on: once for each kind of image a warning that names the first. */
 void replay_image_warn(struct replay *r, struct replay_device *dev, uint64_t index, const VkImageCreateInfo *info);
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */

@@ -15,6 +15,7 @@
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
 #include "replayer/swapchain.h"
+#include "trace/info.h"
 
 /* A lapilliCheckPresent that waits for its present. Another thread may present something else before that. */
 struct expected {
@@ -31,7 +32,8 @@ struct replay_check {
     struct expected *expected;
     size_t count, capacity;
     struct replay_dump *dump; /* NULL without --dump-checks */
-    bool said_rounded;
+    bool said_rounded, said_skipped;
+    bool reads_images;
 };
 
 enum lap_status replay_check_create(struct replay *r)
@@ -41,7 +43,13 @@ enum lap_status replay_check_create(struct replay *r)
     r->check = calloc(1, sizeof *r->check);
     if (!r->check)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    r->check->reads_images = lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
     return r->options.dump_dir ? replay_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+}
+
+bool replay_check_reads_images(const struct replay *r)
+{
+    return r->check && r->check->reads_images;
 }
 
 enum lap_status replay_check_finish(struct replay *r)
@@ -279,12 +287,43 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     return LAP_OK;
 }
 
-/* ---- linear images ---- */
+/* ---- images ---- */
+
+enum lap_status replay_check_skip_image(struct replay *r, uint64_t index, const char *why)
+{
+    r->check->summary.skipped++;
+    if (!r->check->said_skipped)
+        lap_log(r->log, LAP_LOG_WARNING, "VkImage:%" PRIu64 " %s: it is not compared", index, why);
+    r->check->said_skipped = true;
+    return LAP_OK;
+}
+
+enum lap_status replay_check_image(struct replay *r, const struct replay_checked_image *image, const void *data)
+{
+    const struct replay_rows_wanted *rows = &image->rows;
+    enum lap_status status;
+    uint64_t low, high;
+    bool same;
+
+    r->check->summary.checks++;
+    lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &low, &high);
+    same = low == image->low && high == image->high;
+    status = replay_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
+    if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
+        return status == LAP_OK ? LAP_OK : replay_place(r, status);
+    lap_log(r->log, LAP_LOG_ERROR,
+            "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
+            " differs in level %u, layer %u, slice %u, rows %u to %u: hash %016" PRIx64 "%016" PRIx64
+            ", recorded %016" PRIx64 "%016" PRIx64,
+            r->packet.frame + 1, gen_command_names[r->call], r->call_ticket, image->index, rows->mip_level,
+            rows->array_layer, rows->slice, rows->row, rows->row + rows->row_count, high, low, image->high, image->low);
+    return LAP_OK;
+}
 
 /* Whole texels, as the recorded format has them. */
-static void hash_rows(const unsigned char *data, const struct replay_rows *rows,
+static void copy_rows(const unsigned char *data, const struct replay_rows *rows,
                       const struct replay_rows_wanted *wanted, enum replay_conversion conversion,
-                      unsigned char *scratch, uint64_t *out_low, uint64_t *out_high)
+                      unsigned char *scratch)
 {
     size_t bytes = (size_t)wanted->bytes_in_row;
     uint32_t texel = replay_conversion_bytes(conversion).from;
@@ -292,7 +331,6 @@ static void hash_rows(const unsigned char *data, const struct replay_rows *rows,
         memcpy(scratch + row * bytes, data + row * rows->pitch, bytes);
     if (texel)
         replay_convert(conversion, scratch, scratch, wanted->row_count * bytes / texel);
-    lap_pixels_hash(scratch, wanted->row_count * bytes, out_low, out_high);
 }
 
 enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device *dev,
@@ -307,8 +345,6 @@ enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device 
     unsigned char *scratch;
     const void *data;
     enum lap_status status;
-    uint64_t low, high;
-    bool same;
 
     if (!r->check)
         return LAP_OK;
@@ -326,18 +362,8 @@ enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device 
     scratch = replay_scratch(r, args->rowCount, (size_t)args->bytesInRow);
     if (!scratch)
         return replay_no_scratch(r);
-    r->check->summary.checks++;
-    hash_rows(data, &rows, &wanted, conversion, scratch, &low, &high);
-    same = low == args->hashLow && high == args->hashHigh;
-    status = replay_dump_image(r, r->check->dump, rows.index, record->recorded_format, &wanted, scratch, same);
-    if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
-        return status == LAP_OK ? LAP_OK : replay_place(r, status);
-    lap_log(r->log, LAP_LOG_ERROR,
-            "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
-            " differs in level %u, layer %u, slice %u, rows %u to %u: hash %016" PRIx64 "%016" PRIx64
-            ", recorded %016" PRIx64 "%016" PRIx64,
-            r->packet.frame + 1, gen_command_names[r->call], r->call_ticket, rows.index, args->mipLevel,
-            args->arrayLayer, args->slice, args->row, args->row + args->rowCount, high, low, args->hashHigh,
-            args->hashLow);
-    return LAP_OK;
+    copy_rows(data, &rows, &wanted, conversion, scratch);
+    return replay_check_image(
+        r, &(struct replay_checked_image){rows.index, record->recorded_format, wanted, args->hashLow, args->hashHigh},
+        scratch);
 }

@@ -7,6 +7,7 @@
 #define LAP_REPLAYER_VERIFY_H
 
 #include "replayer/context.h"
+#include "replayer/resource.h"
 
 /* Sets r->check when r->options.verify asks for it, and begins r->options.dump_dir. */
 enum lap_status replay_check_create(struct replay *r) LAP_MUST_CHECK;
@@ -21,6 +22,24 @@ struct replay_check_summary {
     uint64_t first_frame; /* of the first difference, counted from 1; 0: none */
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
+
+/* Whether the trace has checks of images that are read back by copies (capture --verify=all), and they are made. */
+bool replay_check_reads_images(const struct replay *r);
+/* verify_texels.c. Then images are created so that they can be copied from, where the driver has such. */
+void replay_check_need_usage(const struct replay *r, const struct replay_device *dev, VkImageCreateInfo *info);
+
+/* Texels of an image that are to have this hash. */
+struct replay_checked_image {
+    uint64_t index; /* in the trace */
+    VkFormat format;
+    struct replay_rows_wanted rows;
+    uint64_t low, high;
+};
+/* Compares; data has the rows without padding. */
+enum lap_status replay_check_image(struct replay *r, const struct replay_checked_image *image,
+                                   const void *data) LAP_MUST_CHECK;
+/* It can't be compared; says why, once. */
+enum lap_status replay_check_skip_image(struct replay *r, uint64_t index, const char *why) LAP_MUST_CHECK;
 
 /* Whether the next present of this swapchain has a check. */
 bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index);

@@ -35,7 +35,9 @@ static const char help[] =
     "\n"
     "  -o, --output FILE        the trace; " LAP_PATTERN_HELP ".\n"
     "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
-    "      --verify             store a hash of every presented image, for lapilli replay --verify\n"
+    "      --verify             store hashes of what is presented and of what the device wrote into memory that\n"
+    "                           the program can map, for lapilli replay --verify\n"
+    "      --verify=all         and of all else that the device wrote, read back behind each submit: slow\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
     "      --screenshot-dir DIR into this folder, made if it is not there (default: the current one)\n"
     "      --compression HOW    lz4 (default), lz4hc (smaller, slower) or none\n"
@@ -67,7 +69,8 @@ enum {
 
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
-    bool verify, quiet;
+    const char *verify; /* NULL: no */
+    bool quiet;
     char **argv;
 };
 
@@ -99,6 +102,7 @@ static bool check_values(const struct options *options)
     static const char *const compressions[] = {"lz4", "lz4hc", "none", NULL}, *const types[] = {"virtual", "real",
                                                                                                 NULL};
     static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
+    static const char *const verifies[] = {"all", "1", "0", NULL};
     static const char *const backings[] = {"auto", "host", "off", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
@@ -115,6 +119,7 @@ static bool check_values(const struct options *options)
            (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
            (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
            (!options->backing || one_of("backing", options->backing, backings)) &&
+           (!options->verify || one_of("verify", options->verify, verifies)) &&
            (!options->log || one_of("log", options->log, levels));
 }
 
@@ -123,7 +128,7 @@ static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
         {"output", required_argument, NULL, 'o'},
-        {"verify", no_argument, NULL, OPTION_VERIFY},
+        {"verify", optional_argument, NULL, OPTION_VERIFY},
         {"screenshot", required_argument, NULL, OPTION_SCREENSHOT},
         {"screenshot-dir", required_argument, NULL, OPTION_SCREENSHOT_DIR},
         {"compression", required_argument, NULL, OPTION_COMPRESSION},
@@ -147,7 +152,7 @@ static int parse(int argc, char **argv, struct options *options)
             options->quiet = true;
             break;
         case OPTION_VERIFY:
-            options->verify = true;
+            options->verify = optarg ? optarg : "1";
             break;
         case OPTION_SCREENSHOT:
             options->screenshots = optarg;
@@ -247,7 +252,7 @@ static bool set_environment(const struct options *options, const char *pattern, 
         return false;
     }
     if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) &&
-        set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify ? "1" : NULL) &&
+        set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify) &&
         set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
         set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
         set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_BACKING", options->backing) &&

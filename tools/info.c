@@ -12,6 +12,8 @@
 
 #include "base/map.h"
 #include "base/signal_name.h"
+#include "codegen/support/unchecked.h"
+#include "gen_decode.h"
 #include "gen_reflect.h"
 #include "tools/calls.h"
 #include "tools/text.h"
@@ -38,12 +40,8 @@ static const char help[] =
     "4 a part of the trace is damaged (what it uses is then known only up to there).\n";
 
 /* What capture --verify has left for a replay to compare. */
-static const struct {
-    const char *name;
-    enum gen_command command;
-} check_kinds[] = {
-    {"presents", GEN_lapilliCheckPresent}, {"buffers", GEN_lapilliCheckBuffer}, {"images", GEN_lapilliCheckImage}};
-#define CHECK_KINDS (sizeof check_kinds / sizeof *check_kinds)
+enum check_kind { CHECK_PRESENT, CHECK_BUFFER, CHECK_IMAGE, CHECK_KINDS };
+static const char *const check_names[CHECK_KINDS] = {"presents", "buffers", "images"};
 
 /* What one pass over the packets finds. */
 struct pass {
@@ -52,6 +50,7 @@ struct pass {
     uint64_t long_lives;
     uint64_t checks[CHECK_KINDS];
     uint64_t mappings;      /* made by the program's calls */
+    uint64_t unchecked[LAP_UNCHECKED_COUNT];
     enum lap_status status; /* LAP_END, or why the pass stopped */
 };
 
@@ -75,6 +74,31 @@ static bool maps_memory(const struct lap_calls *calls)
             strcmp(calls->name, "vkMapMemory2KHR") == 0);
 }
 
+static void note_check(struct pass *pass, const struct lap_calls *calls)
+{
+    const struct gen_args_lapilliUnchecked *args;
+
+    switch (calls->command) {
+    case GEN_lapilliCheckPresent:
+        pass->checks[CHECK_PRESENT]++;
+        break;
+    case GEN_lapilliCheckBuffer:
+        pass->checks[CHECK_BUFFER]++;
+        break;
+    case GEN_lapilliCheckImage:
+    case GEN_lapilliCheckTexels:
+        pass->checks[CHECK_IMAGE]++;
+        break;
+    case GEN_lapilliUnchecked:
+        args = (const void *)calls->args.bytes;
+        if (args->reason < LAP_UNCHECKED_COUNT)
+            pass->unchecked[args->reason]++;
+        break;
+    default:
+        break;
+    }
+}
+
 static void run_pass(struct pass *pass, struct lap_calls *calls)
 {
     enum lap_status status;
@@ -83,8 +107,7 @@ static void run_pass(struct pass *pass, struct lap_calls *calls)
         if (!lap_map_get(&pass->threads, calls->packet.thread_id) &&
             lap_map_put(&pass->threads, calls->packet.thread_id, pass, NULL) == LAP_ERROR_MEMORY)
             status = LAP_ERROR_MEMORY;
-        for (size_t i = 0; i < CHECK_KINDS; i++)
-            pass->checks[i] += calls->command == check_kinds[i].command;
+        note_check(pass, calls);
         if (status == LAP_OK)
             status = lap_uses_add(&pass->uses, calls);
         if (status != LAP_OK)
@@ -179,13 +202,23 @@ static bool put_in_flight(cJSON *object, const struct lap_calls *calls)
     return good;
 }
 
+static bool put_flag(cJSON *object, const char *key, const cJSON *info)
+{
+    return put(object, key, cJSON_CreateBool(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, key))));
+}
+
+/* How many checks there are, and how many buffers and images were left out for which reason. */
 static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass)
 {
     cJSON *checks = cJSON_AddObjectToObject(object, "checks");
-    bool good = put(object, "verify", cJSON_CreateBool(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, "verify"))));
+    cJSON *unchecked = cJSON_AddObjectToObject(object, "unchecked");
+    bool good = put_flag(object, "verify", info) && put_flag(object, "verify_all", info);
 
     for (size_t i = 0; i < CHECK_KINDS; i++)
-        good &= put_number(checks, check_kinds[i].name, pass->checks[i]);
+        good &= put_number(checks, check_names[i], pass->checks[i]);
+    for (size_t i = 0; i < LAP_UNCHECKED_COUNT; i++)
+        if (pass->unchecked[i])
+            good &= put_number(unchecked, lap_unchecked_names[i], pass->unchecked[i]);
     return good;
 }
 
@@ -357,10 +390,14 @@ static void show_checks(const struct pass *pass, const cJSON *json)
     printf("%-14s", "checks");
     for (size_t i = 0; i < CHECK_KINDS; i++)
         if (pass->checks[i]) {
-            printf("%s%" PRIu64 " of %s", separator, pass->checks[i], check_kinds[i].name);
+            printf("%s%" PRIu64 " of %s", separator, pass->checks[i], check_names[i]);
             separator = ", ";
         }
     printf("%s\n", *separator ? "" : "none: recorded with --verify, but there was nothing that could be compared");
+    for (size_t i = 0; i < LAP_UNCHECKED_COUNT; i++)
+        if (pass->unchecked[i])
+            printf("%-14s%" PRIu64 " buffers or images, at some time: %s\n", "not checked", pass->unchecked[i],
+                   lap_unchecked_names[i]);
 }
 
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)

@@ -242,20 +242,21 @@ static bool is_copy_layout(VkImageLayout layout)
            layout == VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR;
 }
 
-static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer commands, VkImage image, VkExtent2D extent,
-                              VkImageLayout layout)
+/* range: what the barriers name. */
+static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer commands, VkImage image,
+                              VkImageLayout layout, const VkBufferImageCopy *region,
+                              const VkImageSubresourceRange *range)
 {
     VkImageLayout copy_layout = is_copy_layout(layout) ? layout : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-    VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                .imageExtent = {extent.width, extent.height, 1}};
     VkImageMemoryBarrier before =
         lap_color_barrier(image, layout, copy_layout, VK_ACCESS_MEMORY_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     VkImageMemoryBarrier after = lap_color_barrier(image, copy_layout, layout, VK_ACCESS_TRANSFER_READ_BIT,
                                                    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
 
+    before.subresourceRange = after.subresourceRange = *range;
     rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
                                0, NULL, 1, &before);
-    rb->vk->CmdCopyImageToBuffer(commands, image, copy_layout, rb->buffer, 1, &region);
+    rb->vk->CmdCopyImageToBuffer(commands, image, copy_layout, rb->buffer, 1, region);
     if (layout != copy_layout)
         rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
                                    NULL, 0, NULL, 1, &after);
@@ -265,6 +266,9 @@ enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_rea
                                    VkFormat format, VkExtent2D extent, VkImageLayout layout, const void **out_pixels,
                                    size_t *out_bytes, bool *out_submitted)
 {
+    const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {extent.width, extent.height, 1}};
     uint64_t bytes = (uint64_t)extent.width * extent.height, pixel = lap_pixels_bytes(format);
     VkCommandBuffer commands;
     enum lap_status status;
@@ -281,12 +285,37 @@ enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_rea
     status = begin(rb, at->family, bytes, &commands);
     if (status != LAP_OK)
         return status;
-    record_image_copy(rb, commands, image, extent, layout);
+    record_image_copy(rb, commands, image, layout, &region, &range);
     status = run(rb, at, commands, out_submitted);
     if (status != LAP_OK)
         return status;
     *out_pixels = rb->mapped;
     *out_bytes = (size_t)bytes;
+    return LAP_OK;
+}
+
+enum lap_status lap_readback_texels(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                    VkFormat format, VkImageLayout layout, const struct lap_texels *texels,
+                                    const void **out_data)
+{
+    /* A barrier names depth and stencil together. */
+    const VkImageSubresourceRange range = {lap_texels_aspects(format), texels->level, 1, texels->layer, 1};
+    const VkBufferImageCopy region = {.imageSubresource = {texels->aspect, texels->level, texels->layer, 1},
+                                      .imageExtent = texels->extent};
+    const uint64_t bytes = texels->rows * texels->row_bytes;
+    VkCommandBuffer commands;
+    enum lap_status status;
+
+    *out_data = NULL;
+    status = begin(rb, at->family, bytes, &commands);
+    if (status != LAP_OK)
+        return status;
+    record_image_copy(rb, commands, image, layout, &region, &range);
+    status = run(rb, at, commands, NULL);
+    if (status != LAP_OK)
+        return status;
+    lap_texels_clean(format, texels->aspect, rb->mapped, bytes);
+    *out_data = rb->mapped;
     return LAP_OK;
 }
 
@@ -313,4 +342,15 @@ enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_re
     if (status == LAP_OK)
         *out_data = rb->mapped;
     return status;
+}
+
+enum lap_status lap_readback_clear(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer)
+{
+    VkCommandBuffer commands;
+    enum lap_status status = begin(rb, at->family, 1, &commands);
+
+    if (status != LAP_OK)
+        return status;
+    rb->vk->CmdFillBuffer(commands, buffer, 0, VK_WHOLE_SIZE, 0);
+    return run(rb, at, commands, NULL);
 }

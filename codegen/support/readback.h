@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "codegen/support/texels.h"
 #include "gen_dispatch.h"
 
 /* What a layer does to dispatchable handles that it makes itself (PFN_vkSetDeviceLoaderData). */
@@ -70,8 +71,19 @@ enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_rea
                                    VkFormat format, VkExtent2D extent, VkImageLayout layout, const void **out_pixels,
                                    size_t *out_bytes, bool *out_submitted) LAP_MUST_CHECK;
 
+/* The same for any subresource of an image (one sample, usage TRANSFER_SRC, not disjoint) whose aspects are all in
+ * `layout`, which is neither undefined nor preinitialized. *out_data has texels->rows rows; what lap_texels_clean
+ * clears is cleared. */
+enum lap_status lap_readback_texels(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                    VkFormat format, VkImageLayout layout, const struct lap_texels *texels,
+                                    const void **out_data) LAP_MUST_CHECK;
+
 /* The same for `bytes` > 0 bytes of a buffer (usage TRANSFER_SRC) from `offset` on. */
 enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer,
                                     VkDeviceSize offset, VkDeviceSize bytes, const void **out_data) LAP_MUST_CHECK;
+
+/* Fills a buffer (usage TRANSFER_DST) with zeroes, and waits until that is done. The queue has graphics or compute. */
+enum lap_status lap_readback_clear(struct lap_readback *rb, const struct lap_readback_queue *at,
+                                   VkBuffer buffer) LAP_MUST_CHECK;
 
 #endif

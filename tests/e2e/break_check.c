@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * break-check IN OUT: copies a trace and changes one byte of every small update (lapilliUpdate*), so
- * that the replay computes something else than was recorded. A --verify that does not notice is broken.
+ * break-check IN OUT [PACKET]: copies a trace and changes one byte of every small update (lapilliUpdate*), so that the
+ * replay computes something else than was recorded, or of every packet of that name. A --verify that does not notice is
+ * broken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
     struct lap_packet packet;
     unsigned changed = 0;
 
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     if (lap_reader_open(argv[1], &no_options, &reader) != LAP_OK)
         return fprintf(stderr, "%s\n", lap_error_message()), 1;
@@ -60,9 +61,10 @@ int main(int argc, char **argv)
             return fprintf(stderr, "%s\n", lap_error_message()), 1;
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
-        bool is_update = name && strncmp(name, "lapilliUpdate", 13) == 0;
-        if (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES) {
-            enc->p[-1] ^= 0x55;
+        bool is_named = argc == 4 && name && strcmp(name, argv[3]) == 0;
+        bool is_update = argc == 3 && name && strncmp(name, "lapilliUpdate", 13) == 0;
+        if (is_named || (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES)) {
+            enc->p[-1] ^= is_named ? 1 : 0x55;
             changed++;
         }
         lap_packet_end(stream);
@@ -72,6 +74,6 @@ int main(int argc, char **argv)
     free((void *)(uintptr_t)options.structs.names);
     free((void *)(uintptr_t)options.handle_types.names);
     lap_reader_close(&reader);
-    printf("%u updates changed\n", changed);
+    printf("%u packets changed\n", changed);
     return changed ? 0 : 1;
 }

@@ -267,11 +267,12 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, backing, bench, bounded, contract, finish, imports, in_flight, incoherent, loader, matrix, memory, needs, order, planner,
-                     present, process, queues, sandbox, stuck, torture, validation, words)
+                     present, process, queues, sandbox, stuck, torture, validation, verify, words)
     result = [Case(f"replay/{p.name}", record_and_replay(p)) for p in programs(context)]
     for name in OTHER_DRIVERS if not context.driver_dir else ():
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, name)) for p in programs(context)]
     result += [Case(f"validate/{name}", run) for name, run in validation.cases(context).items()]
+    result += [Case(f"verify/{name}", run) for name, run in verify.cases(context).items()]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]

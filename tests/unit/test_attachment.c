@@ -384,7 +384,7 @@ static void draw_scene(void)
     framebuffer.view_count = 0;
     images[2].device_only = true; /* what is resolved does not matter here */
     hook_after_CreateRenderPass(dev, VK_NULL_HANDLE, &info, NULL, &pass_handle, VK_SUCCESS);
-    hook_after_CreateFramebuffer(dev, VK_NULL_HANDLE, &frame, NULL, &framebuffer_handle, VK_SUCCESS);
+    layer_framebuffer_remember(dev, &frame, framebuffer_handle);
     hook_after_CmdBeginRenderPass(&cb, VK_NULL_HANDLE, &start, VK_SUBPASS_CONTENTS_INLINE);
 }
 

@@ -86,7 +86,9 @@ static void begin(bool coherent)
     dev->vk.UnmapMemory = unmap_memory;
     dev->vk.InvalidateMappedMemoryRanges = invalidate;
     CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
-    record = (struct layer_memory){.bytes = BYTES, .real_flags = coherent ? VK_MEMORY_PROPERTY_HOST_COHERENT_BIT : 0};
+    record = (struct layer_memory){.bytes = BYTES,
+                                   .shown_flags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                   .real_flags = coherent ? VK_MEMORY_PROPERTY_HOST_COHERENT_BIT : 0};
     record.object = (struct lap_object){.handle = 0x500, .index = 1, .type = GEN_HANDLE_VkDeviceMemory};
     CHECK_EQ_INT(lap_map_put(&dev->own_maps[GEN_HANDLE_VkDeviceMemory], 0x500, &record.object, NULL), LAP_OK);
     CHECK_EQ_INT(lap_mem_create(dev->memtrack, BYTES, flags, &record.mem), LAP_OK);

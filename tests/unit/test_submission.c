@@ -687,4 +687,24 @@ UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
     end();
 }
 
+/* ---- capture --verify=all: what may be waited for behind its submit ---- */
+
+UNIT_TEST(what_is_not_mapped_is_read_back_when_the_layer_has_waited)
+{
+    begin();
+    layer.options.verify_all = true;
+    lap_mem_unmap(mem);
+    read_back = 0;
+    submit(QUEUE(0), 0);
+    submit(QUEUE(1), 16);
+    layer_submission_waited(dev, QUEUE(0));
+    CHECK_EQ_U64(read_back, 1);
+    CHECK_EQ_U64(outstanding(), 1);
+    layer_submission_waited(dev, QUEUE(1));
+    CHECK_EQ_U64(read_back, 2);
+    CHECK_EQ_U64(checks, 0);
+    layer.options.verify_all = false;
+    end();
+}
+
 UNIT_MAIN();

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/image_state.h"
+
+#include <stdlib.h>
+
+#include "codegen/support/texels.h"
+#include "gen_layer.h"
+#include "layer/records.h"
+#include "layer/resource.h"
+
+/* ---- steps ---- */
+
+static bool append(struct layer_image_steps *steps, const struct layer_image_step *step)
+{
+    if (steps->count == steps->capacity) {
+        uint32_t capacity = steps->capacity ? steps->capacity * 2 : 8;
+        struct layer_image_step *more =
+            capacity > UINT32_MAX / 4 ? NULL : realloc(steps->items, capacity * sizeof *more);
+        if (!more)
+            return false;
+        steps->items = more;
+        steps->capacity = capacity;
+    }
+    steps->items[steps->count++] = *step;
+    return true;
+}
+
+bool layer_image_steps_append(struct layer_image_steps *steps, const struct layer_image_steps *more)
+{
+    for (uint32_t i = 0; i < more->count; i++)
+        if (!append(steps, &more->items[i]))
+            return false;
+    return true;
+}
+
+static bool wants_steps(const struct layer_cmdbuf *cb)
+{
+    return layer.options.verify_all && cb->state == LAYER_CMDBUF_RECORDING;
+}
+
+static void add_step(struct layer_cmdbuf *cb, VkImage handle, struct layer_image_step *step)
+{
+    const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
+    if (!image || !image->memobj)
+        return;
+    step->image = layer_resource_of_image(image);
+    if (!append(&cb->image_steps, step))
+        layer_touch_failed(cb);
+}
+
+void layer_image_step(struct layer_cmdbuf *cb, VkImage image, enum layer_step_kind kind,
+                      const VkImageSubresourceRange *range, VkImageLayout layout)
+{
+    struct layer_image_step step = {.kind = kind,
+                                    .range = *range,
+                                    .layout = layout,
+                                    .from_family = VK_QUEUE_FAMILY_IGNORED,
+                                    .to_family = VK_QUEUE_FAMILY_IGNORED};
+    if (wants_steps(cb))
+        add_step(cb, image, &step);
+}
+
+void layer_image_step_region(struct layer_cmdbuf *cb, VkImage handle, const VkImageSubresourceLayers *where,
+                             VkOffset3D offset, VkExtent3D extent)
+{
+    const VkImageSubresourceRange range = {where->aspectMask, where->mipLevel, 1, where->baseArrayLayer,
+                                           where->layerCount};
+    const struct layer_image *image = wants_steps(cb) ? LAYER_GET(cb->device, VkImage, handle) : NULL;
+    uint32_t level = where->mipLevel;
+
+    bool covered;
+
+    if (!image || level > 31)
+        return;
+    covered = offset.x <= 0 && offset.y <= 0 && offset.z <= 0 && extent.width >= image->info.extent.width >> level &&
+              extent.height >= image->info.extent.height >> level && extent.depth >= image->info.extent.depth >> level;
+    layer_image_step(cb, handle, covered ? LAYER_STEP_COVERED : LAYER_STEP_WRITTEN, &range, VK_IMAGE_LAYOUT_UNDEFINED);
+}
+
+/* ---- images ---- */
+
+static uint32_t aspect_count(const struct layer_image_state *state)
+{
+    return state->aspects & (state->aspects - 1) ? 2 : 1;
+}
+
+struct layer_image_state *layer_image_state(struct layer_image *image)
+{
+    VkImageAspectFlags aspects = lap_texels_aspects(image->info.format);
+    size_t count = (aspects & (aspects - 1) ? (size_t)2 : 1) * image->info.mipLevels * image->info.arrayLayers;
+    struct layer_image_state *state = image->state;
+
+    if (state || !aspects)
+        return state;
+    state = calloc(1, sizeof *state + count * sizeof state->subresources[0]);
+    if (!state) {
+        layer_stop("out of memory");
+        return NULL;
+    }
+    state->aspects = aspects;
+    for (size_t i = 0; i < count; i++)
+        state->subresources[i].layout = image->info.initialLayout;
+    image->state = state;
+    return state;
+}
+
+void layer_image_finish(struct lap_object *object)
+{
+    free(((struct layer_image *)object)->state);
+}
+
+struct layer_subresource *layer_image_subresource(const struct layer_image *image, struct layer_image_state *state,
+                                                  VkImageAspectFlags aspect, uint32_t level, uint32_t array_layer)
+{
+    size_t number = ((size_t)array_layer * image->info.mipLevels + level) * aspect_count(state);
+    bool second = aspect_count(state) == 2 && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
+    return &state->subresources[number + second];
+}
+
+static void apply_one(const struct layer_image_step *step, uint32_t family, uint64_t serial,
+                      struct layer_subresource *subresource)
+{
+    bool moves = step->from_family != step->to_family && step->from_family != VK_QUEUE_FAMILY_IGNORED &&
+                 step->to_family != VK_QUEUE_FAMILY_IGNORED;
+
+    subresource->written |= step->kind != LAYER_STEP_LAYOUT;
+    switch (step->kind) {
+    case LAYER_STEP_WRITTEN:
+        break;
+    case LAYER_STEP_LAYOUT:
+        if (step->layout != VK_IMAGE_LAYOUT_UNDEFINED)
+            subresource->layout = step->layout;
+        if (moves)
+            subresource->between = step->to_family != family;
+        break;
+    case LAYER_STEP_COVERED:
+        subresource->varies = false;
+        subresource->covered = serial;
+        break;
+    case LAYER_STEP_VARIES:
+        subresource->varies = true;
+        break;
+    }
+}
+
+static uint32_t end_of(uint32_t first, uint32_t count, uint32_t most)
+{
+    return first < most && count > most - first ? most : first < most ? first + count : first;
+}
+
+static void apply_step(struct layer_image *image, const struct layer_image_step *step, uint32_t family, uint64_t serial)
+{
+    const VkImageSubresourceRange *range = &step->range;
+    uint32_t levels = end_of(range->baseMipLevel, range->levelCount, image->info.mipLevels);
+    uint32_t layers = end_of(range->baseArrayLayer, range->layerCount, image->info.arrayLayers);
+    struct layer_image_state *state = layer_image_state(image);
+
+    if (!state)
+        return;
+    state->serial = serial;
+    for (VkImageAspectFlags left = state->aspects & range->aspectMask; left; left &= left - 1)
+        for (uint32_t layer_number = range->baseArrayLayer; layer_number < layers; layer_number++)
+            for (uint32_t level = range->baseMipLevel; level < levels; level++)
+                apply_one(step, family, serial,
+                          layer_image_subresource(image, state, left & -left, level, layer_number));
+}
+
+void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t family, uint64_t serial)
+{
+    for (uint32_t i = 0; i < cb->image_steps.count; i++) {
+        const struct layer_image_step *step = &cb->image_steps.items[i];
+        struct lap_memobj *object = layer_resource_get(dev, step->image);
+        if (object)
+            apply_step(lap_memobj_user(object), step, family, serial);
+    }
+}
+
+void layer_image_stored(struct layer_image *image, const struct layer_view_range *view)
+{
+    struct layer_image_step step = {
+        .kind = LAYER_STEP_WRITTEN,
+        .range = {view->aspect, view->first_level, view->level_count, view->first_layer, view->layer_count}};
+    uint64_t serial = image->state ? image->state->serial : 0; /* it has no new layout */
+
+    if (!view->level_count) /* it can't be told */
+        step.range = (VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                                               VK_REMAINING_ARRAY_LAYERS};
+    apply_step(image, &step, VK_QUEUE_FAMILY_IGNORED, serial);
+}
+
+/* ---- barriers ---- */
+
+static void step_barriers(struct layer_cmdbuf *cb, uint32_t count, const VkImageMemoryBarrier *barriers)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const VkImageMemoryBarrier *b = &barriers[i];
+        struct layer_image_step step = {.kind = LAYER_STEP_LAYOUT,
+                                        .range = b->subresourceRange,
+                                        .layout = b->newLayout,
+                                        .from_family = b->srcQueueFamilyIndex,
+                                        .to_family = b->dstQueueFamilyIndex};
+        add_step(cb, b->image, &step);
+    }
+}
+
+static void step_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *info)
+{
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+        const VkImageMemoryBarrier2 *b = &info->pImageMemoryBarriers[i];
+        struct layer_image_step step = {.kind = LAYER_STEP_LAYOUT,
+                                        .range = b->subresourceRange,
+                                        .layout = b->newLayout,
+                                        .from_family = b->srcQueueFamilyIndex,
+                                        .to_family = b->dstQueueFamilyIndex};
+        add_step(cb, b->image, &step);
+    }
+}
+
+void layer_image_barriers(struct layer_cmdbuf *cb, uint32_t count, const VkImageMemoryBarrier *barriers)
+{
+    if (wants_steps(cb))
+        step_barriers(cb, count, barriers);
+}
+
+void layer_image_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *info)
+{
+    if (wants_steps(cb))
+        step_dependency(cb, info);
+}
+
+void hook_after_CmdPipelineBarrier(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                   VkPipelineStageFlags srcStageMask, VkPipelineStageFlags dstStageMask,
+                                   VkDependencyFlags dependencyFlags, uint32_t memoryBarrierCount,
+                                   const VkMemoryBarrier *pMemoryBarriers, uint32_t bufferMemoryBarrierCount,
+                                   const VkBufferMemoryBarrier *pBufferMemoryBarriers, uint32_t imageMemoryBarrierCount,
+                                   const VkImageMemoryBarrier *pImageMemoryBarriers)
+{
+    layer_image_barriers(cb, imageMemoryBarrierCount, pImageMemoryBarriers);
+}
+
+void hook_after_CmdPipelineBarrier2(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
+                                    const VkDependencyInfo *pDependencyInfo)
+{
+    layer_image_dependency(cb, pDependencyInfo);
+}

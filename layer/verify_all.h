@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify_all: capture --verify=all. When a submit has returned, the layer waits for it, reads everything back that it
+ * wrote and writes hashes of it into the trace; work that can't begin before the host does something is left alone
+ * until the program learns that it has finished. What can't be read back is named in the trace, with the reason.
+ *
+ * The device's verify_mutex is held around each submit with all its checks, around presents, and while the program is
+ * told that work has finished: until then nothing that is being read goes away, and queues have one user.
+ */
+#ifndef LAP_LAYER_VERIFY_ALL_H
+#define LAP_LAYER_VERIFY_ALL_H
+
+#include "codegen/support/unchecked.h"
+#include "layer/submission.h"
+
+/* Take and give back verify_mutex, where there is --verify=all; *cancel: for base/cancel.h. Before any other lock. */
+void layer_verify_all_lock(struct layer_device *dev, int *cancel);
+void layer_verify_all_unlock(struct layer_device *dev, int cancel);
+
+/* The driver has taken a submit to the queue. Under verify_mutex only, no packet open. */
+void layer_verify_all_submitted(struct layer_device *dev, VkQueue queue);
+
+/* How a buffer or an image is to be made so that it can be read back: `info`, or *changed, which has one usage more.
+ * *out_readable: whether it can. */
+const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info, VkBufferCreateInfo *changed,
+                                                  bool *out_readable);
+const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const VkImageCreateInfo *info,
+                                                VkImageCreateInfo *changed, bool *out_readable);
+
+/* New memory that can't be mapped, of a type of the driver, begins as zeroes, where a buffer can be bound to all of it.
+ * Before the program has it. */
+void layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type);
+
+/* The usage of such images with what is added, as far as flags and usage decide it. */
+VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
+
+/* A range of a buffer, or an image, that a finished submit wrote, and whose memory is not mapped: reads it back on the
+ * submit's queue. Under verify_mutex and submit_mutex, no packet open. */
+void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
+                              const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
+
+/* This was written, and is not checked. Any thread that may use the object, no packet open. */
+void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);
+
+#endif
