@@ -244,7 +244,6 @@ static bool fold(struct layer_device *dev)
         if (!next)
             continue;
         next->anywhere |= old->anywhere;
-        next->waits_for_host |= old->waits_for_host;
         if (!layer_tells_append(&next->tells, &old->tells))
             return false;
         for (uint32_t i = 0; i < old->written_count; i++)

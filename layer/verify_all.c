@@ -125,7 +125,7 @@ static void clear(struct layer_device *dev, VkDeviceMemory memory, VkBuffer buff
         return;
     layer_verify_all_lock(dev, &cancel);
     pthread_mutex_lock(&dev->submit_mutex);
-    bool gated = layer_submission_is_gated(dev, queue->handle);
+    bool gated = layer_gate_on_queue(dev, queue->handle);
     pthread_mutex_unlock(&dev->submit_mutex);
     rb = layer_verify_readback(dev);
     if (!gated && rb && lap_readback_clear(rb, &at, buffer) != LAP_OK)

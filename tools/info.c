@@ -49,7 +49,7 @@ struct pass {
     struct lap_map threads;
     uint64_t long_lives;
     uint64_t checks[CHECK_KINDS];
-    uint64_t mappings;      /* made by the program's calls */
+    uint64_t mappings; /* made by the program's calls */
     uint64_t unchecked[LAP_UNCHECKED_COUNT];
     enum lap_status status; /* LAP_END, or why the pass stopped */
 };

@@ -203,7 +203,7 @@ void lap_output_undo(struct lap_output *output)
     if (!lap_own_file_is_open(&output->file) || !output->resumed_at)
         return;
     cut(output, output->resumed_at);
-    close_file(output);
+    (void)lap_own_file_close(&output->file);
 }
 
 void lap_output_hurry(struct lap_output *output)
@@ -434,7 +434,7 @@ static void fail(struct lap_output *output, enum lap_status status)
 {
     if (output->resumed_at) {
         cut(output, output->resumed_at);
-        close_file(output);
+        (void)lap_own_file_close(&output->file);
         return;
     }
     give_up(output, status);

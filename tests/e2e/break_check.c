@@ -62,8 +62,7 @@ int main(int argc, char **argv)
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
         bool is_named = argc == 4 && name && strcmp(name, argv[3]) == 0;
-        bool is_update =
-            argc == 3 && name && strncmp(name, "lapilliUpdate", 13) == 0;
+        bool is_update = argc == 3 && name && strncmp(name, "lapilliUpdate", 13) == 0;
         if (is_named || (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES)) {
             enc->p[is_named ? -2 : -1] ^= is_named ? 1 : 0x55; /* the last byte of a number may not become 0 */
             changed++;
