@@ -10,6 +10,7 @@
 #include "gen_replay.h"
 #include "replayer/address_range.h"
 #include "replayer/player.h"
+#include "replayer/renamed.h"
 #include "replayer/resource.h"
 
 #define PUSHED_WORDS 1024u /* of push constants that are looked at: far more than any device has */
@@ -216,6 +217,14 @@ static void look_at_call(struct replay_address_look *look, struct replay *r, con
         look_at_push(look, r, args->offset, args->size, args->pValues);
         break;
     }
+#ifdef VK_KHR_maintenance6
+    case GEN_vkCmdPushConstants2KHR: {
+        const VkPushConstantsInfoKHR *info = ((const struct gen_args_vkCmdPushConstants2KHR *)raw)->pPushConstantsInfo;
+        if (info)
+            look_at_push(look, r, info->offset, info->size, info->pValues);
+        break;
+    }
+#endif
     case GEN_vkCmdUpdateBuffer: {
         const struct gen_args_vkCmdUpdateBuffer *args = raw;
         look_at_words(look, r, "vkCmdUpdateBuffer", args->pData, args->dataSize);

@@ -15,6 +15,8 @@
 #define GEN_vkCmdBindDescriptorSets2KHR                 GEN_vkCmdBindDescriptorSets2
 #define GEN_vkCmdPushDescriptorSet2KHR                  GEN_vkCmdPushDescriptorSet2
 #define GEN_vkCmdPushDescriptorSetWithTemplate2KHR      GEN_vkCmdPushDescriptorSetWithTemplate2
+#define GEN_vkCmdPushConstants2KHR                      GEN_vkCmdPushConstants2
+#define gen_args_vkCmdPushConstants2KHR                 gen_args_vkCmdPushConstants2
 #define gen_args_vkCmdPushDescriptorSetKHR              gen_args_vkCmdPushDescriptorSet
 #define gen_args_vkCmdPushDescriptorSetWithTemplateKHR  gen_args_vkCmdPushDescriptorSetWithTemplate
 #define gen_args_vkCmdBindDescriptorSets2KHR            gen_args_vkCmdBindDescriptorSets2
