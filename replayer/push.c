@@ -20,10 +20,10 @@
 #define MOST_KINDS  32u /* of descriptors in a layout */
 #define MOST_PUSHED 64u /* sets that are pushed in one command buffer, by number and bind point */
 
-/* A set layout for pushing. Its own one of the driver's is for sets that are allocated when the trace's may be gone;
- * both are defined alike, and so compatible. */
+/* A set layout for pushing. The driver's lasts for as long as sets may be allocated of it, which the trace's need not.
+ */
 struct replay_push_layout {
-    uint32_t references; /* the trace's layout, pipeline layouts, pools */
+    uint32_t references; /* the trace's object, pipeline layouts, pools */
     VkDescriptorSetLayout live;
     struct lap_set_layout *slots;
     VkDescriptorPoolSize sizes[MOST_KINDS]; /* of one set */
@@ -87,7 +87,7 @@ static void release(struct replay_device *dev, struct replay_push_layout *layout
     if (!layout || --layout->references)
         return;
     if (layout->live)
-        dev->vk.DestroyDescriptorSetLayout(dev->live, layout->live, NULL);
+        replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorSetLayout, gen_u64_VkDescriptorSetLayout(layout->live));
     lap_set_layout_release(layout->slots);
     free(layout);
 }
@@ -167,10 +167,10 @@ enum lap_status replay_CreateDescriptorSetLayout(struct replay *r, struct replay
     if (dev->push && info->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR) {
         info->flags &= ~(VkDescriptorSetLayoutCreateFlags)VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
         status = make_layout(r, dev, info, &layout);
-        if (status != LAP_OK)
-            return status;
+        live = layout ? layout->live : VK_NULL_HANDLE;
+    } else {
+        status = replay_result(r, dev->vk.CreateDescriptorSetLayout(dev->live, info, NULL, &live));
     }
-    status = replay_result(r, dev->vk.CreateDescriptorSetLayout(dev->live, info, NULL, &live));
     if (status == LAP_OK)
         status =
             replay_object_keep(r, GEN_HANDLE_VkDescriptorSetLayout, dev, index, gen_u64_VkDescriptorSetLayout(live));
@@ -186,8 +186,10 @@ enum lap_status replay_end_VkDescriptorSetLayout(struct replay *r, struct replay
 {
     struct replay_push_layout *layout = object->record;
 
-    replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorSetLayout, object->live);
-    release(dev, layout);
+    if (layout)
+        release(dev, layout);
+    else
+        replay_pending_destroy(dev, GEN_HANDLE_VkDescriptorSetLayout, object->live);
     replay_object_end(r, GEN_HANDLE_VkDescriptorSetLayout, index, object);
     return LAP_OK;
 }

@@ -32,7 +32,7 @@ struct scene {
     VkSampler sampler;
     VkDescriptorPool pool;
     VkDescriptorSet set;
-    VkDescriptorSetLayout set_layouts[2]; /* for pushing */
+    VkDescriptorSetLayout set_layout; /* for pushing */
     VkPipelineLayout layouts[2];
     VkDescriptorUpdateTemplate template;
     VkPipeline pipeline;
@@ -161,15 +161,13 @@ static void create_layouts(struct scene *scene)
     CHECK_VK(vkAllocateDescriptorSets(app->device, &allocate, &scene->set));
     write.dstSet = scene->set;
     vkUpdateDescriptorSets(app->device, 1, &write, 0, NULL);
-    for (uint32_t i = 0; i < 2; i++) {
-        sets[1] = create_push_layout(scene);
+    sets[1] = scene->set_layout = create_push_layout(scene);
+    for (uint32_t i = 0; i < 2; i++)
         scene->layouts[i] = app_pipeline_layout(app, 2, sets, VK_SHADER_STAGE_COMPUTE_BIT, 4);
-        scene->set_layouts[i] = sets[1];
-    }
     vkDestroyDescriptorSetLayout(app->device, sets[0], NULL);
     create_template(scene);
-    for (uint32_t i = 0; early && i < 2; i++)
-        vkDestroyDescriptorSetLayout(app->device, scene->set_layouts[i], NULL);
+    if (early)
+        vkDestroyDescriptorSetLayout(app->device, scene->set_layout, NULL);
     scene->pipeline = app_compute_pipeline(app, push_gather_comp, sizeof push_gather_comp, scene->layouts[0]);
 }
 
@@ -195,11 +193,10 @@ static void destroy_scene(struct scene *scene)
 
     vkDestroyPipeline(app->device, scene->pipeline, NULL);
     vkDestroyDescriptorUpdateTemplate(app->device, scene->template, NULL);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         vkDestroyPipelineLayout(app->device, scene->layouts[i], NULL);
-        if (!early)
-            vkDestroyDescriptorSetLayout(app->device, scene->set_layouts[i], NULL);
-    }
+    if (!early)
+        vkDestroyDescriptorSetLayout(app->device, scene->set_layout, NULL);
     vkDestroyDescriptorPool(app->device, scene->pool, NULL);
     vkDestroySampler(app->device, scene->sampler, NULL);
     for (uint32_t i = 0; i < PICTURES; i++)
@@ -402,9 +399,10 @@ static void play_round(struct scene *scene, VkCommandPool pool, VkCommandBuffer 
     vkFreeCommandBuffers(app->device, pool, 1, &other);
 }
 
-static const struct app_option options[] = {{"--two", "push by the commands of VK_KHR_maintenance6", &two, NULL},
-                                            {"--early", "destroy the set layouts before they are used", &early, NULL},
-                                            {.name = NULL}};
+static const struct app_option options[] = {
+    {"--two", "push by the commands of VK_KHR_maintenance6", &two, NULL},
+    {"--early", "destroy the set layout before anything is pushed", &early, NULL},
+    {.name = NULL}};
 
 int main(int argc, char **argv)
 {
