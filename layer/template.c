@@ -228,9 +228,10 @@ VKAPI_ATTR void VKAPI_CALL PUSH2_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
     const struct layer_template *from =
         LAYER_GET(cb->device, VkDescriptorUpdateTemplate, info->descriptorUpdateTemplate);
     VkPushDescriptorSetInfoKHR push = {.sType = VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_INFO_KHR, .pNext = info->pNext};
+    VkPushDescriptorSetWithTemplateInfoKHR given = *info; /* validation layers have written to it */
     struct scratch scratch;
 
-    PUSH2_TEMPLATE_NEXT(cb->device)(commandBuffer, info);
+    PUSH2_TEMPLATE_NEXT(cb->device)(commandBuffer, &given);
     if (!from || !from->entries || cb->state != LAYER_CMDBUF_RECORDING ||
         !(push.pDescriptorWrites = make_writes(&scratch, from, VK_NULL_HANDLE, info->pData)))
         return;

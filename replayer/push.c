@@ -174,10 +174,13 @@ enum lap_status replay_CreateDescriptorSetLayout(struct replay *r, struct replay
     if (status == LAP_OK)
         status =
             replay_object_keep(r, GEN_HANDLE_VkDescriptorSetLayout, dev, index, gen_u64_VkDescriptorSetLayout(live));
-    if (status == LAP_OK && index && layout)
-        replay_object_get(r, GEN_HANDLE_VkDescriptorSetLayout, index)->record = layout;
-    else
+    if (layout && (status != LAP_OK || !index)) {
+        if (live)
+            layout->live = VK_NULL_HANDLE; /* it is destroyed where it is not kept */
         release(dev, layout);
+    } else if (layout) {
+        replay_object_get(r, GEN_HANDLE_VkDescriptorSetLayout, index)->record = layout;
+    }
     return status;
 }
 

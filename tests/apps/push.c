@@ -225,7 +225,7 @@ static VkDescriptorImageInfo picture(struct scene *scene, uint32_t result)
     uint32_t n = random_below(scene, PICTURES);
 
     scene->model[result] = picture_codes[n];
-    return (VkDescriptorImageInfo){VK_NULL_HANDLE, scene->pictures[n].view, VK_IMAGE_LAYOUT_GENERAL};
+    return (VkDescriptorImageInfo){scene->sampler, scene->pictures[n].view, VK_IMAGE_LAYOUT_GENERAL};
 }
 
 static void push_writes(struct scene *scene, VkCommandBuffer commands, uint32_t count,
@@ -271,7 +271,7 @@ static void push_template(struct scene *scene, VkCommandBuffer commands)
 static void push_some(struct scene *scene, VkCommandBuffer commands, bool all)
 {
     VkDescriptorBufferInfo first, many[1 + MANY], stored;
-    VkDescriptorImageInfo shown, combined, plain = {.sampler = VK_NULL_HANDLE};
+    VkDescriptorImageInfo shown, combined, plain = {.sampler = scene->sampler}; /* ignored */
     VkWriteDescriptorSet writes[LAYOUT_BINDINGS];
     uint32_t count = 0;
     const VkWriteDescriptorSet empty = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .descriptorCount = 1};
