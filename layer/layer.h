@@ -318,6 +318,7 @@ struct layer_cmdbuf {
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, two for a hash, the newer one first: most binds repeat
                                                 an earlier one */
+    uint32_t *many_sets, many_sets_mask; /* the same with more places, for a recording with many sets; NULL: none yet */
     struct layer_bound {
         const struct lap_spirv_reach *reach; /* of the pipeline; NULL: none is bound, or it only reads */
         bool stale;                          /* what the pipeline stores to was not noted in all sets yet */

@@ -206,6 +206,33 @@ struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint 
 
 /* ---- descriptor sets of command buffers ---- */
 
+static inline uint32_t entries_for(uint32_t offset_count)
+{
+    return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
+}
+
+/* Two places for each entry that there is room for. Without memory what was bound is found less often. */
+static void grow_recent(struct layer_cmdbuf *cb)
+{
+    uint32_t places = cb->sets_capacity * 2, entries;
+    uint32_t *many = places > LAYER_RECENT_SETS ? calloc(places, sizeof *many) : NULL;
+    if (!many)
+        return;
+    free(cb->many_sets);
+    cb->many_sets = many;
+    cb->many_sets_mask = places - 2;
+    for (uint32_t i = 0; i < cb->sets_count; i += entries) {
+        const struct layer_cmdbuf_sets *entry = &cb->sets[i];
+        uint64_t hash = layer_hash_set(0, entry->index);
+        entries = entries_for(entry->offset_count);
+        for (uint32_t j = 0; j < entry->offset_count; j++)
+            hash = layer_hash_set(hash, entry[j / LAYER_ENTRY_OFFSETS].offsets[j % LAYER_ENTRY_OFFSETS]);
+        uint32_t *recent = layer_recent_sets(cb, hash);
+        recent[1] = recent[0];
+        recent[0] = i;
+    }
+}
+
 static __attribute__((noinline)) bool grow_entries(struct layer_cmdbuf *cb, uint32_t count)
 {
     uint32_t capacity = cb->sets_capacity ? cb->sets_capacity : 16;
@@ -219,17 +246,13 @@ static __attribute__((noinline)) bool grow_entries(struct layer_cmdbuf *cb, uint
         return false;
     cb->sets = sets;
     cb->sets_capacity = capacity;
+    grow_recent(cb);
     return true;
 }
 
 static inline bool reserve_entries(struct layer_cmdbuf *cb, uint32_t count)
 {
     return count <= cb->sets_capacity - cb->sets_count || grow_entries(cb, count);
-}
-
-static inline uint32_t entries_for(uint32_t offset_count)
-{
-    return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
 }
 
 static inline bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, const struct layer_descriptor_set *set,
@@ -257,7 +280,7 @@ static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_
 
     for (uint32_t i = 0; i < offset_count; i++)
         hash = layer_hash_set(hash, offsets[i]);
-    recent = &cb->recent_sets[layer_recent_set(hash)];
+    recent = layer_recent_sets(cb, hash);
     older = recent + 1;
     if (same_entry(cb, *recent, set, offset_count, offsets))
         return *recent + 1;
@@ -456,7 +479,9 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
     free(cb->image_steps.items);
     cb->image_steps = (struct layer_image_steps){0};
     free(cb->sets);
+    free(cb->many_sets);
     cb->sets = NULL;
+    cb->many_sets = NULL;
 }
 
 /* What several secondary command buffers bind is resolved once at the submit. */

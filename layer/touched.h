@@ -138,9 +138,12 @@ void layer_touch_sets(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
                       const VkDescriptorSet *sets, uint32_t offset_count, const uint32_t *offsets);
 /* Place in cb->sets of a set with at most one dynamic offset (0 without) that was bound; UINT32_MAX: it must be looked
  * for otherwise. The hash is of a set's index and its dynamic offsets. */
-static inline uint32_t layer_recent_set(uint64_t hash)
+static inline uint32_t *layer_recent_sets(const struct layer_cmdbuf *cb, uint64_t hash) /* two */
 {
-    return (uint32_t)(hash >> 32) & (LAYER_RECENT_SETS - 2); /* of two */
+    const uint32_t *recent = __builtin_expect(cb->many_sets != NULL, 0)
+                                 ? &cb->many_sets[(uint32_t)(hash >> 32) & cb->many_sets_mask]
+                                 : &cb->recent_sets[(uint32_t)(hash >> 32) & (LAYER_RECENT_SETS - 2)];
+    return (uint32_t *)recent;
 }
 static inline uint64_t layer_hash_set(uint64_t hash, uint64_t more)
 {
@@ -157,8 +160,8 @@ static inline uint32_t layer_touch_find_set(const struct layer_cmdbuf *cb, uint6
                                             uint32_t offset)
 {
     uint64_t hash = layer_hash_set(0, index);
-    uint32_t recent = layer_recent_set(dynamic ? layer_hash_set(hash, offset) : hash);
-    uint32_t place = cb->recent_sets[recent], older = cb->recent_sets[recent + 1];
+    const uint32_t *recent = layer_recent_sets(cb, dynamic ? layer_hash_set(hash, offset) : hash);
+    uint32_t place = recent[0], older = recent[1];
     if (__builtin_expect(layer_set_is_at(cb, place, index, dynamic, offset), 1))
         return place;
     return layer_set_is_at(cb, older, index, dynamic, offset) ? older : UINT32_MAX;
@@ -168,7 +171,7 @@ static inline uint32_t layer_touch_append_set(struct layer_cmdbuf *cb, uint64_t 
                                               uint32_t dynamic, uint32_t offset)
 {
     uint64_t hash = layer_hash_set(0, index);
-    uint32_t *recent = &cb->recent_sets[layer_recent_set(dynamic ? layer_hash_set(hash, offset) : hash)];
+    uint32_t *recent = layer_recent_sets(cb, dynamic ? layer_hash_set(hash, offset) : hash);
     recent[1] = recent[0];
     recent[0] = cb->sets_count;
     cb->sets[cb->sets_count] = (struct layer_cmdbuf_sets){

@@ -24,14 +24,74 @@ void lap_touched_reset(struct lap_touched *touched)
 }
 
 /* By the order of creation, so that a trace does not depend on addresses; written ranges after read ones. */
+static inline bool comes_before(const struct lap_touched_range *x, const struct lap_touched_range *y)
+{
+    if (x->order != y->order)
+        return x->order < y->order;
+    if (x->written != y->written)
+        return y->written;
+    return x->offset < y->offset;
+}
+
 static int compare_ranges(const void *a, const void *b)
 {
-    const struct lap_touched_range *x = a, *y = b;
-    if (x->order != y->order)
-        return x->order < y->order ? -1 : 1;
-    if (x->written != y->written)
-        return x->written ? 1 : -1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    return comes_before(a, b) ? -1 : comes_before(b, a);
+}
+
+/* The end of the run that begins at `at`: what is in order already, or few enough ranges to be put in order one by one.
+ */
+static size_t make_run(struct lap_touched_range *ranges, size_t at, size_t count)
+{
+    enum { FEW = 12 };
+    size_t end = at + 1;
+    while (end < count && !comes_before(&ranges[end], &ranges[end - 1]))
+        end++;
+    for (; end < count && end - at < FEW; end++) {
+        struct lap_touched_range range = ranges[end];
+        size_t place = end;
+        for (; place > at && comes_before(&range, &ranges[place - 1]); place--)
+            ranges[place] = ranges[place - 1];
+        ranges[place] = range;
+    }
+    return end;
+}
+
+/* Two runs that lie one behind the other become one in `out`. */
+static void merge_runs(const struct lap_touched_range *ranges, size_t at, size_t middle, size_t end,
+                       struct lap_touched_range *out)
+{
+    size_t second = middle;
+    for (size_t i = at; i < end; i++)
+        out[i] = second == end || (at < middle && !comes_before(&ranges[second], &ranges[at])) ? ranges[at++]
+                                                                                               : ranges[second++];
+}
+
+/* Command buffers are sealed, so what comes together are runs; and nothing is called for each comparison. False: there
+ * is no memory. */
+static bool sort_by_runs(struct lap_touched_range *ranges, size_t count)
+{
+    struct lap_touched_range *other = malloc(count * sizeof(*other)), *from = ranges, *to = other;
+    size_t *ends = malloc((count / 2 + 2) * sizeof(*ends)), runs = 0;
+    bool good = other && ends;
+    for (size_t at = 0; good && at < count; at = ends[runs++])
+        ends[runs] = make_run(ranges, at, count);
+    while (good && runs > 1) {
+        size_t at = 0, merged = 0;
+        for (size_t i = 0; i < runs; i += 2) {
+            size_t end = i + 1 < runs ? ends[i + 1] : ends[i];
+            merge_runs(from, at, ends[i], end, to);
+            at = ends[merged++] = end;
+        }
+        runs = merged;
+        struct lap_touched_range *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (good && from != ranges)
+        memcpy(ranges, from, count * sizeof(*ranges));
+    free(other);
+    free(ends);
+    return good;
 }
 
 static bool extend(struct lap_touched_range *range, const struct lap_touched_range *more)
@@ -58,7 +118,8 @@ void lap_touched_seal(struct lap_touched *touched)
     size_t kept = 0;
     if (touched->count < 2)
         return;
-    if (!is_sorted(touched)) /* nearly always it is: command buffers are sealed when they are recorded */
+    /* Nearly always it is: command buffers are sealed when they are recorded. */
+    if (!is_sorted(touched) && !sort_by_runs(touched->ranges, touched->count))
         qsort(touched->ranges, touched->count, sizeof(*touched->ranges), compare_ranges);
     for (size_t i = 1; i < touched->count; i++)
         if (!extend(&touched->ranges[kept], &touched->ranges[i]))

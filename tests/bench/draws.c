@@ -3,7 +3,8 @@
  * draws: many draws a frame, each with a descriptor set at a dynamic offset, push constants and a vertex buffer, which
  * differ from frame to frame. Recorded by one thread into a primary command buffer, or, with --threads, by several into
  * secondary ones. Measured is the recording alone; what the device draws is next to nothing. With --in-turn every other
- * frame is recorded by the first of the threads alone, so that both are measured in the same minute.
+ * frame is recorded by the first of the threads alone, so that both are measured in the same minute. With --sets a draw
+ * is three calls with data that is nowhere else: one of many sets, 16 bytes of push constants, and the draw.
  */
 #include "common/bench.h"
 #include "shaders/bench_draw_frag.h"
@@ -16,8 +17,9 @@
 #define PLACE_BYTES  256u /* every minUniformBufferOffsetAlignment divides it */
 #define MAX_THREADS  16u
 #define CALLS_A_DRAW 4u
+#define PUSH_BYTES   16u
 
-static uint32_t draws = 5000, threads;
+static uint32_t draws = 5000, threads, set_count;
 static bool in_turn;
 
 struct scene {
@@ -27,7 +29,7 @@ struct scene {
     VkFramebuffer framebuffer;
     VkDescriptorSetLayout set_layout;
     VkDescriptorPool descriptor_pool;
-    VkDescriptorSet set;
+    VkDescriptorSet set, *sets; /* of --sets */
     VkPipelineLayout layout;
     VkPipeline pipeline;
     VkCommandPool pool;
@@ -55,12 +57,16 @@ struct team {
     bool quit;
 };
 
+static VkDescriptorType descriptor_type(void)
+{
+    return set_count ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+}
+
 static void create_pipeline(const struct app *app, struct scene *scene)
 {
-    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1,
-                                                  VK_SHADER_STAGE_VERTEX_BIT, NULL};
+    const VkDescriptorSetLayoutBinding binding = {0, descriptor_type(), 1, VK_SHADER_STAGE_VERTEX_BIT, NULL};
     scene->set_layout = app_set_layout(app, 1, &binding);
-    scene->layout = app_pipeline_layout(app, 1, &scene->set_layout, VK_SHADER_STAGE_VERTEX_BIT, 8);
+    scene->layout = app_pipeline_layout(app, 1, &scene->set_layout, VK_SHADER_STAGE_VERTEX_BIT, PUSH_BYTES);
     const VkVertexInputBindingDescription vertex = {0, 8, VK_VERTEX_INPUT_RATE_VERTEX};
     const VkVertexInputAttributeDescription position = {0, 0, VK_FORMAT_R32G32_SFLOAT, 0};
     VkPipelineVertexInputStateCreateInfo input = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
@@ -80,25 +86,35 @@ static void create_pipeline(const struct app *app, struct scene *scene)
     vkDestroyShaderModule(app->device, pipeline.fragment, NULL);
 }
 
-static void create_set(const struct app *app, struct scene *scene)
+static void create_set(const struct app *app, const struct scene *scene, VkDeviceSize place, VkDescriptorSet *set)
 {
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-    pool.maxSets = pool.poolSizeCount = 1;
-    pool.pPoolSizes = &size;
-    CHECK_VK(vkCreateDescriptorPool(app->device, &pool, NULL, &scene->descriptor_pool));
     VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
     allocate.descriptorPool = scene->descriptor_pool;
     allocate.descriptorSetCount = 1;
     allocate.pSetLayouts = &scene->set_layout;
-    CHECK_VK(vkAllocateDescriptorSets(app->device, &allocate, &scene->set));
-    const VkDescriptorBufferInfo info = {scene->places.buffer, 0, 16};
+    CHECK_VK(vkAllocateDescriptorSets(app->device, &allocate, set));
+    const VkDescriptorBufferInfo info = {scene->places.buffer, place, 16};
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = scene->set;
+    write.dstSet = *set;
     write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    write.descriptorType = descriptor_type();
     write.pBufferInfo = &info;
     vkUpdateDescriptorSets(app->device, 1, &write, 0, NULL);
+}
+
+static void create_sets(const struct app *app, struct scene *scene)
+{
+    const VkDescriptorPoolSize size = {descriptor_type(), 1 + set_count};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+    pool.maxSets = 1 + set_count;
+    pool.poolSizeCount = 1;
+    pool.pPoolSizes = &size;
+    CHECK_VK(vkCreateDescriptorPool(app->device, &pool, NULL, &scene->descriptor_pool));
+    create_set(app, scene, 0, &scene->set);
+    scene->sets = calloc(set_count + 1, sizeof(*scene->sets));
+    CHECK(scene->sets);
+    for (uint32_t i = 0; i < set_count; i++)
+        create_set(app, scene, i % PLACES * PLACE_BYTES, &scene->sets[i]);
 }
 
 static VkCommandPool create_pool(const struct app *app, VkCommandBufferLevel level, VkCommandBuffer *commands)
@@ -132,7 +148,7 @@ static void create(const struct app *app, struct scene *scene)
     app_buffer_flush(app, &scene->places, 0, scene->places.size);
     app_buffer_flush(app, &scene->vertices, 0, scene->vertices.size);
     create_pipeline(app, scene);
-    create_set(app, scene);
+    create_sets(app, scene);
     scene->pool = create_pool(app, VK_COMMAND_BUFFER_LEVEL_PRIMARY, &scene->commands);
     scene->fence = bench_fence_create(app);
 }
@@ -144,6 +160,7 @@ static void destroy(const struct app *app, struct scene *scene)
     vkDestroyPipeline(app->device, scene->pipeline, NULL);
     vkDestroyPipelineLayout(app->device, scene->layout, NULL);
     vkDestroyDescriptorPool(app->device, scene->descriptor_pool, NULL);
+    free(scene->sets);
     vkDestroyDescriptorSetLayout(app->device, scene->set_layout, NULL);
     vkDestroyFramebuffer(app->device, scene->framebuffer, NULL);
     vkDestroyRenderPass(app->device, scene->pass, NULL);
@@ -152,11 +169,29 @@ static void destroy(const struct app *app, struct scene *scene)
     app_image_destroy(app, &scene->color);
 }
 
+static void record_new_data(const struct scene *scene, VkCommandBuffer commands, uint32_t first, uint32_t count,
+                            uint32_t frame)
+{
+    uint64_t state = ((uint64_t)frame << 32 | first) + 1;
+    vkCmdBindVertexBuffers(commands, 0, 1, &scene->vertices.buffer, &(VkDeviceSize){0});
+    for (uint32_t i = first; i < first + count; i++) {
+        const uint64_t push[PUSH_BYTES / 8] = {bench_random(&state), bench_random(&state)};
+        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, scene->layout, 0, 1,
+                                &scene->sets[push[0] % set_count], 0, NULL);
+        vkCmdPushConstants(commands, scene->layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(push), push);
+        vkCmdDraw(commands, 3, 1, 0, 0);
+    }
+}
+
 static void record_draws(const struct scene *scene, VkCommandBuffer commands, uint32_t first, uint32_t count,
                          uint32_t frame)
 {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, scene->pipeline);
     app_set_viewport(commands, EXTENT, EXTENT);
+    if (set_count) {
+        record_new_data(scene, commands, first, count, frame);
+        return;
+    }
     for (uint32_t i = first; i < first + count; i++) {
         const uint32_t push[2] = {frame, i}, offset = (i + frame) % PLACES * PLACE_BYTES;
         const VkDeviceSize vertices = i % PLACES * 24;
@@ -263,7 +298,7 @@ static void record(struct bench *bench, const struct scene *scene, struct team *
     }
     bench_sample(bench, threads && team->alone ? "alone" : "record", end - start);
     bench_sample(bench, threads && team->alone ? "alone_cpu" : "record_cpu", cpu);
-    bench_add(bench, "calls", (uint64_t)draws * CALLS_A_DRAW);
+    bench_add(bench, "calls", (uint64_t)draws * (set_count ? CALLS_A_DRAW - 1 : CALLS_A_DRAW));
     vkCmdEndRenderPass(scene->commands);
     CHECK_VK(vkEndCommandBuffer(scene->commands));
 }
@@ -272,6 +307,7 @@ int main(int argc, char **argv)
 {
     static const struct app_option options[] = {
         {"--draws", "draws a frame", NULL, &draws},
+        {"--sets", "descriptor sets, one a draw in no order; 0: one with an offset", NULL, &set_count},
         {"--threads", "threads that record; 0: the program's own", NULL, &threads},
         {"--in-turn", "with --threads: every other frame is recorded by the first one alone", &in_turn, NULL},
         {0}};

@@ -267,6 +267,8 @@ def growth(sample: Sample) -> float | None:
 CALL_WORKLOADS = [
     Workload("draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer", ["draws"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
+    Workload("draws-sets", "5,000 draws a frame, each with one of 2,048 descriptor sets and 16 random bytes of push constants",
+             ["draws", "--sets", "2048"], ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("draws-thread", "the same, recorded by one thread into a secondary command buffer", ["draws", "--threads", "1"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
     Workload("draws-threads", "the same, recorded by 4 threads into secondary command buffers", ["draws", "--threads", "4"],

@@ -249,6 +249,22 @@ UNIT_TEST(a_frame_of_offsets_is_known)
     end();
 }
 
+/* Nearly all of them, where there are more than the command buffer begins with places for. */
+UNIT_TEST(thousands_of_offsets_are_known)
+{
+    enum { MANY = 5000 };
+    begin();
+    for (uint32_t round = 0; round < 3; round++)
+        for (uint32_t i = 0; i < MANY; i++) {
+            const VkDescriptorSet set = SET(i * 7 % 8);
+            const uint32_t offset = i * 256;
+            bind(0, 1, &set, 1, &offset);
+            CHECK_EQ_U64(cb.sets[cb.bound[LAYER_BIND_COMPUTE].sets[0] - 1].offsets[0], offset);
+        }
+    CHECK(cb.sets_count < MANY + 3 * MANY / 10);
+    end();
+}
+
 UNIT_TEST(what_the_pipeline_stores_to_makes_binds_stale)
 {
     struct lap_spirv_reach reach = {.stores = {0, 1}};

@@ -36,6 +36,47 @@ static void check_range(const struct lap_touched *touched, size_t index, const s
 
 /* That is layer/lost.c's. */
 void layer_address_look(struct layer_device *device, const VkSpecializationInfo *info) {}
+/* Runs, repetitions and single ranges in any order come out as qsort puts them, merged where they meet. */
+UNIT_TEST(long_lists_are_sorted)
+{
+    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
+    struct lap_memtrack *others = NULL;
+    struct lap_memobj *objects[3];
+    struct lap_touched touched;
+    uint32_t state = 5;
+    CHECK_EQ_INT(lap_memtrack_create(&options, &others), LAP_OK);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQ_INT(lap_memobj_create(others, NULL, 1 << 20, true, &objects[i]), LAP_OK);
+    lap_touched_init(&touched);
+    for (unsigned round = 0; round < 200; round++) {
+        bool read[3][4096] = {{0}}, written[3][4096] = {{0}};
+        uint64_t at = 0;
+        lap_touched_reset(&touched);
+        for (unsigned i = 0, count = round * 7; i < count; i++) {
+            state = state * 1664525u + 1013904223u;
+            unsigned object = state >> 8 & (round % 2 ? 1 : 0), writes = (state >> 12) % 4 == 0;
+            at = (state >> 16) % 5 == 0 ? (state >> 20) % 4096 : (at + 1 + (state >> 20) % 3) % 4096;
+            (writes ? written : read)[object][at] = true;
+            CHECK(lap_touched_add(&touched, objects[object], at * 16, 16, writes));
+        }
+        lap_touched_seal(&touched);
+        for (size_t i = 0; i < touched.count; i++) {
+            const struct lap_touched_range *range = &touched.ranges[i], *before = range - 1;
+            unsigned object = range->object == objects[1];
+            for (uint64_t j = range->offset / 16; j < (range->offset + range->bytes) / 16; j++) {
+                CHECK((range->written ? written : read)[object][j]);
+                (range->written ? written : read)[object][j] = false;
+            }
+            CHECK(i == 0 || before->order < range->order ||
+                  (before->order == range->order &&
+                   (before->written < range->written ||
+                    (before->written == range->written && before->offset + before->bytes < range->offset))));
+        }
+        CHECK(!memchr(read, true, sizeof(read)) && !memchr(written, true, sizeof(written)));
+    }
+    lap_touched_finish(&touched);
+    lap_memtrack_destroy(&others);
+}
 
 UNIT_TEST(clamps_to_the_object)
 {
