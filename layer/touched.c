@@ -275,23 +275,23 @@ static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_
                                                                    uint32_t offset_count, const uint32_t *offsets)
 {
     uint64_t hash = layer_hash_set(0, set->object.index);
-    uint32_t *recent, *older, entries = entries_for(offset_count);
+    uint32_t *recent, entries = entries_for(offset_count);
     struct layer_cmdbuf_sets *entry;
 
     for (uint32_t i = 0; i < offset_count; i++)
         hash = layer_hash_set(hash, offsets[i]);
     recent = layer_recent_sets(cb, hash);
-    older = recent + 1;
-    if (same_entry(cb, *recent, set, offset_count, offsets))
-        return *recent + 1;
-    if (same_entry(cb, *older, set, offset_count, offsets))
-        return *older + 1;
+    if (same_entry(cb, recent[0], set, offset_count, offsets))
+        return recent[0] + 1;
+    if (same_entry(cb, recent[1], set, offset_count, offsets))
+        return recent[1] + 1;
     if (!reserve_entries(cb, entries)) {
         layer_touch_failed(cb);
         return 0;
     }
-    *older = *recent;
-    *recent = cb->sets_count;
+    recent = layer_recent_sets(cb, hash); /* there may be more of them now */
+    recent[1] = recent[0];
+    recent[0] = cb->sets_count;
     entry = &cb->sets[cb->sets_count];
     for (uint32_t i = 0; i < entries; i++)
         entry[i] = (struct layer_cmdbuf_sets){0};
@@ -301,7 +301,7 @@ static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_
     for (uint32_t i = 0; i < offset_count; i++)
         entry[i / LAYER_ENTRY_OFFSETS].offsets[i % LAYER_ENTRY_OFFSETS] = offsets[i];
     cb->sets_count += entries;
-    return *recent + 1;
+    return recent[0] + 1;
 }
 
 static __attribute__((noinline)) uint32_t remember_many(struct layer_cmdbuf *cb, const struct layer_descriptor_set *set,
