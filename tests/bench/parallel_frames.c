@@ -303,6 +303,7 @@ static void frame(struct bench *bench, struct scene *scene, struct team *team)
     bench_sample(bench, "record", bench_now() - start);
     bench_sample(bench, "record_cpu", cpu);
     bench_add(bench, "calls", commands);
+    bench_add(bench, "written_bytes", (uint64_t)threads * batches * PLACES * (PLACE_BYTES + VERTEX_BYTES));
     CHECK_VK(vkResetCommandPool(app->device, scene->slots[slot].pool, 0));
     execute(team, scene, scene->slots[slot].commands);
     VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO};
