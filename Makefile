@@ -98,7 +98,7 @@ READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c t
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o $(BUILD)/obj/gen/gen_in_flight.o
 REPLAYER := $(call object,$(filter-out replayer/main.c replayer/spirv_tools.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
-TOOL_NAMES := lapilli lapilli-capture lapilli-compress lapilli-info lapilli-print lapilli-repair
+TOOL_NAMES := lapilli lapilli-capture lapilli-compare-checks lapilli-compress lapilli-info lapilli-print lapilli-repair
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
 TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp

@@ -11,6 +11,7 @@
 #include "layer/verify_all.h"
 
 #define CHECK_BYTES (16u << 20) /* of one packet */
+#define KEPT_BYTES  (4u << 20)  /* of one packet with contents */
 #define MOST_UNSEEN 4096u       /* ranges that are remembered; the oldest go first */
 
 /* ---- packets ---- */
@@ -37,6 +38,20 @@ void layer_check_count(enum lap_counter kind)
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     if (writer)
         lap_writer_count(writer, kind, 1);
+}
+
+void layer_check_bytes(struct layer_device *dev, const void *data, size_t bytes, uint64_t low, uint64_t high)
+{
+    const unsigned char *at = data;
+
+    for (size_t offset = 0, part; layer.options.verify_bytes && offset < bytes; offset += part) {
+        struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckedBytes, 0);
+        part = bytes - offset < KEPT_BYTES ? bytes - offset : KEPT_BYTES;
+        if (!enc)
+            return;
+        gen_encode_lapilliCheckedBytes(enc, dev->handle, low, high, offset, part, at + offset);
+        layer_packet_end();
+    }
 }
 
 static void check_buffer(struct look *look, uint64_t offset, const unsigned char *data, uint64_t bytes)
@@ -66,6 +81,7 @@ static void end_block(struct look *look)
     if (!b->row_count)
         return;
     lap_pixels_hash(look->bytes, (size_t)(b->row_count * b->bytes_in_row), &low, &high);
+    layer_check_bytes(look->dev, look->bytes, (size_t)(b->row_count * b->bytes_in_row), low, high);
     enc = layer_packet_begin(&look->dev->tables, GEN_lapilliCheckImage, 0);
     if (enc) {
         gen_encode_lapilliCheckImage(enc, gen_VkImage(look->record->handle), b->rows->aspect, b->rows->mip_level,

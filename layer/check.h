@@ -21,6 +21,9 @@ void layer_check_forget(struct layer_device *dev, const struct layer_written *wr
  * memory, or of an invalidate. bytes may be VK_WHOLE_SIZE. Any thread, no packet open. */
 void layer_check_visible(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize bytes);
 
+/* Before the packet of a check: with capture --keep-bytes what it is of goes into the trace. */
+void layer_check_bytes(struct layer_device *dev, const void *data, size_t bytes, uint64_t low, uint64_t high);
+
 /* A check is in the trace: for what the trace says of itself. Any thread. */
 void layer_check_count(enum lap_counter kind);
 

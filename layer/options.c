@@ -56,6 +56,10 @@ static bool set_verify(struct layer_options *options, const char *text)
     options->verify_all = strcmp(text, "all") == 0;
     return options->verify_all ? (options->verify = true) : parse_bool(text, &options->verify);
 }
+static bool set_verify_bytes(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->verify_bytes);
+}
 static bool set_screenshot_dir(struct layer_options *options, const char *text)
 {
     return *text && replace(&options->screenshot_dir, text);
@@ -140,6 +144,7 @@ static const struct option table[] = {
     {"LAPILLI_FILE", "file", "%e.lapilli", "a path for the trace (" LAP_PATTERN_HELP ")", set_file},
     {"LAPILLI_VERIFY", "verify", "0", "0, 1 or all: store hashes of what is presented and of what the device wrote",
      set_verify},
+    {"LAPILLI_VERIFY_BYTES", "verify_bytes", "0", "with LAPILLI_VERIFY: store what is checked, too", set_verify_bytes},
     {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4, lz4hc or none", set_compression},
     {"LAPILLI_QUEUE", "queue", SIZE_MAX > UINT32_MAX ? "256" : "64", "0 or 16 to 65536 MiB", set_queue},
     {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},

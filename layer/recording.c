@@ -148,6 +148,7 @@ static void describe_process(void)
     layer_describe_flag(&description, NULL, "verify", layer.options.verify);
     layer_describe_number(&description, NULL, "mappings_compared", 0); /* until layer/device.c knows of one */
     layer_describe_flag(&description, NULL, "verify_all", layer.options.verify_all);
+    layer_describe_flag(&description, NULL, "verify_bytes", layer.options.verify_bytes);
     layer_describe_end(&description, "the process");
 }
 

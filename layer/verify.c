@@ -44,6 +44,7 @@ static void write_check(struct layer_device *dev, const struct picture *picture)
     struct lap_enc *enc;
 
     lap_pixels_hash(picture->pixels, picture->bytes, &low, &high);
+    layer_check_bytes(dev, picture->pixels, picture->bytes, low, high);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckPresent, 0);
     if (enc) {
         gen_encode_lapilliCheckPresent(enc, gen_VkSwapchainKHR(picture->swapchain->object.handle), picture->index,

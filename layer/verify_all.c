@@ -263,6 +263,7 @@ static void read_texels(struct layer_device *dev, struct layer_image *image, con
         return;
     }
     lap_pixels_hash(data, (size_t)(texels->rows * texels->row_bytes), &low, &high);
+    layer_check_bytes(dev, data, (size_t)(texels->rows * texels->row_bytes), low, high);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckTexels, 0);
     if (enc) {
         gen_encode_lapilliCheckTexels(enc, handle, queue, layout, texels->aspect, texels->level, texels->layer, low,

@@ -89,6 +89,10 @@ struct replay_options {
     struct lap_frames screenshots;
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: where the first differing image is written as PNG; NULL: nowhere */
+    bool has_tolerance;
+    uint32_t tolerance;             /* with has_tolerance: steps of the format (codegen/support/steps.h) */
+    const char *ignored_file;       /* of checks that are not made; NULL: none */
+    struct replay_ignored *ignored; /* what is in it; NULL: nothing */
     const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
     uint64_t last_frame;        /* stop after this frame; 0: all */
     unsigned threads;           /* that play command buffers; 0: by the trace and the machine */

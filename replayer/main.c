@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "replayer/examine.h"
 #include "replayer/gpu.h"
+#include "replayer/ignored.h"
 #include "replayer/invalid.h"
 #include "replayer/match.h"
 #include "replayer/measure.h"
@@ -34,6 +35,8 @@ static const char *why_nothing(const struct replay *r, const struct replay_check
 {
     const char *info = lap_reader_summary(r->reader)->info;
 
+    if (summary->ignored)
+        return "all checks that could be made are in the file of --ignore-checks";
     if (summary->skipped)
         return "none of the checks in the trace could be made";
     if (!lap_info_flag(info, "verify"))
@@ -52,7 +55,16 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
         lap_log(log, LAP_LOG_ERROR, "frame %" PRIu64 " is the first that differs", summary.first_frame);
     if (summary.checks == 0 && complete)
         lap_log(log, LAP_LOG_ERROR, "there was nothing to compare: %s", why_nothing(r, &summary));
-    printf("verify: %" PRIu64 " checks, %" PRIu64 " different\n", summary.checks, summary.different);
+    if (summary.ignored)
+        lap_log(log, LAP_LOG_INFO, "%" PRIu64 " checks were left out (--ignore-checks)", summary.ignored);
+    if (r->options.has_tolerance && summary.different &&
+        !lap_info_flag(lap_reader_summary(r->reader)->info, "verify_bytes"))
+        lap_log(log, LAP_LOG_WARNING, "the trace has only hashes, so --tolerance does nothing (capture --keep-bytes)");
+    if (r->options.has_tolerance)
+        printf("verify: %" PRIu64 " checks, %" PRIu64 " within, %" PRIu64 " different\n", summary.checks,
+               summary.within, summary.different);
+    else
+        printf("verify: %" PRIu64 " checks, %" PRIu64 " different\n", summary.checks, summary.different);
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
@@ -197,6 +209,7 @@ int main(int argc, char **argv)
 {
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
     struct replay_options options;
+    struct replay_ignored ignored = {0};
     enum replay_action action;
     struct replay replay;
     struct ready ready;
@@ -234,6 +247,13 @@ int main(int argc, char **argv)
         replay_options_finish(&options);
         return say(&log, EXIT_USAGE);
     }
+    if (options.ignored_file) {
+        if (replay_ignored_load(options.ignored_file, &ignored) != LAP_OK) {
+            replay_options_finish(&options);
+            return say(&log, EXIT_USAGE);
+        }
+        options.ignored = &ignored;
+    }
     if (open_measure_file(&options) != LAP_OK)
         return say(&log, EXIT_FAILED);
     if (make_ready(&ready, &options) != LAP_OK)
@@ -253,6 +273,7 @@ int main(int argc, char **argv)
     if (!replay_close(&replay))
         _exit(code); /* what the driver still does must not be torn down under it */
     replay_displays_disconnect(&ready.displays);
+    replay_ignored_finish(&ignored);
     replay_options_finish(&options);
     return code;
 }

@@ -16,6 +16,8 @@
 enum id {
     OPTION_VERIFY,
     OPTION_MISMATCH_DIR,
+    OPTION_TOLERANCE,
+    OPTION_IGNORE_CHECKS,
     OPTION_DUMP_CHECKS,
     OPTION_SCREENSHOT,
     OPTION_SCREENSHOT_DIR,
@@ -53,6 +55,11 @@ static const struct {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
     [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
                              "with --verify: write the first image that differs as PNG; made if it is not there"},
+    [OPTION_TOLERANCE] =
+        {"--tolerance", "N",
+         "with --verify: texels may be N steps of their format away from those of capture --keep-bytes"},
+    [OPTION_IGNORE_CHECKS] = {"--ignore-checks", "FILE",
+                              "with --verify: leave out the checks that are in it (lapilli compare-checks)"},
     [OPTION_DUMP_CHECKS] = {"--dump-checks", "DIR",
                             "with --verify: write all that is compared: checks.bin and, what it is, checks.ndjson"},
     [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
@@ -211,6 +218,16 @@ static enum lap_status parse_number(const char *option, const char *text, uint64
     return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number up to %" PRIu64, option, MAX_NUMBER);
 }
 
+static enum lap_status parse_tolerance(const char *text, struct replay_options *out)
+{
+    uint64_t steps = 0;
+    enum lap_status status = parse_number("--tolerance", text, &steps);
+
+    out->has_tolerance = true;
+    out->tolerance = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    return status;
+}
+
 /* "A", "A-" or "A-B". */
 static enum lap_status parse_frames(const char *text, struct replay_options *out)
 {
@@ -234,6 +251,11 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_MISMATCH_DIR:
         out->mismatch_dir = value;
+        break;
+    case OPTION_TOLERANCE:
+        return parse_tolerance(value, out);
+    case OPTION_IGNORE_CHECKS:
+        out->ignored_file = value;
         break;
     case OPTION_DUMP_CHECKS:
         out->dump_dir = value;
@@ -397,6 +419,10 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
         out->ahead_bytes = preload_bytes();
     if (out->json && *out_action == REPLAY_ACTION_PLAY)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
+    if (out->has_tolerance && !out->verify)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--tolerance is for --verify");
+    if (out->ignored_file && !out->verify)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--ignore-checks is for --verify");
     if (out->dump_dir && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--dump-checks is for --verify");
     if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file)

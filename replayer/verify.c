@@ -11,6 +11,7 @@
 #include "replayer/address.h"
 #include "replayer/convert.h"
 #include "replayer/dump.h"
+#include "replayer/ignored.h"
 #include "replayer/player.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
@@ -34,6 +35,7 @@ struct replay_check {
     struct replay_dump *dump; /* NULL without --dump-checks */
     bool said_rounded, said_skipped;
     bool reads_images;
+    struct replay_check_bytes *bytes;
 };
 
 enum lap_status replay_check_create(struct replay *r)
@@ -45,6 +47,29 @@ enum lap_status replay_check_create(struct replay *r)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     r->check->reads_images = lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
     return r->options.dump_dir ? replay_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+}
+
+struct replay_check_bytes **replay_check_kept(const struct replay *r)
+{
+    return r->check && r->options.has_tolerance ? &r->check->bytes : NULL;
+}
+
+bool replay_check_is_ignored(struct replay *r, enum gen_handle_type type, uint64_t index)
+{
+    bool ignored = r->options.ignored && replay_ignored_has(r->options.ignored, type, index);
+
+    r->check->summary.ignored += ignored;
+    return ignored;
+}
+
+/* What does not have the recorded hash may be near enough; then it is no difference. */
+static bool is_within(struct replay *r, uint64_t low, uint64_t high, VkFormat format, VkImageAspectFlags aspect,
+                      const void *data, size_t bytes)
+{
+    bool within = r->options.has_tolerance && replay_check_bytes_within(r->check->bytes, low, high, format, aspect,
+                                                                        data, bytes, r->options.tolerance);
+    r->check->summary.within += within;
+    return within;
 }
 
 bool replay_check_reads_images(const struct replay *r)
@@ -61,8 +86,10 @@ void replay_check_destroy(struct replay *r)
 {
     if (r->check && r->check->dump && replay_dump_finish(&r->check->dump) != LAP_OK)
         lap_log(r->log, LAP_LOG_ERROR, "%s", lap_error_message());
-    if (r->check)
+    if (r->check) {
         free(r->check->expected);
+        replay_check_bytes_destroy(r->check->bytes);
+    }
     free(r->check);
     r->check = NULL;
 }
@@ -120,6 +147,8 @@ enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_devic
     swapchain = replay_swapchain_of(r, args->swapchain);
     if (!swapchain)
         return replay_fail(r, "a swapchain that is not alive");
+    if (replay_check_is_ignored(r, GEN_HANDLE_VkSwapchainKHR, swapchain->index))
+        return LAP_OK;
     before = find_expected(r, swapchain->index, args->imageIndex);
     if (before) { /* its present did not come */
         before->done = true;
@@ -177,7 +206,10 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     lap_pixels_hash(pixels, bytes, &low, &high);
     same = low == e->low && high == e->high;
     status = replay_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes, same);
-    if (status != LAP_OK || same || !count_difference(r->check, frame))
+    if (same)
+        replay_check_bytes_forget(r->check->bytes, e->low, e->high);
+    if (status != LAP_OK || same || is_within(r, e->low, e->high, format, VK_IMAGE_ASPECT_COLOR_BIT, pixels, bytes) ||
+        !count_difference(r->check, frame))
         return status;
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", %s (packet %" PRIu64 "): image %u of VkSwapchainKHR:%" PRIu64
@@ -259,6 +291,8 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
         return replay_fail(r, "a check of what is not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes", index,
                            (uint64_t)record->bytes);
+    if (replay_check_is_ignored(r, GEN_HANDLE_VkBuffer, index))
+        return LAP_OK;
     if (replay_buffer_is_rounded(record, args->offset, args->size)) {
         skip_rounded(r, "VkBuffer", index);
         return LAP_OK;
@@ -277,6 +311,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
         same = low == args->hashLow && high == args->hashHigh;
     }
     status = replay_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
+    replay_check_bytes_forget(r->check->bytes, args->hashLow, args->hashHigh); /* a buffer has no format */
     if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
@@ -309,7 +344,12 @@ enum lap_status replay_check_image(struct replay *r, const struct replay_checked
     lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &low, &high);
     same = low == image->low && high == image->high;
     status = replay_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
-    if (status != LAP_OK || same || !count_difference(r->check, r->packet.frame + 1))
+    if (same)
+        replay_check_bytes_forget(r->check->bytes, image->low, image->high);
+    if (status != LAP_OK || same ||
+        is_within(r, image->low, image->high, image->format, rows->aspect, data,
+                  (size_t)(rows->row_count * rows->bytes_in_row)) ||
+        !count_difference(r->check, r->packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
@@ -350,6 +390,9 @@ enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device 
         return LAP_OK;
     if (!args->rowCount || !args->bytesInRow)
         return replay_fail(r, "a check of no texels");
+    if (record && replay_check_is_ignored(r, GEN_HANDLE_VkImage,
+                                          replay_object_index(r, GEN_HANDLE_VkImage, gen_u64_VkImage(args->image))))
+        return LAP_OK;
     if (replay_conversion_rounds(conversion)) {
         skip_rounded(r, "VkImage", replay_object_index(r, GEN_HANDLE_VkImage, gen_u64_VkImage(args->image)));
         return LAP_OK;

@@ -17,11 +17,28 @@ void replay_check_destroy(struct replay *r);
 
 struct replay_check_summary {
     uint64_t checks, different;
+    uint64_t within;      /* that are not the same, but so within r->options.tolerance */
+    uint64_t ignored;     /* checks that r->options.ignored has; they are in no other number */
     uint64_t skipped;     /* checks that could not be made: the image's format or size can't be read back, or it was not
                              presented (yet) */
     uint64_t first_frame; /* of the first difference, counted from 1; 0: none */
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
+
+/* Whether this check of an object is to be left out (ignored.h): once for each, in the order of the trace. */
+bool replay_check_is_ignored(struct replay *r, enum gen_handle_type type, uint64_t index);
+
+/* ---- verify_bytes.c: what was recorded beside the hashes ---- */
+
+struct replay_check_bytes;
+/* Where r's are; NULL: nobody asks for them. */
+struct replay_check_bytes **replay_check_kept(const struct replay *r);
+void replay_check_bytes_destroy(struct replay_check_bytes *bytes); /* takes NULL */
+/* Whether data is within so many steps of the bytes with this hash, which are then forgotten. False also where they are
+ * not known. format VK_FORMAT_UNDEFINED: of a buffer. bytes may be NULL. */
+bool replay_check_bytes_within(struct replay_check_bytes *bytes, uint64_t low, uint64_t high, VkFormat format,
+                               VkImageAspectFlags aspect, const void *data, size_t size, uint32_t steps);
+void replay_check_bytes_forget(struct replay_check_bytes *bytes, uint64_t low, uint64_t high);
 
 /* Whether the trace has checks of images that are read back by copies (capture --verify=all), and they are made. */
 bool replay_check_reads_images(const struct replay *r);

@@ -38,6 +38,7 @@ static const char help[] =
     "      --verify             store hashes of what is presented and of what the device wrote into memory that\n"
     "                           the program can map, for lapilli replay --verify\n"
     "      --verify=all         and of all else that the device wrote, read back behind each submit: slow\n"
+    "      --keep-bytes         with --verify: store checked texels, too, for lapilli replay --tolerance\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
     "      --screenshot-dir DIR into this folder, made if it is not there (default: the current one)\n"
     "      --compression HOW    lz4 (default), lz4hc (smaller, slower) or none\n"
@@ -57,6 +58,7 @@ static const char help[] =
 
 enum {
     OPTION_VERIFY = 256,
+    OPTION_KEEP_BYTES,
     OPTION_SCREENSHOT,
     OPTION_SCREENSHOT_DIR,
     OPTION_COMPRESSION,
@@ -70,7 +72,7 @@ enum {
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
     const char *verify; /* NULL: no */
-    bool quiet;
+    bool keep_bytes, quiet;
     char **argv;
 };
 
@@ -129,6 +131,7 @@ static int parse(int argc, char **argv, struct options *options)
     static const struct option longs[] = {
         {"output", required_argument, NULL, 'o'},
         {"verify", optional_argument, NULL, OPTION_VERIFY},
+        {"keep-bytes", no_argument, NULL, OPTION_KEEP_BYTES},
         {"screenshot", required_argument, NULL, OPTION_SCREENSHOT},
         {"screenshot-dir", required_argument, NULL, OPTION_SCREENSHOT_DIR},
         {"compression", required_argument, NULL, OPTION_COMPRESSION},
@@ -153,6 +156,9 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case OPTION_VERIFY:
             options->verify = optarg ? optarg : "1";
+            break;
+        case OPTION_KEEP_BYTES:
+            options->keep_bytes = true;
             break;
         case OPTION_SCREENSHOT:
             options->screenshots = optarg;
@@ -253,6 +259,7 @@ static bool set_environment(const struct options *options, const char *pattern, 
     }
     if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) &&
         set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify) &&
+        set("LAPILLI_VERIFY_BYTES", options->keep_bytes ? "1" : NULL) &&
         set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
         set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
         set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_BACKING", options->backing) &&

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Callable
 
-from e2e.cases import LAYER, VALIDATION, Cases, Context, Program, check, check_no_validation_message, check_verified, programs
+from e2e.cases import LAYER, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, programs
 from e2e.validation import FORBIDDEN_SINCE, prepare_anywhere
 
 CASES = Cases()
@@ -47,6 +47,52 @@ def what_differs_is_found(context: Context) -> None:
         done = context.replay(f"{packet}.lapilli", expect=1)
         check(done.out.splitlines()[-1] == f"verify: 9 checks, {count} different", done.text)
         check(re.search(sentence, done.err) is not None, done.err)
+
+
+@case
+def tolerance_counts_what_is_near(context: Context) -> None:
+    """SwiftShader rounds depths otherwise than lavapipe. Without bytes in the trace nothing is near."""
+    other = context.on("swiftshader")
+    capture = [context.program("lapilli"), "capture", "--verify=all", "-q"]
+    context.run([*capture, "--keep-bytes", "-o", "out.lapilli", "--", context.app("depth")])
+    context.run([*capture, "-o", "hashes.lapilli", "--", context.app("depth")])
+    check(context.replay("out.lapilli", "--tolerance", "0").out.endswith(" 0 within, 0 different\n"), "on the same driver")
+    plain = re.fullmatch(r"verify: (\d+) checks, (\d+) different", other.replay(expect=None).out.splitlines()[-1])
+    if plain is None or plain.group(2) == "0":
+        raise Skip("both drivers round alike")
+    checks, different = plain.groups()
+    done = other.replay("out.lapilli", "--tolerance", "1")
+    check(done.out.splitlines()[-1] == f"verify: {checks} checks, {different} within, 0 different", done.text)
+    done = other.replay("out.lapilli", "--tolerance", "0", expect=1)
+    check(done.out.splitlines()[-1] == f"verify: {checks} checks, 0 within, {different} different", done.text)
+    done = other.replay("hashes.lapilli", "--tolerance", "1", expect=1)
+    check("--tolerance does nothing (capture --keep-bytes)" in done.err, done.text)
+    done = context.run([context.program("lapilli-replay"), "--tolerance", "1", "out.lapilli"], expect=2)
+    check("--tolerance is for --verify" in done.err, done.text)
+
+
+@case
+def checks_that_differ_can_be_left_out(context: Context) -> None:
+    """Two traces of one program, of which one has other hashes."""
+    context.run([context.app("unread")], context.layer_env(LAPILLI_VERIFY="all"))
+    context.run([str(context.build / "tests/bin/break-check"), "out.lapilli", "other.lapilli", "lapilliCheckTexels"])
+    compare = [context.program("lapilli"), "compare-checks"]
+    done = context.run([*compare, "out.lapilli", "out.lapilli"])
+    check(done.out == "" and "9 checks, 0 different" in done.err, done.text)
+    done = context.run([*compare, "out.lapilli", "other.lapilli"])
+    check(len(done.out.splitlines()) == 7 and "VkImage:1 3\n" in done.out and "9 checks, 7 different" in done.err, done.text)
+    (context.folder / "some").write_text(done.out)
+    check(check_verified(context.replay("other.lapilli", "--ignore-checks", "some")) == 2, "the rest is compared")
+    (context.folder / "some").write_text("VkImage:1 *  # clears\n")
+    done = context.replay("other.lapilli", "--ignore-checks", "some", expect=1)
+    check(done.out.splitlines()[-1] == "verify: 6 checks, 4 different" and "3 checks were left out" in done.err, done.text)
+    (context.folder / "some").write_text("VkImage:1\n")
+    done = context.replay("other.lapilli", "--ignore-checks", "some", expect=2)
+    check("some, line 1: this is not an object and the number of a check" in done.err and not done.out, done.text)
+    context.replay("other.lapilli", "--ignore-checks", "none", expect=2)
+    context.run([context.app("texels")], context.layer_env(LAPILLI_VERIFY="1", LAPILLI_FILE="texels.lapilli"))
+    done = context.run([*compare, "out.lapilli", "texels.lapilli"], expect=1)
+    check("have not the same checks" in done.err and not done.out, done.text)
 
 
 def everything(program: Program) -> Callable[[Context], None]:

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-compare-checks: which checks differ between two recordings of one program, as lapilli replay --ignore-checks
+ * takes them.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "gen_decode.h"
+#include "tools/calls.h"
+#include "tools/tool.h"
+
+#define PROGRAM "lapilli-compare-checks"
+
+static const char help[] =
+    "usage: lapilli compare-checks A B\n"
+    "Compares the checks of two recordings of one program (lapilli capture --verify), and writes those that differ in "
+    "a\n"
+    "form that lapilli replay --ignore-checks takes: an object, and which of its checks. How many there were goes to\n"
+    "standard error.\n"
+    "\n"
+    "  --help    this text\n"
+    "\n"
+    "Exit status: 0 also when some differ; 1 out of memory, or the recordings have not the same checks, so that they "
+    "can't\n"
+    "be compared; 2 usage; 3 no readable trace; 4 a part of a trace is damaged or missing.\n";
+
+/* One check. place: a hash of what of the object it is of. */
+struct check {
+    enum gen_handle_type type;
+    uint64_t index, number, place, low, high;
+};
+
+struct checks {
+    struct check *list;
+    size_t count, capacity;
+    struct lap_map seen; /* by object: how many */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* False: the call is no check. */
+static bool read_check(const struct lap_calls *calls, struct check *out)
+{
+    const void *args = calls->args.bytes;
+
+    if (calls->command == GEN_lapilliCheckPresent) {
+        const struct gen_args_lapilliCheckPresent *a = args;
+        *out = (struct check){.type = GEN_HANDLE_VkSwapchainKHR,
+                              .index = gen_u64_VkSwapchainKHR(a->swapchain),
+                              .low = a->hashLow,
+                              .high = a->hashHigh};
+        out->place = mix(mix(mix(0, a->width), a->height), a->format);
+    } else if (calls->command == GEN_lapilliCheckBuffer) {
+        const struct gen_args_lapilliCheckBuffer *a = args;
+        *out = (struct check){
+            .type = GEN_HANDLE_VkBuffer, .index = gen_u64_VkBuffer(a->buffer), .low = a->hashLow, .high = a->hashHigh};
+        out->place = mix(mix(0, a->offset), a->size);
+    } else if (calls->command == GEN_lapilliCheckImage) {
+        const struct gen_args_lapilliCheckImage *a = args;
+        *out = (struct check){
+            .type = GEN_HANDLE_VkImage, .index = gen_u64_VkImage(a->image), .low = a->hashLow, .high = a->hashHigh};
+        out->place = mix(mix(mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->row), a->rowCount), a->offsetInRow);
+    } else if (calls->command == GEN_lapilliCheckTexels) {
+        const struct gen_args_lapilliCheckTexels *a = args;
+        *out = (struct check){
+            .type = GEN_HANDLE_VkImage, .index = gen_u64_VkImage(a->image), .low = a->hashLow, .high = a->hashHigh};
+        out->place = mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->aspect);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static enum lap_status add(struct checks *checks, struct check *check)
+{
+    const uint64_t object = (uint64_t)check->type << 48 | (check->index & ((UINT64_C(1) << 48) - 1));
+    enum lap_status status;
+
+    if (checks->count == checks->capacity) {
+        size_t capacity = checks->capacity ? checks->capacity * 2 : 256;
+        struct check *more = realloc(checks->list, capacity * sizeof *more);
+        if (!more)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        checks->list = more;
+        checks->capacity = capacity;
+    }
+    check->number = (uintptr_t)lap_map_get(&checks->seen, object) + 1;
+    status = lap_map_put(&checks->seen, object, (void *)(uintptr_t)check->number, NULL);
+    if (status < 0)
+        return status;
+    checks->list[checks->count++] = *check;
+    return LAP_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct check *x = a, *y = b;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Sorted by object and number. An exit status. */
+static int load(const char *path, struct checks *out)
+{
+    struct lap_calls calls;
+    enum lap_status status = lap_calls_open(&calls, path);
+    struct check check;
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, path, status);
+    while ((status = lap_calls_next(&calls)) == LAP_OK)
+        if (read_check(&calls, &check) && (status = add(out, &check)) != LAP_OK)
+            break;
+    code = lap_calls_report_end(PROGRAM, path, &calls, status);
+    lap_calls_close(&calls);
+    if (out->count)
+        qsort(out->list, out->count, sizeof *out->list, compare);
+    return code;
+}
+
+static bool have_the_same(const struct checks *a, const struct checks *b)
+{
+    bool same = a->count == b->count;
+
+    for (size_t i = 0; i < a->count && same; i++)
+        same = compare(&a->list[i], &b->list[i]) == 0 && a->list[i].place == b->list[i].place;
+    return same;
+}
+
+static int write_differences(const struct checks *a, const struct checks *b)
+{
+    size_t different = 0;
+
+    for (size_t i = 0; i < a->count; i++)
+        if (a->list[i].low != b->list[i].low || a->list[i].high != b->list[i].high) {
+            const struct check *check = &a->list[i];
+            printf("%s:%" PRIu64 " %" PRIu64 "\n", gen_handle_names[check->type], check->index, check->number);
+            different++;
+        }
+    fprintf(stderr, PROGRAM ": %zu checks, %zu different\n", a->count, different);
+    if (fflush(stdout) == 0 || errno == EPIPE)
+        return LAP_TOOL_OK;
+    fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
+    return LAP_TOOL_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    struct checks checks[2] = {{0}};
+    int option, code = LAP_TOOL_OK;
+
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        if (option != 'h') {
+            fprintf(stderr, "Try 'lapilli compare-checks --help'.\n");
+            return LAP_TOOL_USAGE;
+        }
+        fputs(help, stdout);
+        return LAP_TOOL_OK;
+    }
+    if (optind + 2 != argc) {
+        fprintf(stderr, PROGRAM ": two traces are wanted. Try 'lapilli compare-checks --help'.\n");
+        return LAP_TOOL_USAGE;
+    }
+    lap_calls_shut_in();
+    for (int i = 0; i < 2 && code == LAP_TOOL_OK; i++) {
+        lap_map_init(&checks[i].seen);
+        code = load(argv[optind + i], &checks[i]);
+    }
+    if (code == LAP_TOOL_OK && !have_the_same(&checks[0], &checks[1])) {
+        fprintf(stderr,
+                PROGRAM
+                ": the recordings have not the same checks (%zu and %zu), so they can't be compared one by one\n",
+                checks[0].count, checks[1].count);
+        code = LAP_TOOL_FAILED;
+    }
+    if (code == LAP_TOOL_OK)
+        code = write_differences(&checks[0], &checks[1]);
+    for (int i = 0; i < 2; i++) {
+        free(checks[i].list);
+        lap_map_finish(&checks[i].seen);
+    }
+    return code;
+}
