@@ -148,14 +148,14 @@ void hook_after_CmdBeginConditionalRenderingEXT(struct layer_cmdbuf *cb, VkComma
     layer_touch_buffer(cb, pConditionalRenderingBegin->buffer, pConditionalRenderingBegin->offset, 4, LAYER_READS);
 }
 
-/* ---- transform feedback: how much is written is up to the shaders ---- */
+/* ---- transform feedback: how much is written is up to the shaders, and the rest stays ---- */
 
 void hook_after_CmdBindTransformFeedbackBuffersEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                                    uint32_t firstBinding, uint32_t bindingCount,
                                                    const VkBuffer *pBuffers, const VkDeviceSize *pOffsets,
                                                    const VkDeviceSize *pSizes)
 {
-    touch_buffers(cb, bindingCount, pBuffers, pOffsets, pSizes, LAYER_WRITES_VARYING);
+    touch_buffers(cb, bindingCount, pBuffers, pOffsets, pSizes, LAYER_WRITES_PARTLY);
 }
 
 void hook_after_CmdBeginTransformFeedbackEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
@@ -173,7 +173,7 @@ void hook_after_CmdEndTransformFeedbackEXT(struct layer_cmdbuf *cb, VkCommandBuf
 {
     for (uint32_t i = 0; pCounterBuffers && i < counterBufferCount; i++)
         layer_touch_buffer(cb, pCounterBuffers[i], pCounterBufferOffsets ? pCounterBufferOffsets[i] : 0, 4,
-                           LAYER_WRITES_VARYING);
+                           LAYER_WRITES);
 }
 
 /* ---- descriptors and secondary command buffers ---- */

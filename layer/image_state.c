@@ -99,7 +99,8 @@ struct layer_image_state *layer_image_state(struct layer_image *image)
     }
     state->aspects = aspects;
     for (size_t i = 0; i < count; i++)
-        state->subresources[i].layout = image->info.initialLayout;
+        state->subresources[i] =
+            (struct layer_subresource){.layout = image->info.initialLayout, .varies = !image->cleared};
     image->state = state;
     return state;
 }

@@ -156,6 +156,7 @@ struct layer_memory {
     uint32_t real_type;
     bool capturable;    /* address.h: it can be allocated at its address again */
     uint64_t dedicated; /* the buffer that it is for alone; 0: none */
+    bool cleared;       /* it began as zeroes (capture --verify) */
     bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
 };
 
@@ -178,6 +179,7 @@ struct layer_buffer {
     bool capturable;              /* address.h: it can be created at its address again */
     bool device_only;             /* its memory is none that the program can map: the host never touches it */
     bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
+    bool cleared;      /* its memory began as zeroes */
     bool readable;                /* as in layer_image, and the next one */
     uint16_t left_out;
 };
@@ -193,6 +195,7 @@ struct layer_image {
     bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */
     VkSwapchainKHR swapchain; /* of presentable images */
     struct layer_image_state *state; /* image_state.h; NULL: nothing yet; under submit_mutex */
+    bool cleared;                    /* its memory began as zeroes */
     bool readable;                   /* verify_all.h: it can be copied from */
     uint16_t left_out;               /* bits of enum lap_unchecked that were said */
 };
@@ -338,6 +341,12 @@ struct layer_pipeline {
 
 struct layer_fence {
     struct lap_object object;
+};
+
+struct layer_query_pool {
+    struct lap_object object;
+    VkQueryType type;
+    atomic_bool imprecise; /* some occlusion query of it was begun that may count otherwise the next time */
 };
 
 struct layer_semaphore {

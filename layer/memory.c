@@ -65,7 +65,7 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
 
 /* What new memory holds is left over from somebody, and work that leaves some of it as it is would not be the same in
  * a replay, where objects begin as zeroes. Only where results are to be compared. */
-static void begin_as_zeroes(struct layer_device *dev, const struct layer_memory *memory, VkDeviceMemory handle)
+static void begin_as_zeroes(struct layer_device *dev, struct layer_memory *memory, VkDeviceMemory handle)
 {
     const VkMappedMemoryRange all = {
         .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = handle, .size = VK_WHOLE_SIZE};
@@ -82,13 +82,14 @@ static void begin_as_zeroes(struct layer_device *dev, const struct layer_memory 
     }
     if (!(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
         (void)dev->vk.FlushMappedMemoryRanges(dev->handle, 1, &all);
+    memory->cleared = true;
     dev->vk.UnmapMemory(dev->handle, handle);
 }
 
 /* The same for memory that the program can't map. What is for one object alone, or for others, too, is left as it is.
  */
-static void begin_unmapped(struct layer_device *dev, const struct layer_memory *memory,
-                           const VkMemoryAllocateInfo *info, VkDeviceMemory handle)
+static void begin_unmapped(struct layer_device *dev, struct layer_memory *memory, const VkMemoryAllocateInfo *info,
+                           VkDeviceMemory handle)
 {
     const VkMemoryPropertyFlags refused = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
 
@@ -98,7 +99,7 @@ static void begin_unmapped(struct layer_device *dev, const struct layer_memory *
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
         begin_as_zeroes(dev, memory, handle);
     else if (!layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO))
-        layer_verify_all_clear(dev, handle, memory->bytes, memory->real_type);
+        memory->cleared = layer_verify_all_clear(dev, handle, memory->bytes, memory->real_type);
 }
 
 /* Pages that the program imports are its own, and it may write them from now on: mapped until they are freed. */
@@ -582,6 +583,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     if (!buffer || !memory)
         return;
     buffer->device_only = is_device_only(memory);
+    buffer->cleared = memory->cleared;
     buffer->non_coherent = !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     layer_address_tell_memory(dev, buffer, memory);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
@@ -618,6 +620,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     bytes = image->bytes;
     /* Planes may lie in different memories: what is said of one is not said of the image. */
     image->device_only = !plane && is_device_only(memory);
+    image->cleared = memory->cleared;
     image->non_coherent = image->non_coherent || !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     if (plane) {
         struct layer_image_planes planes;

@@ -28,7 +28,7 @@ struct layer_options {
     char *report; /* a file to which the path of each trace is appended, or NULL */
     bool verify;
     bool verify_bytes; /* with verify: the texels and pixels that are checked are in the trace, too */
-    bool verify_all; /* with verify: all that submitted work wrote is read back behind it */
+    bool verify_all;   /* with verify: all that submitted work wrote is read back behind it */
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum layer_backing_option backing;

@@ -19,6 +19,7 @@ const struct layer_record_type layer_record_types[GEN_HANDLE_COUNT] = {
     [GEN_HANDLE_VkDescriptorPool] = {sizeof(struct layer_descriptor_pool), layer_descriptor_pool_finish},
     [GEN_HANDLE_VkDescriptorSet] = {sizeof(struct layer_descriptor_set), layer_descriptor_set_finish},
     [GEN_HANDLE_VkDescriptorUpdateTemplate] = {sizeof(struct layer_template), layer_template_finish},
+    [GEN_HANDLE_VkQueryPool] = {sizeof(struct layer_query_pool), NULL},
     [GEN_HANDLE_VkShaderModule] = {sizeof(struct layer_shader_module), layer_shader_module_finish},
     [GEN_HANDLE_VkPipeline] = {sizeof(struct layer_pipeline), layer_pipeline_finish},
     [GEN_HANDLE_VkRenderPass] = {sizeof(struct layer_render_pass), layer_render_pass_finish},

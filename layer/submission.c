@@ -312,8 +312,8 @@ static void learn_point(struct layer_device *dev, uint64_t semaphore, uint64_t v
 /* Whether a range that finished work wrote holds something else by now, or may at any moment: work that may still be
  * running writes there as well, or later work wrote what is not the same in every run. What is gated has not begun in a
  * replay either. */
-static bool may_differ(const struct layer_device *dev, const struct layer_submission *submission,
-                       const struct layer_written *range)
+bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
+                                 const struct layer_written *range)
 {
     for (const struct layer_submission *s = dev->submissions; s; s = s->next)
         for (uint32_t i = 0; i < s->written_count && !s->gated; i++) {
@@ -344,18 +344,21 @@ static void leave_out(struct layer_device *dev, const struct layer_written *writ
 
 static void check(struct layer_device *dev)
 {
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submissions; s; s = s->next) {
         for (uint32_t i = 0; i < s->written_count && s->state == LAYER_FINISHED; i++) {
             const struct layer_written *written = &s->written[i];
             if (!written->check) {
                 layer_check_forget(dev, written);
                 leave_out(dev, written, LAP_UNCHECKED_UNDEFINED);
-            } else if (may_differ(dev, s, written)) {
+            } else if (layer_submission_may_differ(dev, s, written)) {
                 leave_out(dev, written, LAP_UNCHECKED_PENDING);
             } else {
                 layer_check_written(dev, s, written);
             }
         }
+        if (s->anywhere && s->state == LAYER_FINISHED && layer.options.verify_all)
+            layer_verify_all_anywhere(dev, s);
+    }
 }
 
 /* What shaders stored through addresses is found before the host can store there again, perhaps what was there before;

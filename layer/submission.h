@@ -79,6 +79,9 @@ bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial
 /* The layer itself has waited for the queue, and a replay does so, too: as if the program had learnt it. Under
  * verify_mutex only. */
 void layer_submission_waited(struct layer_device *dev, VkQueue queue);
+/* Whether a range that finished work wrote holds something else by now, or will. */
+bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
+                                 const struct layer_written *range);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
 /* kept.c. A range of an object is about to get other memory: work that is not known to be finished goes on writing

@@ -83,6 +83,12 @@ static bool overlaps(const struct lap_touched *list, const struct lap_touched_ra
 static bool is_steady(struct lap_memobj *object)
 {
     const struct layer_image *image = lap_memobj_user(object);
+    if (layer.options.verify_all && image->object.type == GEN_HANDLE_VkBuffer) {
+        struct lap_memobj_place place = lap_memobj_place(object);
+        /* Of what can be mapped, a replay gets what others left there. */
+        return (place.mem && lap_mem_mapped(place.mem)) ||
+               (((const struct layer_buffer *)image)->cleared && !lap_memobj_shares(object));
+    }
     return image->object.type != GEN_HANDLE_VkImage ||
            (!image->loose && !(image->info.flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT) && !lap_memobj_shares(object));
 }

@@ -82,6 +82,33 @@ static void tell_queries(struct layer_cmdbuf *cb, VkQueryPool pool, uint32_t fir
     add(cb, layer_tell_of_queries(cb->device, pool, first, count));
 }
 
+void hook_after_CreateQueryPool(struct layer_device *dev, VkDevice device, const VkQueryPoolCreateInfo *pCreateInfo,
+                                const VkAllocationCallbacks *pAllocator, VkQueryPool *pQueryPool, VkResult result)
+{
+    struct layer_query_pool *pool = LAYER_GET(dev, VkQueryPool, *pQueryPool);
+    if (pool)
+        pool->type = pCreateInfo->queryType;
+}
+
+static void begin_query(struct layer_cmdbuf *cb, VkQueryPool handle, VkQueryControlFlags flags)
+{
+    struct layer_query_pool *pool = layer.options.verify ? LAYER_GET(cb->device, VkQueryPool, handle) : NULL;
+    if (pool && !(flags & VK_QUERY_CONTROL_PRECISE_BIT))
+        atomic_store_explicit(&pool->imprecise, true, memory_order_relaxed);
+}
+
+void hook_after_CmdBeginQuery(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkQueryPool queryPool,
+                              uint32_t query, VkQueryControlFlags flags)
+{
+    begin_query(cb, queryPool, flags);
+}
+
+void hook_after_CmdBeginQueryIndexedEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkQueryPool queryPool,
+                                        uint32_t query, VkQueryControlFlags flags, uint32_t index)
+{
+    begin_query(cb, queryPool, flags);
+}
+
 void hook_after_CmdEndQuery(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkQueryPool queryPool,
                             uint32_t query)
 {

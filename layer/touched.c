@@ -408,7 +408,9 @@ static bool touch_slot(struct layer_device *dev, struct layer_touched *touched, 
 {
     if (!layer_resource_is_image(slot->resource))
         return layer_touched_add(touched, object, slot->offset + dynamic_offset, slot->bytes,
-                                 stored ? LAYER_WRITES : LAYER_READS);
+                                 !stored                    ? LAYER_READS
+                                 : layer.options.verify_all ? LAYER_WRITES_PARTLY
+                                                            : LAYER_WRITES);
     if (!stored)
         return layer_touched_add(touched, object, 0, UINT64_MAX, LAYER_READS);
     return layer_region_add_view(dev, touched, lap_memobj_user(object), &slot->view, LAYER_WRITES_PARTLY);

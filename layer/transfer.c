@@ -42,14 +42,38 @@ void hook_after_CmdFillBuffer(struct layer_cmdbuf *cb, VkCommandBuffer commandBu
     layer_touch_buffer(cb, dstBuffer, dstOffset, size, LAYER_WRITES);
 }
 
+/* How many numbers each query of a pool gives; 0: they are not the same in every run. What pipelines count of their
+ * invocations is up to the driver, and times never come again. */
+static uint32_t steady_results(const struct layer_query_pool *pool)
+{
+    switch (pool->type) {
+    case VK_QUERY_TYPE_OCCLUSION:
+        return !atomic_load_explicit(&pool->imprecise, memory_order_relaxed);
+    case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
+        return 2; /* primitives that were written, and that would have been */
+    case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 void hook_after_CmdCopyQueryPoolResults(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, VkQueryPool queryPool,
                                         uint32_t firstQuery, uint32_t queryCount, VkBuffer dstBuffer,
                                         VkDeviceSize dstOffset, VkDeviceSize stride, VkQueryResultFlags flags)
 {
+    const struct layer_query_pool *pool = LAYER_GET(cb->device, VkQueryPool, queryPool);
+    uint32_t results = pool && flags & VK_QUERY_RESULT_WAIT_BIT ? steady_results(pool) : 0;
     /* How much a query writes depends on its kind: up to the buffer's end at most. Between queries nothing is written.
      */
     VkDeviceSize bytes = queryCount <= 1 || !stride ? WHOLE : stride * queryCount;
-    layer_touch_buffer(cb, dstBuffer, dstOffset, bytes, LAYER_WRITES_VARYING);
+
+    if (results && queryCount) {
+        bytes = (results + !!(flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)) *
+                (flags & VK_QUERY_RESULT_64_BIT ? (VkDeviceSize)8 : 4);
+        bytes += (queryCount - 1) * stride;
+    }
+    layer_touch_buffer(cb, dstBuffer, dstOffset, bytes, results ? LAYER_WRITES_PARTLY : LAYER_WRITES_VARYING);
 }
 
 void hook_after_CmdWriteBufferMarkerAMD(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/verify_all.h"
 
+#include <stdlib.h>
+
 #include "base/cancel.h"
 #include "codegen/support/pixels.h"
 #include "codegen/support/readback.h"
@@ -114,38 +116,45 @@ const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const 
 
 /* ---- new memory ---- */
 
-static void clear(struct layer_device *dev, VkDeviceMemory memory, VkBuffer buffer)
+static bool clear(struct layer_device *dev, VkDeviceMemory memory, VkBuffer buffer)
 {
     const struct layer_queue *queue = layer_queue_of(dev->clearing_queue);
     struct lap_readback_queue at = {.queue = queue->handle, .family = queue->family};
     struct lap_readback *rb;
+    bool gated, cleared = false;
     int cancel = 0;
 
     if (dev->vk.BindBufferMemory(dev->handle, buffer, memory, 0) < 0)
-        return;
+        return false;
     layer_verify_all_lock(dev, &cancel);
     pthread_mutex_lock(&dev->submit_mutex);
-    bool gated = layer_gate_on_queue(dev, queue->handle);
+    gated = layer_gate_on_queue(dev, queue->handle);
     pthread_mutex_unlock(&dev->submit_mutex);
     rb = layer_verify_readback(dev);
-    if (!gated && rb && lap_readback_clear(rb, &at, buffer) != LAP_OK)
-        lap_log(&layer.log, LAP_LOG_DEBUG, "new memory can't be cleared: %s", lap_error_message());
+    if (!gated && rb)
+        cleared = lap_readback_clear(rb, &at, buffer) == LAP_OK;
+    if (!cleared)
+        lap_log(&layer.log, LAP_LOG_DEBUG, "new memory can't be cleared: %s",
+                gated ? "work waits for the host" : lap_error_message());
     layer_verify_all_unlock(dev, cancel);
+    return cleared;
 }
 
-void layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type)
+bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type)
 {
     const VkBufferCreateInfo create = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryRequirements needs;
+    bool cleared = false;
     VkBuffer buffer;
 
     if (!dev->clearing_queue || dev->is_group || dev->vk.CreateBuffer(dev->handle, &create, NULL, &buffer) < 0)
-        return;
+        return false;
     dev->vk.GetBufferMemoryRequirements(dev->handle, buffer, &needs);
     if (needs.size <= bytes && needs.memoryTypeBits >> type & 1)
-        clear(dev, memory, buffer);
+        cleared = clear(dev, memory, buffer);
     dev->vk.DestroyBuffer(dev->handle, buffer, NULL);
+    return cleared;
 }
 
 /* ---- waiting ---- */
@@ -362,4 +371,54 @@ void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *objec
         read_image(dev, (struct layer_image *)record, object, submission);
     else
         read_buffer(dev, (struct layer_buffer *)record, submission->queue, offset, bytes);
+}
+
+/* Buffers with an address whose memory nobody can have written but the device. */
+struct addressed {
+    struct layer_buffer **buffers;
+    size_t count, capacity;
+};
+
+static void add_addressed(void *user, uint64_t resource, void *value)
+{
+    struct addressed *addressed = user;
+    struct layer_buffer *buffer = lap_memobj_user(value);
+    struct lap_memobj_place place = lap_memobj_place(value);
+
+    if (layer_resource_is_image(resource) || buffer->object.type != GEN_HANDLE_VkBuffer || buffer->memobj != value ||
+        !(buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) || !place.mem || lap_mem_mapped(place.mem) ||
+        !buffer->cleared || lap_memobj_shares(value))
+        return;
+    if (addressed->count == addressed->capacity) {
+        size_t capacity = addressed->capacity ? addressed->capacity * 2 : 16;
+        struct layer_buffer **more = realloc(addressed->buffers, capacity * sizeof *more);
+        if (!more)
+            return; /* one check less */
+        addressed->buffers = more;
+        addressed->capacity = capacity;
+    }
+    addressed->buffers[addressed->count++] = buffer;
+}
+
+/* By their numbers, so that two recordings have the same order. */
+static int compare_buffers(const void *a, const void *b)
+{
+    const struct layer_buffer *const *x = a, *const *y = b;
+    return (*x)->object.index < (*y)->object.index ? -1 : (*x)->object.index > (*y)->object.index;
+}
+
+void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission)
+{
+    struct addressed addressed = {0};
+
+    lap_map_each(&dev->resources, add_addressed, &addressed);
+    if (addressed.count)
+        qsort(addressed.buffers, addressed.count, sizeof *addressed.buffers, compare_buffers);
+    for (size_t i = 0; i < addressed.count; i++) {
+        struct layer_buffer *buffer = addressed.buffers[i];
+        const struct layer_written all = {.resource = layer_resource_of_buffer(buffer), .bytes = buffer->bytes};
+        if (!layer_submission_may_differ(dev, submission, &all))
+            read_buffer(dev, buffer, submission->queue, 0, buffer->bytes);
+    }
+    free(addressed.buffers);
 }

@@ -28,8 +28,8 @@ const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const 
                                                 VkImageCreateInfo *changed, bool *out_readable);
 
 /* New memory that can't be mapped, of a type of the driver, begins as zeroes, where a buffer can be bound to all of it.
- * Before the program has it. */
-void layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type);
+ * Before the program has it. False: it does not. */
+bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type);
 
 /* The usage of such images with what is added, as far as flags and usage decide it. */
 VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
@@ -38,6 +38,10 @@ VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageF
  * submit's queue. Under verify_mutex and submit_mutex, no packet open. */
 void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
                               const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
+
+/* A finished submit may have stored through addresses, and nobody knows where: reads all buffers back that have an
+ * address and whose memory is not mapped, as above. */
+void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission);
 
 /* This was written, and is not checked. Any thread that may use the object, no packet open. */
 void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);

@@ -12,6 +12,7 @@
 #include "replayer/queues.h"
 #include "replayer/resource.h"
 #include "replayer/sparse.h"
+#include "replayer/verify.h"
 
 /* The replay's own copies: updates that the host can't write straight, and checks. */
 #define ADDED_USAGE (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
@@ -136,7 +137,7 @@ static enum lap_status begin(struct replay *r, struct replay_device *dev, VkBuff
                              const struct replay_needs *needs)
 {
     struct replay_byte_buffer own = {.buffer = buffer, .staged = record->staged};
-    bool is_written = needs->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    bool is_written = needs->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT || replay_check_reads_all(r);
     enum lap_status status =
         replay_fresh_begin(r, dev, &record->place, needs->contents, is_written, record->bytes, &own);
 

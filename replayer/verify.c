@@ -72,7 +72,7 @@ static bool is_within(struct replay *r, uint64_t low, uint64_t high, VkFormat fo
     return within;
 }
 
-bool replay_check_reads_images(const struct replay *r)
+bool replay_check_reads_all(const struct replay *r)
 {
     return r->check && r->check->reads_images;
 }

@@ -40,8 +40,8 @@ bool replay_check_bytes_within(struct replay_check_bytes *bytes, uint64_t low, u
                                VkImageAspectFlags aspect, const void *data, size_t size, uint32_t steps);
 void replay_check_bytes_forget(struct replay_check_bytes *bytes, uint64_t low, uint64_t high);
 
-/* Whether the trace has checks of images that are read back by copies (capture --verify=all), and they are made. */
-bool replay_check_reads_images(const struct replay *r);
+/* Whether the trace was recorded with capture --verify=all, and its checks are made. */
+bool replay_check_reads_all(const struct replay *r);
 /* verify_texels.c. Then images are created so that they can be copied from, where the driver has such. */
 void replay_check_need_usage(const struct replay *r, const struct replay_device *dev, VkImageCreateInfo *info);
 

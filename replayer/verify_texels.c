@@ -20,7 +20,7 @@
 
 static VkImageUsageFlags usage_here(const struct replay *r, VkImageCreateFlags flags, VkImageUsageFlags usage)
 {
-    if (!replay_check_reads_images(r) || flags & VK_IMAGE_CREATE_PROTECTED_BIT ||
+    if (!replay_check_reads_all(r) || flags & VK_IMAGE_CREATE_PROTECTED_BIT ||
         usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)
         return usage;
     return usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;

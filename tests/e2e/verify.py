@@ -95,6 +95,15 @@ def checks_that_differ_can_be_left_out(context: Context) -> None:
     check("have not the same checks" in done.err and not done.out, done.text)
 
 
+@case
+def results_of_queries_are_checked_where_they_are_the_same(context: Context) -> None:
+    """What is copied with waiting, of precise counts: not times, statistics, or what may not be there yet."""
+    context.capture([context.app("counts")])
+    context.replay("out.lapilli", "--dump-checks", "checks")
+    checked = [json.loads(line) for line in (context.folder / "checks/checks.ndjson").read_text().splitlines()]
+    check([(c["object"], c["at"], c["bytes"]) for c in checked] == [("VkBuffer:1", 64, 48)], f"{checked}")
+
+
 def everything(program: Program) -> Callable[[Context], None]:
     """What every submit wrote is read back, which changes no result and is valid, and a replay finds the same."""
     def run(context: Context) -> None:
