@@ -93,9 +93,9 @@ struct replay_options {
     uint32_t tolerance;             /* with has_tolerance: steps of the format (codegen/support/steps.h) */
     const char *ignored_file;       /* of checks that are not made; NULL: none */
     struct replay_ignored *ignored; /* what is in it; NULL: nothing */
-    const char *dump_dir;       /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
-    uint64_t last_frame;        /* stop after this frame; 0: all */
-    unsigned threads;           /* that play command buffers; 0: by the trace and the machine */
+    const char *dump_dir; /* with verify: where everything that is checked is written (dump.h); NULL: nowhere */
+    uint64_t last_frame;  /* stop after this frame; 0: all */
+    unsigned threads;     /* that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured, warm_up; /* figures are of frames from the one on, less so many; 0: from the first on */
     uint64_t wait_limit_ms;           /* for the device (wait.h); 0: the usual one */
     uint64_t ahead_bytes;             /* read so far ahead of what is played; 0: not at all */
