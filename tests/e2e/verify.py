@@ -104,6 +104,17 @@ def results_of_queries_are_checked_where_they_are_the_same(context: Context) -> 
     check([(c["object"], c["at"], c["bytes"]) for c in checked] == [("VkBuffer:1", 64, 48)], f"{checked}")
 
 
+@case
+def transform_feedback_is_checked(context: Context) -> None:
+    context.run([context.app("feedback")], context.layer_env(LAPILLI_VERIFY="1"))
+    if not context.info()["frames"]:
+        raise Skip("there is no transform feedback")
+    context.replay("out.lapilli", "--dump-checks", "checks")
+    checked = [json.loads(line) for line in (context.folder / "checks/checks.ndjson").read_text().splitlines()]
+    one_frame = [("VkBuffer:1", 64, 256), ("VkBuffer:2", 16, 4), ("VkBuffer:3", 0, 16)]  # captured, counter, query
+    check([(c["object"], c["at"], c["bytes"]) for c in checked] == 3 * one_frame, f"{checked}")
+
+
 def everything(program: Program) -> Callable[[Context], None]:
     """What every submit wrote is read back, which changes no result and is valid, and a replay finds the same."""
     def run(context: Context) -> None:
