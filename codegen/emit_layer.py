@@ -47,7 +47,7 @@ def emit(model: Model) -> dict[str, str]:
     _emit_globals(model, c)
     for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
         _emit_entry(model, c, p)
-    for p in c.guarded(p for p in plans if p.disposition.capture != "gen" and _is_noted(model, p)):
+    for p in c.guarded(p for p in plans if p.disposition.capture != "gen" and _is_noted(model, p) and p.name != ASKED):
         _emit_noted(c, p)
     _emit_table(model, c, plans)
     _emit_hidden(model, c)
@@ -192,6 +192,7 @@ def _emit_packet(c: Text, p: CommandPlan, result: str) -> None:
 
 
 FIRST = "vkCreateInstance"  # notes itself, behind the opening of the file
+ASKED = "vkEnumerateDeviceExtensionProperties"  # the same, since it looks at who calls it
 
 
 def _is_noted(model: Model, p: CommandPlan) -> bool:
@@ -316,7 +317,7 @@ def _emit_table(model: Model, c: Text, plans: list[CommandPlan]) -> None:
     c("const struct gen_entry gen_entries[] = {")
     for name, p, table, device_level in rows:
         c.guard(p.command.guard)
-        prefix = "noted" if p.disposition.capture != "gen" and _is_noted(model, p) else "capture"
+        prefix = "noted" if p.disposition.capture != "gen" and _is_noted(model, p) and p.name != ASKED else "capture"
         c(f'{{"{name}", (PFN_vkVoidFunction){prefix}_{p.command.short}, offsetof(struct {table}, {p.command.short}), '
           f'{"true" if device_level else "false"}}},')
     c.guard(None)

@@ -301,6 +301,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     struct layer_device *dev;
     VkResult result;
 
+    layer_hidden_arrived();
     if (!gpu || !gpu->instance || !link || !link->u.pLayerInfo)
         return VK_ERROR_INITIALIZATION_FAILED;
     next_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;

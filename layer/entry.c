@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "gen_decode.h"
 #include "gen_layer.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -139,10 +140,8 @@ bool layer_device_has_extension(const struct layer_physical_device *gpu, const c
     return found;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
-                                                                          const char *pLayerName,
-                                                                          uint32_t *pPropertyCount,
-                                                                          VkExtensionProperties *pProperties)
+static VkResult show_extensions(VkPhysicalDevice physicalDevice, const char *pLayerName, uint32_t *pPropertyCount,
+                                VkExtensionProperties *pProperties, bool for_loader)
 {
     struct layer_instance *instance;
     VkExtensionProperties *all;
@@ -159,11 +158,33 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhys
     all = device_extensions(instance, physicalDevice, &count, &result);
     if (!all)
         return result;
+    if (pProperties && for_loader)
+        layer_hidden_ask(all, count);
     for (uint32_t i = 0; i < count; i++)
         if (layer_shows_extension(all[i].extensionName))
             all[shown++] = all[i];
     result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
     free(all);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
+                                                                          const char *pLayerName,
+                                                                          uint32_t *pPropertyCount,
+                                                                          VkExtensionProperties *pProperties)
+{
+    const struct gen_args_vkEnumerateDeviceExtensionProperties args = {.physicalDevice = physicalDevice,
+                                                                       .pLayerName = pLayerName,
+                                                                       .pPropertyCount = pPropertyCount,
+                                                                       .pProperties = pProperties};
+    bool for_loader = layer_hidden_is_loader(__builtin_return_address(0));
+    struct layer_call call;
+    VkResult result;
+
+    if (layer_call_begin(&call, GEN_vkEnumerateDeviceExtensionProperties, &args))
+        layer_note_encode(&call);
+    result = show_extensions(physicalDevice, pLayerName, pPropertyCount, pProperties, for_loader);
+    layer_call_end(&call);
     return result;
 }
 

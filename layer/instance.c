@@ -133,6 +133,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, c
 
     if (!instance_handle || !(instance = layer_instance_of_VkInstance(instance_handle)))
         return;
+    layer_hidden_end();
     struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkDestroyInstance, 0);
     if (enc) {
         gen_encode_vkDestroyInstance(enc, instance_handle, pAllocator);

@@ -459,6 +459,14 @@ static inline __attribute__((always_inline)) struct layer_cmdbuf *layer_cmdbuf_o
 
 /* True when programs are told that the device has an extension, where it has it. */
 bool layer_shows_extension(const char *extension);
+/* What becomes of a vkCreateDevice with an extension that is hidden, layer/hidden.c: whether a return address is in the
+ * loader; it has asked which of these there are; a vkCreateDevice has reached the layer; none comes any more, so that
+ * one which came to nothing is told. Any thread. */
+bool layer_hidden_is_loader(const void *caller);
+void layer_hidden_ask(const VkExtensionProperties *all, uint32_t count);
+void layer_hidden_arrived(void);
+void layer_hidden_end(void);
+void layer_hidden_exit(void); /* the same when the process ends, without freeing anything */
 /* True when the device has it, whatever programs are told. */
 bool layer_device_has_extension(const struct layer_physical_device *gpu, const char *extension);
 

@@ -302,6 +302,7 @@ static void end_recording(void *unused)
     /* What a crash has left is in the tail file, which goes with an orderly end. */
     if (!writer || layer_in_flight_crashed())
         return;
+    layer_hidden_exit();
     lap_writer_finish(writer);
     path = atomic_exchange(&unused_path, NULL);
     if (path)

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
@@ -321,3 +322,20 @@ def every_compression_of_the_layer(context: Context) -> None:
         check(context.info(f"{how}.lapilli")["complete"] is True, how)
     done = context.run([context.program("lapilli"), "capture", "--compression", "zip", "--", "true"], expect=2)
     check("--compression can't be 'zip': it is lz4, lz4hc or none" in done.err, done.err)
+
+
+@case
+def hidden_extensions_are_named(context: Context) -> None:
+    """The loader refuses them, and says nothing; whoever only asks, or gets a device, is told nothing."""
+    manifest = context.build / "tests/null/null_icd.json"
+    for context in (context.on("swiftshader"), replace(context, driver=manifest) if manifest.exists() else context.on("swiftshader")):
+        wants = context.app("wants")
+        for arguments, told in ((["VK_KHR_external_semaphore_fd"], True), (["VK_KHR_external_semaphore_fd", "--leave"], True),
+                                (["VK_KHR_external_semaphore_fd", "--twice"], True), (["--ask"], False), (["--ask", "--leave"], False),
+                                (["VK_KHR_maintenance1"], False), (["VK_KHR_maintenance1", "--leave"], False)):
+            alone = context.run([wants, *arguments])
+            done = context.run([wants, *arguments], context.layer_env())
+            check(not told or (alone.out.startswith("0") and done.out.startswith("-7")), f"{arguments}: {alone.out}, recorded: {done.out}")
+            lines = [line for line in done.err.splitlines() if line.startswith("lapilli")]
+            check(len(lines) == told, f"{arguments}: {done.err}")
+            check(not told or ("docs/extensions.md" in lines[0] and "VK_KHR_external_semaphore_fd" in lines[0]), done.err)
