@@ -67,6 +67,8 @@ static bool parse_frames(const char *text, struct options *options)
 {
     bool first = parse_number(&text, &options->first_frame);
 
+    if (first && options->first_frame == 0)
+        return false;
     if (*text == 0) {
         options->last_frame = options->first_frame;
         return first;
@@ -75,7 +77,8 @@ static bool parse_frames(const char *text, struct options *options)
         return false;
     if (*text == 0)
         return first;
-    return parse_number(&text, &options->last_frame) && *text == 0 && options->first_frame <= options->last_frame;
+    return parse_number(&text, &options->last_frame) && *text == 0 && options->last_frame > 0 &&
+           options->first_frame <= options->last_frame;
 }
 
 /* Fills *options or returns an exit status that is not negative. */
@@ -98,7 +101,7 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'f':
             if (!parse_frames(optarg, options)) {
-                fprintf(stderr, PROGRAM ": --frames wants A-B with A <= B, not '%s'\n", optarg);
+                fprintf(stderr, PROGRAM ": --frames wants A-B with 1 <= A <= B, not '%s'\n", optarg);
                 return LAP_TOOL_USAGE;
             }
             break;
@@ -216,6 +219,9 @@ int main(int argc, char **argv)
     status = lap_calls_open(&calls, options.path);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);
+    if (options.first_frame > lap_reader_summary(calls.reader)->frames + 1) /* behind the last one there may be calls */
+        fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
+                options.first_frame, lap_reader_summary(calls.reader)->frames);
     printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     status = print_all(&options, &printer, &calls);
     if (status == LAP_END && options.last_frame == UINT64_MAX)

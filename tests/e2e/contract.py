@@ -102,7 +102,8 @@ def file_that_is_no_trace(context: Context) -> None:
 def usage(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
-                    ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
+                    ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"],
+                    ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
@@ -415,6 +416,8 @@ def print_is_complete(context: Context) -> None:
     check(create["result"] == "VK_SUCCESS", f"{create['result']}")
     buffers = [line["args"]["pBuffer"] for line in lines if line["name"] == "vkCreateBuffer"]
     check("VkBuffer:1" in json.dumps(buffers), f"{buffers}")
+    done = context.run([context.program("lapilli"), "print", "--frames", "5000-", "out.lapilli"])
+    check("there is no frame 5000: the trace has " in done.err and not done.out, done.text)
 
 
 @case

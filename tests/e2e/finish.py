@@ -32,8 +32,9 @@ def cases() -> dict[str, Callable[[Context], None]]:
 
 def environment(context: Context, env: dict[str, str] | None = None) -> dict[str, str]:
     result = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    if context.driver:
-        result["VK_DRIVER_FILES"] = result["VK_ICD_FILENAMES"] = str(context.driver)
+    driver = str(context.driver or os.environ.get("VK_DRIVER_FILES", ""))
+    if driver:
+        result["VK_DRIVER_FILES"] = result["VK_ICD_FILENAMES"] = driver
     return {**result, **(env or {})}
 
 
