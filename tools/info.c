@@ -16,13 +16,15 @@
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "tools/calls.h"
+#include "tools/progress.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 #include "tools/uses.h"
 #include "trace/info.h"
 #include "trace/lives.h"
 
-#define PROGRAM "lapilli-info"
+#define PROGRAM        "lapilli-info"
+#define PROGRESS_CALLS 1024u
 
 static const char help[] =
     "usage: lapilli info [--json] FILE\n"
@@ -101,8 +103,10 @@ static void note_check(struct pass *pass, const struct lap_calls *calls)
 
 static void run_pass(struct pass *pass, struct lap_calls *calls)
 {
+    struct lap_progress progress;
     enum lap_status status;
 
+    lap_progress_begin(&progress, "reading", false);
     while ((status = lap_calls_next(calls)) == LAP_OK) {
         if (!lap_map_get(&pass->threads, calls->packet.thread_id) &&
             lap_map_put(&pass->threads, calls->packet.thread_id, pass, NULL) == LAP_ERROR_MEMORY)
@@ -113,7 +117,10 @@ static void run_pass(struct pass *pass, struct lap_calls *calls)
         if (status != LAP_OK)
             break;
         pass->mappings += maps_memory(calls);
+        if (calls->index % PROGRESS_CALLS == 0)
+            lap_progress_show(&progress, calls->index, lap_reader_summary(calls->reader)->packets);
     }
+    lap_progress_clear(&progress);
     lap_uses_settle(&pass->uses);
     pass->status = status;
 }
