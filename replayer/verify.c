@@ -34,7 +34,7 @@ struct replay_check {
     size_t count, capacity;
     struct replay_dump *dump; /* NULL without --dump-checks */
     bool said_rounded, said_skipped;
-    bool reads_images;
+    bool all; /* the trace was recorded with --verify=all */
     struct replay_check_bytes *bytes;
 };
 
@@ -45,7 +45,7 @@ enum lap_status replay_check_create(struct replay *r)
     r->check = calloc(1, sizeof *r->check);
     if (!r->check)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    r->check->reads_images = lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
+    r->check->all = r->reader && lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
     return r->options.dump_dir ? replay_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
 }
 
@@ -74,7 +74,7 @@ static bool is_within(struct replay *r, uint64_t low, uint64_t high, VkFormat fo
 
 bool replay_check_reads_all(const struct replay *r)
 {
-    return r->check && r->check->reads_images;
+    return r->check && r->check->all;
 }
 
 enum lap_status replay_check_finish(struct replay *r)
