@@ -19,6 +19,35 @@ static const char **names(const struct lap_reader *reader, const char *(*name)(c
     return list;
 }
 
+static uint64_t number(const uint8_t **at)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            break;
+    }
+    return value;
+}
+
+/* Whether a packet ends with bytes of an update, and not with the number of a blob that has them. The trace is good. */
+static bool has_bytes(const char *name, const struct lap_packet *packet)
+{
+    const uint8_t *at = packet->body;
+    bool image = strcmp(name, "lapilliUpdateImageSpans") == 0;
+
+    if (!image && strcmp(name, "lapilliUpdateBufferSpans") != 0)
+        return packet->bytes > 16 && packet->bytes < LAP_BLOB_MIN_BYTES;
+    for (unsigned i = 0; i < (image ? 4 : 1); i++) /* the object, and which part of it */
+        number(&at);
+    uint64_t spans = number(&at);
+    for (uint64_t i = 0; i < (image ? 4 : 2) * (spans + 1);
+         i++) /* arrays, each behind a byte that says that it is there */
+        number(&at);
+    return number(&at) < LAP_BLOB_MIN_BYTES;
+}
+
 int main(int argc, char **argv)
 {
     struct lap_reader_options no_options = {0};
@@ -62,8 +91,8 @@ int main(int argc, char **argv)
         const char *name = lap_reader_command_name(reader, packet.command);
         lap_enc_raw(enc, packet.body, packet.bytes);
         bool is_named = argc == 4 && name && strcmp(name, argv[3]) == 0;
-        bool is_update = argc == 3 && name && strncmp(name, "lapilliUpdate", 13) == 0;
-        if (is_named || (is_update && packet.bytes > 16 && packet.bytes < LAP_BLOB_MIN_BYTES)) {
+        bool is_update = argc == 3 && name && strncmp(name, "lapilliUpdate", 13) == 0 && has_bytes(name, &packet);
+        if (is_named || is_update) {
             enc->p[is_named ? -2 : -1] ^= is_named ? 1 : 0x55; /* the last byte of a number may not become 0 */
             changed++;
         }
