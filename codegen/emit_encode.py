@@ -84,6 +84,14 @@ class _Body:
             self.put(10, f"p = lap_at_u64(p, (uint64_t)(uintptr_t){value});")
         elif f.element == "object":
             self.put(10, f"p = lap_at_handle(p, enc, gen_handle_type_of({expand(f.selector, self.ref)}), {value});")
+        elif f.filled:
+            self.flush()
+            self.text("{")
+            self.text(f"{f.type} filled;")
+            self.text("memset(&filled, 0, sizeof filled);")
+            self.text(f"memcpy(&filled, &{value}, {expand(f.filled, self.ref)});")
+            self.text(self.struct_call(f, "&filled"))
+            self.text("}")
         else:
             self.flush()
             self.text(self.struct_call(f, f"&{value}"))

@@ -46,7 +46,7 @@ class Field:
     needed: str = ""  # C with {member}: when a driver follows the pointer, or takes the handle, without asking; "1": always
     unless: str = ""  # a feature of the device with which null is right all the same
     needed_elements: bool = False  # none of the handles that it points to may be null
-    filled: str = ""  # C with {member}: of a fixed array, how many elements were filled in; of a number, whether it was
+    filled: str = ""  # C with {member}: of a fixed array, how many elements were filled in; of a raw union, bytes; of a number, whether it was
     each: str = ""  # C with {member} and i: what each element of an array must have
 
     @property
@@ -241,8 +241,9 @@ class _Classifier:
         m = f.member
         counts = f.shape == "array" and f.element != "char"
         if "filled" in override:
-            if not counts and (f.shape, f.element) != ("value", "scalar"):
-                raise OverrideError(f"{owner}.{m.name} is neither a fixed array nor a number, so all of it is written")
+            raw = f.element == "union" and self.overrides.unions.get(m.type) == "raw"
+            if not counts and not (f.shape == "value" and (f.element == "scalar" or raw)):
+                raise OverrideError(f"{owner}.{m.name} is neither a fixed array, a number nor a union of bytes, so all of it is written")
             return override["filled"]
         return self._count(owner, m.lengths[0], siblings) if counts and m.lengths else ""
 

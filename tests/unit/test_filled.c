@@ -88,6 +88,20 @@ UNIT_TEST(what_is_not_valid_is_left_out)
     lap_enc_finish(&enc);
 }
 
+UNIT_TEST(clear_values_that_nobody_reads_are_left_out)
+{
+    VkClearAttachment depth = {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT}, other_depth = depth;
+    VkRenderingAttachmentInfo loaded = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                        .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD},
+                              other_loaded = loaded;
+
+    memset(&other_depth.clearValue, 0xab, sizeof other_depth.clearValue);
+    other_depth.clearValue.depthStencil = depth.clearValue.depthStencil;
+    CHECK_SAME(VkClearAttachment, &depth, &other_depth);
+    memset(&other_loaded.clearValue, 0xab, sizeof other_loaded.clearValue);
+    CHECK_SAME(VkRenderingAttachmentInfo, &loaded, &other_loaded);
+}
+
 UNIT_TEST(names_end_where_their_nul_is)
 {
     VkExtensionProperties name = {.extensionName = "VK_KHR_swapchain", .specVersion = 70}, other = name;
