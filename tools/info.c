@@ -296,6 +296,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     good &= put(object, "indexed", cJSON_CreateBool(summary->indexed));
     good &= put_number(object, "frames", summary->frames);
     good &= put_pair(object, "recovered", "frames", summary->recovered_frames, "bytes", summary->recovered_bytes);
+    good &= put_number(cJSON_GetObjectItemCaseSensitive(object, "recovered"), "packets", summary->recovered_packets);
     good &= put_number(object, "threads", lap_map_count(&pass->threads));
     good &= put_number(object, "packets", summary->packets);
     good &= put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
@@ -452,6 +453,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
         show_bytes(summary->recovered_bytes);
         printf(", from the tail file beside the trace\n");
     }
+    if (summary->recovered_packets)
+        printf("%-14s%" PRIu64 " packets behind the last frame\n", "", summary->recovered_packets);
     show_in_flight(cJSON_GetObjectItemCaseSensitive(json, "in_flight"));
     printf("%-14s%zu\n", "threads", lap_map_count(&pass->threads));
     printf("%-14s%" PRIu64 "\n", "calls", summary->counters[LAP_COUNTER_CALLS]);

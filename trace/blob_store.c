@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/notes.h"
+
 #define PENDING_BYTES ((size_t)512 << 10) /* small blobs are gathered up to here */
 #define PART_BYTES    ((size_t)1 << 20)   /* larger ones are written in parts of this size, a chunk each */
 #define FIRST_SLOTS   ((size_t)1024)
 
+_Static_assert(PENDING_BYTES + LAP_JOURNAL_HEAD_BYTES <= LAP_JOURNAL_BLOBS_BYTES, "what is pending fits the journal");
 _Static_assert(LAP_BLOB_ENTRY_BYTES + PART_BYTES <= LAP_CHUNK_MAX_RAW, "a part fits a chunk");
 
 struct lap_blob_slot {
@@ -75,22 +78,63 @@ struct taken {
     struct iovec part;
     uint32_t count;
     uint64_t last;
+    unsigned half; /* of the log */
+    bool logged;
 };
+
+static bool take_log(struct lap_blob_store *store)
+{
+    struct lap_notes *notes = lap_output_notes(store->output);
+    if (!notes || store->log.halves || store->log_refused)
+        return notes && store->log.halves;
+    store->log_refused =
+        !lap_output_reserve_notes(store->output, &notes->journal, offsetof(struct lap_journal, streams));
+    if (!store->log_refused) {
+        lap_journal_set_state(&notes->journal, LAP_JOURNAL_ALL); /* before a stream has a log, and may say otherwise */
+        lap_journal_init(&store->log, notes->journal.blobs, LAP_JOURNAL_BLOBS_BYTES, store->output->queue.seed);
+    }
+    return !store->log_refused;
+}
+
+/* The first blob of what is pending is in the journal with the chunk that it begins, others if that one is. The half
+ * that is begun for it was left by what was pending before the last time; that is in the queue, for `order` was given
+ * back since. */
+static void log_pending(struct lap_blob_store *store, uint64_t id, const uint8_t *entry, size_t bytes)
+{
+    struct lap_journal_head head = {.kind = LAP_JOURNAL_BLOBS, .first = id};
+    bool begins = store->pending_count == 1;
+    if (begins ? !take_log(store) : !store->log.at)
+        return;
+    bool is_masked = lap_journal_is_masked();
+    if (is_masked)
+        lap_journal_unmask();
+    if (begins)
+        lap_output_log_chunk(store->output, &store->log, &head);
+    (void)lap_journal_add_blob(&store->log, entry, bytes); /* a half has room for all that can be pending */
+    if (is_masked)
+        lap_journal_mask();
+}
 
 /* What is pending is the caller's to write, and others add to what was spare. Both mutexes are held. */
 static struct taken take_pending(struct lap_blob_store *store)
 {
-    struct taken taken = {{store->pending, store->pending_bytes}, store->pending_count, store->count};
+    struct taken taken = {
+        .part = {store->pending, store->pending_bytes}, .count = store->pending_count, .last = store->count};
     store->pending = store->spare;
     store->spare = taken.part.iov_base;
     store->pending_bytes = 0;
     store->pending_count = 0;
+    taken.logged = store->log.at;
+    taken.half = lap_journal_leave(&store->log);
     return taken;
 }
 
 static enum lap_status write_taken(struct lap_blob_store *store, const struct taken *taken)
 {
-    return taken->count ? write_chunk(store, &taken->part, 1, taken->count, taken->last) : LAP_OK;
+    enum lap_status status = taken->count ? write_chunk(store, &taken->part, 1, taken->count, taken->last) : LAP_OK;
+    if (taken->logged)
+        lap_output_log_handed_over(store->output, &store->log, taken->half);
+    return status;
 }
 
 static void store_entry(uint8_t *at, const struct lap_blob_entry *entry, const uint8_t *data)
@@ -121,6 +165,7 @@ static enum lap_status write_parts(struct lap_blob_store *store, uint64_t id, st
         };
         status = write_chunk(store, parts, 3, 1, id);
     }
+    lap_output_save(store->output);
     return status;
 }
 
@@ -209,6 +254,7 @@ static enum lap_status add_small(struct lap_blob_store *store, const struct lap_
         store->pending_bytes += stride;
         store->pending_count++;
         number(store, slot, *wanted);
+        log_pending(store, store->count, store->pending + store->pending_bytes - stride, stride);
     }
     *out_id = slot->id_and_kind >> 8;
     return LAP_OK;
@@ -250,6 +296,24 @@ enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blo
     }
     pthread_mutex_unlock(&store->order);
     return status;
+}
+
+bool lap_blob_store_begin_log(struct lap_blob_store *store)
+{
+    struct taken taken = {.count = 0};
+    enum lap_status status = LAP_OK;
+    if (!lock_both(store))
+        return false;
+    bool good = take_log(store);
+    if (good && store->pending_count && !store->log.at)
+        taken = take_pending(store);
+    pthread_mutex_unlock(&store->mutex);
+    if (taken.count) {
+        status = write_taken(store, &taken);
+        lap_output_save(store->output);
+    }
+    pthread_mutex_unlock(&store->order);
+    return good && status == LAP_OK;
 }
 
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store)

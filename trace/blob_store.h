@@ -32,6 +32,8 @@ struct lap_blob_store {
     uint8_t *spare;              /* that of the last one, which whoever holds `order` may be handing over */
     size_t pending_bytes;
     uint32_t pending_count;
+    struct lap_journal_log log; /* of what is pending */
+    bool log_refused;
 };
 
 void lap_blob_store_init(struct lap_blob_store *store, struct lap_output *output);
@@ -45,6 +47,10 @@ enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_k
  * and *out_id stays. */
 enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                       size_t bytes, uint64_t *out_id) LAP_MUST_CHECK;
+
+/* From now on blobs are in the journal as soon as they have a number, and those that have one can be found. False: they
+ * can't be. */
+bool lap_blob_store_begin_log(struct lap_blob_store *store) LAP_MUST_CHECK;
 
 /* Sees to it that every blob that has a number is in the file. */
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store) LAP_MUST_CHECK;

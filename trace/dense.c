@@ -111,16 +111,29 @@ static enum lap_status find_hole(struct lap_source *source, const struct list *l
     return status;
 }
 
+/* What is known without looking: the last frame mark, or that everything is there up to a ticket behind it. 0: nothing.
+ */
+static uint64_t known_end(const struct lap_source *source)
+{
+    uint64_t whole = source->has_end ? source->end.totals.counters[LAP_COUNTER_WHOLE] : source->whole_ticket;
+    uint64_t marked = 0, last = 0;
+    for (size_t i = 0; i < source->chunk_count; i++) {
+        const struct lap_chunk_header *header = &source->chunks[i].header;
+        if (header->kind == LAP_CHUNK_FRAME)
+            marked = header->last;
+        if (header->kind == LAP_CHUNK_PACKETS && header->last > last)
+            last = header->last;
+    }
+    return whole > marked && whole <= last ? whole : marked;
+}
+
 enum lap_status lap_dense_end(struct lap_source *source, uint64_t *out_ticket)
 {
     struct list list;
-    for (size_t i = source->chunk_count; i-- > 0;)
-        if (source->chunks[i].header.kind == LAP_CHUNK_FRAME) {
-            *out_ticket = source->chunks[i].header.last;
-            return LAP_OK;
-        }
+    *out_ticket = known_end(source);
+    if (*out_ticket)
+        return LAP_OK;
     enum lap_status status = make_list(source, &list);
-    *out_ticket = 0;
     for (size_t at = 0; status == LAP_OK && at < list.count;) {
         struct group group = next_group(&list, at, *out_ticket);
         if (list.chunks[at]->header.first != group.before + 1)

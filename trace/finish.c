@@ -165,14 +165,19 @@ static enum lap_status make_note(struct finish *f)
 {
     const struct lap_source *source = &f->source;
     int64_t process = f->result->process;
+    uint64_t last = 0;
     f->note = (struct lap_end_note){.by = f->options->by};
     enum lap_status status = lap_dense_end(&f->source, &f->note.last_ticket);
     if (status != LAP_OK)
         return status;
+    for (size_t i = 0; i < source->chunk_count; i++)
+        if (source->chunks[i].header.kind == LAP_CHUNK_PACKETS && source->chunks[i].header.last > last)
+            last = source->chunks[i].header.last;
     /* A part of a chunk at the end of the trace is a whole one in the tail file, or comes from somebody who was
      * interrupted here. */
     f->note.whole = source->tail_use == LAP_TAIL_USED && source->tail_joins &&
-                    (source->good_bytes == source->file_bytes || source->tail_end);
+                    (source->good_bytes == source->file_bytes || source->tail_end) &&
+                    (!source->whole_ticket || source->whole_ticket == last);
     if (f->note.whole && source->tail_end) {
         bool lost;
         status = lap_tail_find_behind(source, source->tail_end, &lost);
@@ -208,10 +213,11 @@ static enum lap_status read_totals(struct finish *f)
     }
     if (status == LAP_ERROR_FORMAT)
         memset(&f->totals, 0, sizeof(f->totals));
+    f->totals.counters[LAP_COUNTER_CALLS] += f->source.recovered_calls;
     f->totals.counters[LAP_COUNTER_BINDS] = f->totals.counters[LAP_COUNTER_ALIASED_BINDS] = 0;
     f->totals.counters[LAP_COUNTER_LAST_ALIASED] = f->totals.counters[LAP_COUNTER_LIVES] = 0;
     for (size_t i = 0; i < f->source.chunk_count; i++)
-        if (f->source.chunks[i].header.kind == LAP_CHUNK_BLOBS)
+        if (f->source.chunks[i].header.kind == LAP_CHUNK_BLOBS && f->source.chunks[i].header.last > f->blobs)
             f->blobs = f->source.chunks[i].header.last;
     return status == LAP_ERROR_FORMAT ? LAP_OK : status;
 }

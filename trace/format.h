@@ -20,6 +20,9 @@
 #define LAP_INFO_MAX_TOTAL       (4u << 20)  /* of all of them together */
 #define LAP_INFO_MAX_KEYS        1024u       /* different ones, at the top level of all of them */
 
+/* Of the dictionary: a packet that a reader puts where one is missing (docs/format.md, "The journal"). */
+#define LAP_MISSING_PACKET "lapilliMissing"
+
 enum lap_chunk_kind {
     LAP_CHUNK_DICTIONARY = 1, /* names of commands, structs, handle types */
     LAP_CHUNK_INFO = 2,       /* one JSON object: program, machine, device, layer options; later ones add keys */

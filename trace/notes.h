@@ -22,6 +22,7 @@
 
 #include "base/status.h"
 #include "trace/in_flight.h"
+#include "trace/journal.h"
 
 #define LAP_NOTES_THREADS  128u
 #define LAP_NOTES_COMMANDS 1024u
@@ -55,6 +56,7 @@ struct lap_notes {
     struct lap_note_thread threads[LAP_NOTES_THREADS];
     struct lap_note_command commands[LAP_NOTES_COMMANDS];
     struct lap_note_long large[LAP_NOTES_LONG]; /* a hole until they are needed */
+    struct lap_journal journal;                 /* the same */
 };
 
 _Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_note_thread, call) == 64,
@@ -64,6 +66,7 @@ _Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted
 
 #define LAP_NOTES_BYTES       sizeof(struct lap_notes)
 #define LAP_NOTES_SMALL_BYTES offsetof(struct lap_notes, large)
+#define LAP_NOTES_CALLS_BYTES offsetof(struct lap_notes, journal) /* all that tail files of version 3 have */
 
 /* ---- the program's side; each place has one thread that uses it ---- */
 

@@ -596,6 +596,31 @@ enum lap_status lap_output_drain(struct lap_output *output)
     return status;
 }
 
+/* ---- the journal ---- */
+
+void lap_output_save(struct lap_output *output)
+{
+    if (output->has_thread)
+        lap_queue_save(&output->queue);
+}
+
+struct lap_notes *lap_output_notes(struct lap_output *output)
+{
+    return atomic_load_explicit(&output->queue.file.notes, memory_order_relaxed);
+}
+
+bool lap_output_reserve_notes(struct lap_output *output, const void *from, size_t bytes)
+{
+    return lap_tail_reserve_notes(&output->queue.file, from, bytes);
+}
+
+void lap_output_log_chunk(struct lap_output *output, struct lap_journal_log *log, const struct lap_journal_head *head)
+{
+    if (log->until[log->half ^ 1] > atomic_load_explicit(&output->queue.saved, memory_order_relaxed))
+        lap_queue_save(&output->queue);
+    lap_journal_begin(log, head);
+}
+
 /* ---- the helper thread ---- */
 
 static void *help(void *argument)

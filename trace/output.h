@@ -126,6 +126,22 @@ enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_hea
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
+/* What a reader finds should the process be killed has all chunks up to now, where there is a tail file. */
+void lap_output_save(struct lap_output *output);
+
+/* Where the notes of calls are mapped, or NULL. */
+struct lap_notes *lap_output_notes(struct lap_output *output);
+
+/* Reserves room in the notes, which nobody has stored to yet. False: it can't be had. */
+bool lap_output_reserve_notes(struct lap_output *output, const void *from, size_t bytes) LAP_MUST_CHECK;
+/* Begins a half of a log for the next chunk: the chunk that was there is in the file then. */
+void lap_output_log_chunk(struct lap_output *output, struct lap_journal_log *log, const struct lap_journal_head *head);
+/* The chunk of a half that was left was appended. */
+static inline void lap_output_log_handed_over(struct lap_output *output, struct lap_journal_log *log, unsigned half)
+{
+    lap_journal_handed_over(log, half, atomic_load_explicit(&output->queue.put, memory_order_relaxed));
+}
+
 /* Writes what is in the queue. */
 enum lap_status lap_output_drain(struct lap_output *output) LAP_MUST_CHECK;
 

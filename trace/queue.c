@@ -40,7 +40,7 @@ enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_o
     pthread_cond_init(&queue->work, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&queue->room, NULL);
-    queue->put = queue->taken = queue->seen = queue->given_back = options->put;
+    queue->put = queue->saved = queue->taken = queue->seen = queue->given_back = options->put;
     queue->seed = lap_tail_seed(options->uuid);
     queue->watch = options->watch;
     size_t capacity = options->capacity & ~(size_t)4095;
@@ -248,6 +248,17 @@ static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *
         queue->peak = queue->head;
     if (entry->header.kind == LAP_CHUNK_FRAME || end - queue->unsaved >= SAVE_BYTES)
         save(queue, end);
+    if (queue->unsaved == end)
+        atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed);
+}
+
+void lap_queue_save(struct lap_queue *queue)
+{
+    if (!queue->durable || !lock(queue))
+        return;
+    save(queue, queue->head);
+    atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed);
+    pthread_mutex_unlock(&queue->mutex);
 }
 
 /* A thread that works beside the program's costs them more than its time: they are interrupted whenever the kernel
@@ -299,6 +310,7 @@ static void become_empty(struct lap_queue *queue)
         queue->calm = 0;
     }
     queue->head = queue->tail = queue->next = queue->peak = queue->unsaved = 0;
+    atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed); /* the trace has them */
     queue->full = false;
 }
 

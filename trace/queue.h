@@ -48,11 +48,12 @@ struct lap_queue {
     size_t unsaved;    /* from here to head the file lacks what memory has */
     size_t start;      /* where the oldest entry is as the file says: at the tail, or before it and whole up to there */
     unsigned calm;     /* how often it has become empty without needing half of the limit */
-    uint64_t put;      /* chunks so far, in this queue or before */
-    uint64_t taken, seen; /* for who takes: the same, and how many were put when the lock was last held for that */
-    uint64_t given_back;  /* of those that were taken: their room can be used again */
-    uint64_t frames;      /* of these: frame marks */
-    uint64_t seed;        /* of the entries' hashes */
+    _Atomic uint64_t put;   /* chunks so far, in this queue or before; changed under the mutex */
+    _Atomic uint64_t saved; /* of these: in the tail file's ring, or in the trace */
+    uint64_t taken, seen;   /* for who takes: the same, and how many were put when the lock was last held for that */
+    uint64_t given_back;    /* of those that were taken: their room can be used again */
+    uint64_t frames;        /* of these: frame marks */
+    uint64_t seed;          /* of the entries' hashes */
     struct lap_queued oldest;
     atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back */
     int file_error;      /* why it has ended */
@@ -88,6 +89,9 @@ void lap_queue_finish(struct lap_queue *queue);
  * LAP_ERROR_STOPPED (without a sentence) when the queue is closed, LAP_AGAIN when it is ending and has no room. */
 enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, const struct iovec *parts,
                               unsigned count) LAP_MUST_CHECK;
+
+/* From now on a reader finds what was put before, where there is a tail file. */
+void lap_queue_save(struct lap_queue *queue);
 
 /* Puts the parts together at `to`; returns their size. */
 size_t lap_queue_copy(uint8_t *to, const struct iovec *parts, unsigned count);

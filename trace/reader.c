@@ -124,6 +124,9 @@ static enum lap_status read_frames(struct lap_reader *reader, const struct lap_r
     if (status != LAP_OK && status != LAP_ERROR_FORMAT)
         return status;
     memcpy(reader->summary.counters, totals.counters, sizeof(totals.counters));
+    reader->summary.counters[LAP_COUNTER_CALLS] += source->recovered_calls;
+    if (source->whole_ticket)
+        reader->summary.counters[LAP_COUNTER_WHOLE] = source->whole_ticket;
     reader->summary.blob_bytes = totals.blob_bytes;
     return LAP_OK;
 }
@@ -250,6 +253,7 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
     reader->summary.file_bytes = reader->source.file_bytes;
     reader->summary.recovered_frames = reader->source.recovered_frames;
     reader->summary.recovered_bytes = reader->source.recovered_bytes;
+    reader->summary.recovered_packets = reader->source.recovered_packets;
 
     enum lap_status status = read_dictionary(reader);
     if (status == LAP_OK)

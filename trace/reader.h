@@ -175,6 +175,7 @@ struct lap_reader_summary {
     uint64_t blobs, blob_bytes;
     uint64_t file_bytes, raw_bytes;
     uint64_t recovered_frames, recovered_bytes; /* of these: from the tail file of a process that was killed */
+    uint64_t recovered_packets;                 /* of these: behind the last frame mark, wherever they are */
     uint64_t counters[LAP_COUNTER_COUNT];
     /* Calls that had not returned when the recorded process was last heard of, in the order of the file; none for
      * lap_reader_open_again. The numbers of their commands are in the dictionary, their bodies are as damaged as any.

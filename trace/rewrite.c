@@ -343,6 +343,8 @@ static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *
         return status;
     if (w->source.repaired[0] && options->repaired)
         options->repaired(options->user, w->source.repaired);
+    w->totals.counters[LAP_COUNTER_CALLS] += w->source.recovered_calls;
+    w->totals.counters[LAP_COUNTER_WHOLE] = w->source.whole_ticket;
     return w->source.has_end ? lap_output_finish(&w->output, &w->source.end.totals, w->source.end.reason)
                              : lap_output_finish(&w->output, &w->totals, w->source.damage);
 }

@@ -18,10 +18,13 @@
 /* How many bytes there are from `offset` to the end of the file that it is in. */
 static uint64_t bytes_from(const struct lap_source *source, uint64_t offset)
 {
-    if (offset <= source->file_bytes && !(offset == source->file_bytes && source->tail_bytes))
+    if (offset < source->file_bytes || (offset == source->file_bytes && !source->tail_bytes && !source->made_bytes))
         return source->file_bytes - offset;
     offset -= source->file_bytes;
-    return offset <= source->tail_bytes ? source->tail_bytes - offset : 0;
+    if (offset < source->tail_bytes)
+        return source->tail_bytes - offset;
+    offset -= source->tail_bytes;
+    return offset <= source->made_bytes ? source->made_bytes - offset : 0;
 }
 
 enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset, void *out, size_t bytes)
@@ -30,6 +33,10 @@ enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset
     if (bytes > bytes_from(source, offset))
         return lap_fail(LAP_ERROR_FORMAT, "the file ends too early");
     int fd = source->fd;
+    if (offset >= source->file_bytes + source->tail_bytes && bytes) {
+        memcpy(out, source->made + (offset - source->file_bytes - source->tail_bytes), bytes);
+        return LAP_OK;
+    }
     if (offset >= source->file_bytes && bytes) {
         fd = source->tail_fd;
         offset -= source->file_bytes;
@@ -140,6 +147,30 @@ enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const
     return LAP_OK;
 }
 
+enum lap_status lap_source_make(struct lap_source *source, struct lap_chunk_header *header, const uint8_t *payload,
+                                size_t bytes)
+{
+    size_t need = LAP_CHUNK_HEADER_BYTES + bytes;
+    if (bytes > LAP_CHUNK_MAX_RAW)
+        return lap_fail(LAP_ERROR_FORMAT, "more than a chunk can have");
+    if (need > source->made_capacity - source->made_bytes) {
+        size_t capacity = 2 * source->made_capacity + need;
+        uint8_t *made = realloc(source->made, capacity);
+        if (!made)
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        source->made = made;
+        source->made_capacity = capacity;
+    }
+    uint64_t offset = source->file_bytes + source->tail_bytes + source->made_bytes;
+    uint8_t *at = source->made + source->made_bytes;
+    (void)lap_chunk_pack(header, NULL, payload, bytes, NULL);
+    lap_chunk_header_store(header, source->seed, at);
+    if (bytes)
+        memcpy(at + LAP_CHUNK_HEADER_BYTES, payload, bytes);
+    source->made_bytes += need;
+    return lap_source_add(source, offset, header);
+}
+
 void lap_source_repair_mark(struct lap_source *source, const struct lap_chunk_ref *chunk, uint64_t frame)
 {
     if (!source->repaired[0])
@@ -222,11 +253,16 @@ enum lap_status lap_source_copy(struct lap_source *source, const struct lap_sour
     source->fd = source->tail_fd = -1;
     source->stored = NULL;
     source->stored_capacity = 0;
+    source->made_capacity = from->made_bytes;
+    source->made = from->made_bytes ? malloc(from->made_bytes) : NULL;
+    if (source->made)
+        memcpy(source->made, from->made, from->made_bytes);
     source->calls = NULL; /* they are for the first one */
     source->calls_bytes = 0;
     source->chunk_capacity = from->chunk_count;
     source->chunks = malloc((from->chunk_count + 1) * sizeof(*source->chunks));
-    enum lap_status status = source->chunks ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    enum lap_status status =
+        source->chunks && (source->made || !from->made_bytes) ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
     for (size_t i = 0; status == LAP_OK && i < from->chunk_count; i++) {
         source->chunks[i] = from->chunks[i];
         source->chunks[i].parts = 0;
@@ -249,6 +285,7 @@ void lap_source_close(struct lap_source *source)
         close(source->tail_fd);
     free(source->chunks);
     free(source->stored);
+    free(source->made);
     free(source->calls);
     memset(source, 0, sizeof(*source));
     source->fd = source->tail_fd = -1;

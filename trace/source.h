@@ -48,6 +48,12 @@ struct lap_source {
     enum lap_tail_use tail_use;
     bool tail_joins;   /* it begins where the trace ends, or before: nothing between is known to be lost */
     uint64_t tail_end; /* the number behind that of its last chunk, whether that is read or not; 0: it has none */
+    /* Chunks that were made of the tail file's journal, in memory; they count on behind the tail file. */
+    uint8_t *made;
+    size_t made_bytes, made_capacity;
+    /* Every packet up to this ticket is there, though no frame mark says so; 0: nobody looked. How many of them are
+     * behind the last frame mark, and how many of these are calls of the program. */
+    uint64_t whole_ticket, recovered_packets, recovered_calls;
     struct lap_file_header header;
     uint64_t seed; /* lap_file_seed */
 
@@ -103,6 +109,10 @@ enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, str
 
 enum lap_status lap_source_add(struct lap_source *source, uint64_t offset,
                                const struct lap_chunk_header *header) LAP_MUST_CHECK;
+
+/* Adds a chunk that is in no file: `header` with kind, stream, count, first, last and epoch. The payload is copied. */
+enum lap_status lap_source_make(struct lap_source *source, struct lap_chunk_header *header, const uint8_t *payload,
+                                size_t bytes) LAP_MUST_CHECK;
 
 /* Fills the list from the index. LAP_END, with an empty list, when there is none or it is damaged; LAP_ERROR_MEMORY. */
 enum lap_status lap_source_use_index(struct lap_source *source) LAP_MUST_CHECK;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "trace/bytes.h"
+#include "trace/notes.h"
 #include "trace/writer_internal.h"
 
 #define SEAL_BYTES          ((size_t)256 << 10)
@@ -28,6 +29,7 @@ struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_
         /* A chunk has one thread. */
         bool good = stream->thread_id == thread_id || lap_stream_seal(stream);
         stream->thread_id = thread_id;
+        stream->is_masked = lap_journal_is_masked();
         pthread_mutex_unlock(&stream->mutex);
         if (!good)
             stream = NULL;
@@ -37,6 +39,7 @@ struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_
             stream->writer = writer;
             stream->number = writer->stream_count++;
             stream->thread_id = thread_id;
+            stream->is_masked = lap_journal_is_masked();
             stream->used = true;
             pthread_mutex_init(&stream->mutex, NULL);
             lap_enc_init(&stream->enc, NULL, writer);
@@ -55,6 +58,66 @@ void lap_stream_release(struct lap_stream *stream)
     if (stream)
         atomic_store(&stream->used, false);
 }
+
+/* ---- the journal ---- */
+
+static bool take_log(struct lap_stream *stream)
+{
+    struct lap_writer *writer = stream->writer;
+    struct lap_notes *notes = lap_output_notes(&writer->output);
+    uint32_t number;
+    if (stream->log.halves || stream->log_refused || !notes)
+        return notes && stream->log.halves;
+    stream->log_refused = true;
+    if (!lap_blob_store_begin_log(&writer->blobs)) /* and so no stream has a log */
+        return false;
+    number = atomic_fetch_add(&writer->logs, 1);
+    if (number < LAP_JOURNAL_STREAMS) {
+        uint8_t *halves = notes->journal.streams[number][0];
+        stream->log_refused = !lap_output_reserve_notes(&writer->output, halves, 2 * LAP_JOURNAL_HALF_BYTES);
+        if (!stream->log_refused)
+            lap_journal_init(&stream->log, halves, LAP_JOURNAL_HALF_BYTES, writer->output.queue.seed);
+    }
+    if (stream->log_refused)
+        lap_journal_set_state(&notes->journal, LAP_JOURNAL_SOME);
+    return !stream->log_refused;
+}
+
+/* Before the first packet of a chunk. */
+static void begin_log(struct lap_stream *stream)
+{
+    struct lap_journal_head head = {.kind = LAP_JOURNAL_PACKETS,
+                                    .stream = stream->number,
+                                    .thread_id = stream->thread_id,
+                                    .first = stream->first_ticket,
+                                    .epoch = stream->first_epoch};
+    if (!take_log(stream))
+        return;
+    if (stream->is_masked)
+        lap_journal_unmask();
+    lap_output_log_chunk(&stream->writer->output, &stream->log, &head);
+    if (stream->is_masked)
+        lap_journal_mask();
+}
+
+/* The packet that has just been encoded. False: there is no room for it. */
+static bool log_packet(struct lap_stream *stream)
+{
+    struct lap_enc *enc = &stream->enc;
+    if (!lap_enc_reserve(enc, LAP_JOURNAL_SLACK_BYTES)) {
+        enc->failed = false; /* it is whole */
+        return false;
+    }
+    if (__builtin_expect(stream->is_masked, 0))
+        lap_journal_unmask();
+    const uint8_t *packet = enc->base + stream->size_at;
+    bool good = lap_journal_add_packet(&stream->log, packet, (size_t)(enc->p - packet), stream->last_ticket);
+    if (__builtin_expect(stream->is_masked, 0))
+        lap_journal_mask();
+    return good;
+}
+
+/* ---- packets ---- */
 
 bool lap_stream_seal(struct lap_stream *stream)
 {
@@ -78,6 +141,8 @@ bool lap_stream_seal(struct lap_stream *stream)
             memory_order_relaxed);
         stream->packets = 0;
         stream->moved_bytes = 0;
+        if (stream->log.at)
+            lap_output_log_handed_over(&writer->output, &stream->log, lap_journal_leave(&stream->log));
     }
     lap_enc_reset(&stream->enc);
     if (status != LAP_OK)
@@ -116,6 +181,7 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
         lap_put_u64(enc, stream->thread_id);
         stream->first_ticket = stream->last_ticket = ticket;
         stream->first_epoch = stream->last_epoch = epoch;
+        begin_log(stream);
     }
 
     stream->body_bytes = 0;
@@ -181,8 +247,12 @@ void lap_packet_end(struct lap_stream *stream)
             lap_store_u32(enc->base + stream->size_at, (uint32_t)bytes);
             stream->packets++;
             stream->body_bytes = enc->base[stream->flags_at] & LAP_PACKET_BLOB_BODY ? 0 : bytes;
-            if ((size_t)(enc->p - enc->base) >= SEAL_BYTES)
+            if (stream->log.at && !log_packet(stream)) {
+                if (lap_stream_seal(stream))
+                    lap_output_save(&writer->output);
+            } else if ((size_t)(enc->p - enc->base) >= SEAL_BYTES) {
                 (void)lap_stream_seal(stream);
+            }
         }
     }
     pthread_mutex_unlock(&stream->mutex);

@@ -163,10 +163,11 @@ bool lap_tail_map_notes(struct lap_tail *tail, void *place)
     return mapped;
 }
 
-bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large)
+bool lap_tail_reserve_notes(struct lap_tail *tail, const void *from, size_t bytes)
 {
-    size_t at = offsetof(struct lap_notes, large) + large * sizeof(struct lap_note_long);
-    return promise(tail, at, at + sizeof(struct lap_note_long));
+    const struct lap_notes *notes = atomic_load(&tail->notes);
+    size_t at = (size_t)((const uint8_t *)from - (const uint8_t *)notes);
+    return notes && promise(tail, at, at + bytes);
 }
 
 bool lap_tail_drop_notes(struct lap_tail *tail)

@@ -24,7 +24,7 @@
 
 #define LAP_TAIL_SUFFIX       ".tail" /* behind the trace's own name */
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
-#define LAP_TAIL_VERSION      3u             /* 2 has no notes, in version 1 the ring follows the header */
+#define LAP_TAIL_VERSION      4u             /* 3 has no journal, 2 no notes; in 1 the ring follows the header */
 #define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight */
 #define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + ((size_t)64 << 10)) /* pages are no larger */
 #define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)        /* as it is written */
@@ -95,12 +95,12 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at);
 int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes);
 
 /* Maps the notes of calls, in place of the LAP_NOTES_BYTES of memory at `place`, which stay the caller's; false: they
- * can't be had. All of them are zero and can be stored to but for the large ones, which lap_tail_reserve_note is to be
- * asked for first. A store is SIGBUS when somebody has cut the file, or the file system breaks its word, until
- * lap_tail_drop_notes has put private memory there: that is safe in a signal handler and comes with the end of the
- * file's use in any case. It is false when there is no such memory. */
+ * can't be had. All of them are zero and can be stored to but for the large ones and the journal, which
+ * lap_tail_reserve_notes is to be asked for first. A store is SIGBUS when somebody has cut the file, or the file system
+ * breaks its word, until lap_tail_drop_notes has put private memory there: that is safe in a signal handler and comes
+ * with the end of the file's use in any case. It is false when there is no such memory. */
 bool lap_tail_map_notes(struct lap_tail *tail, void *place);
-bool lap_tail_reserve_note(struct lap_tail *tail, unsigned large);
+bool lap_tail_reserve_notes(struct lap_tail *tail, const void *from, size_t bytes);
 bool lap_tail_drop_notes(struct lap_tail *tail);
 /* The same, and what stands in the file goes, since nobody says any more that a call has returned. */
 void lap_tail_give_notes_up(struct lap_tail *tail);

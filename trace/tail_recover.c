@@ -39,7 +39,7 @@ static void remark(struct lap_source *source, const char *format, ...)
 /* What a header says. */
 struct layout {
     uint64_t start, ring;
-    bool has_notes;
+    bool has_notes, has_journal;
 };
 
 /* Opens the file if it belongs to this trace; false (with a remark, unless there is none): it does not count. */
@@ -89,6 +89,7 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
     out->start = lap_load_u64(head + LAP_TAIL_START_AT);
     out->ring = version == 1 ? LAP_TAIL_HEADER_BYTES : lap_load_u64(head + LAP_TAIL_RING_AT);
     out->has_notes = version >= 3;
+    out->has_journal = version >= 4;
     return true;
 }
 
@@ -231,7 +232,7 @@ static enum lap_status read_calls(struct lap_source *source, const struct layout
 {
     uint64_t end = layout->ring < source->tail_bytes ? layout->ring : source->tail_bytes;
     uint64_t bytes = end - LAP_TAIL_HEADER_BYTES;
-    bool has_notes = layout->has_notes && end >= LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES;
+    bool has_notes = layout->has_notes && end >= LAP_TAIL_NOTES_BEGIN + LAP_NOTES_CALLS_BYTES;
     uint8_t head[LAP_IN_FLIGHT_HEAD_BYTES];
     if (bytes > LAP_IN_FLIGHT_AREA_BYTES)
         bytes = LAP_IN_FLIGHT_AREA_BYTES;
@@ -242,13 +243,32 @@ static enum lap_status read_calls(struct lap_source *source, const struct layout
         bytes = 0;
     if (status != LAP_OK || (bytes == 0 && !has_notes))
         return status;
-    source->calls = malloc((size_t)bytes + (has_notes ? LAP_NOTES_BYTES : 0));
+    source->calls = malloc((size_t)bytes + (has_notes ? LAP_NOTES_CALLS_BYTES : 0));
     if (!source->calls)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     if (bytes)
         status = read_list(source, (size_t)bytes);
     if (status == LAP_OK && has_notes)
         status = read_notes(source);
+    return status;
+}
+
+/* Without a journal: what stands behind the last frame mark is not read, unless there is none at all. */
+static void end_at_mark(struct lap_source *source, size_t in_file, uint64_t frames)
+{
+    size_t count = source->chunk_count;
+    while (count > in_file && source->chunks[count - 1].header.kind != LAP_CHUNK_FRAME)
+        count--;
+    if (count > in_file || frames)
+        source->chunk_count = count;
+}
+
+static enum lap_status use_journal(struct lap_source *source)
+{
+    unsigned damaged = 0;
+    enum lap_status status = lap_journal_recover(source, &damaged);
+    if (damaged)
+        remark(source, "; %u parts of the journal in its tail file are damaged", damaged);
     return status;
 }
 
@@ -269,12 +289,13 @@ enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_pa
     if (status != LAP_OK)
         return status;
 
-    /* What stands behind the last frame mark is not read, unless there is none at all. */
-    size_t count = source->chunk_count;
-    while (count > in_file && source->chunks[count - 1].header.kind != LAP_CHUNK_FRAME)
-        count--;
-    if (count > in_file || frames)
-        source->chunk_count = count;
+    if (layout.has_journal && layout.ring >= LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES &&
+        source->tail_bytes >= LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)
+        status = use_journal(source);
+    if (status != LAP_OK)
+        return status;
+    if (!source->whole_ticket)
+        end_at_mark(source, in_file, frames);
     for (size_t i = in_file; i < source->chunk_count; i++) {
         const struct lap_chunk_header *header = &source->chunks[i].header;
         source->recovered_frames += header->kind == LAP_CHUNK_FRAME;
@@ -283,5 +304,7 @@ enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_pa
     if (source->recovered_bytes)
         remark(source, "; %" PRIu64 " frames and %" PRIu64 " bytes behind it come from its tail file",
                source->recovered_frames, source->recovered_bytes);
+    if (source->recovered_packets)
+        remark(source, "; %" PRIu64 " packets are behind the last frame", source->recovered_packets);
     return LAP_OK;
 }

@@ -354,7 +354,10 @@ bool lap_writer_map_notes(struct lap_writer *writer, void *place)
 
 bool lap_writer_reserve_note(struct lap_writer *writer, unsigned large)
 {
-    return tells_calls(writer) && lap_tail_reserve_note(&writer->output.queue.file, large);
+    struct lap_tail *tail = &writer->output.queue.file;
+    const struct lap_notes *notes = atomic_load(&tail->notes);
+    return notes && tells_calls(writer) &&
+           lap_tail_reserve_notes(tail, &notes->large[large], sizeof(notes->large[large]));
 }
 
 bool lap_writer_drop_notes(struct lap_writer *writer)

@@ -135,6 +135,8 @@ enum lap_counter {
     LAP_COUNTER_ALIASED_BINDS, /* of these: where another object was, or nobody knows */
     LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
     LAP_COUNTER_LIVES,         /* no count: the number of the blob with long lives (lives.h), or 0; the writer's own */
+    LAP_COUNTER_WHOLE, /* no count: all packets up to this ticket are there, though the recording did not come to an
+                          orderly end; 0: those up to the last frame mark. Of who makes a trace of another */
     LAP_COUNTER_PRESENT_CHECKS, /* hashes for a replay to compare, by what they are of */
     LAP_COUNTER_BUFFER_CHECKS,
     LAP_COUNTER_IMAGE_CHECKS,

@@ -37,8 +37,9 @@ struct lap_writer {
     uint32_t stream_count;
     struct lap_info info; /* all that was written */
     uint32_t info_bytes;
-    bool info_left_out; /* said once */
-    bool has_tail;      /* and nobody was told that it has ended */
+    bool info_left_out;    /* said once */
+    bool has_tail;         /* and nobody was told that it has ended */
+    _Atomic uint32_t logs; /* of the journal that streams have */
     struct lap_blob_store blobs;
     struct lap_lives lives;
     struct lap_output output;
@@ -58,6 +59,9 @@ struct lap_stream {
     uint64_t moved_bytes; /* of their bodies, into blobs */
     uint64_t first_ticket, first_epoch, last_ticket, last_epoch;
     size_t size_at, flags_at, body_at; /* of the open packet, in enc; body_at of the last one stays */
+    struct lap_journal_log log;        /* in the journal */
+    bool log_refused;                  /* there is no room for one */
+    bool is_masked;                    /* its thread has SIGBUS blocked */
     size_t body_bytes;                 /* of the last packet, as it is in memory from body_at on; 0: it is not */
 };
 

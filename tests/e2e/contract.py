@@ -518,7 +518,7 @@ def info_has_the_documented_keys(context: Context) -> None:
         check(isinstance(info.get(key), kind), f"{key}: {info.get(key)!r}")
     check("stopped" in info and info["stopped"] is None, f"stopped: {info.get('stopped')!r}")
     for key, members in {"blocks": ["recorded", "stored"], "updates": ["count", "bytes"], "blobs": ["count", "bytes"],
-                         "bytes": ["file", "raw"], "recovered": ["frames", "bytes"], "recorded_on": ["device", "driver", "api_version"],
+                         "bytes": ["file", "raw"], "recovered": ["frames", "bytes", "packets"], "recorded_on": ["device", "driver", "api_version"],
                          "uses": ["extensions", "features"]}.items():
         check(all(member in info[key] for member in members), f"{key}: {info[key]}")
     check(info["program"].endswith("/compute"), info["program"])

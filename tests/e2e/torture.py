@@ -313,6 +313,56 @@ def kill(context: Context, point: Point) -> str:
     return "had ended" if ended_before else FRAMES_KEPT if told else "before the first frame"
 
 
+# ---- a process that is killed, whatever it has presented
+
+LOADS = ("", "--threads 1", "--threads 4", "--threads 4 --masked", "--threads 12", "--offscreen", "--offscreen --threads 4")
+LOADING = 0.6  # seconds
+LOADS_LOST = 3  # calls that may be in the trace twice (as calls in flight) or too early: those under way
+
+
+def returned_plan(context: Context, most: int, seed: int) -> Plan:
+    chance, ways = random.Random(seed), [way for way, number in ENDS.items() if number]
+    recordings = [settings for settings in RECORDINGS if "LAPILLI_QUEUE" not in settings]  # where there is no tail file there is no journal
+    points = []
+    for i in range(most):
+        options, way = LOADS[i % len(LOADS)], ways[i // len(LOADS) % len(ways)]
+        moment, settings = (i + chance.random()) / most, recordings[chance.randrange(len(recordings))]
+        name = f"{way} loads {options} at {moment:.4f}, " + " ".join(f"{key}={value}" for key, value in settings.items())
+        points.append(Point(Program(f"loads {options}", ("loads", *options.split()), "--offscreen" not in options), name, tuple(settings.items()), way, moment))
+    chance.shuffle(points)
+    return Plan(points)
+
+
+def keep_returned(context: Context, point: Point) -> str:
+    """Each call that had returned is in the trace, and nothing but what was made."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment.update(recording(context, LOADS_RETURNED="returned", **dict(point.settings)))
+    if context.driver:
+        environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
+    environment.pop("WAYLAND_DISPLAY", None)
+    counts = context.folder / "returned"
+    with subprocess.Popen([context.app(point.program.command[0]), "--frames", "1000000", *point.program.command[1:]], cwd=context.folder, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(point.moment * LOADING)
+        process.send_signal(ENDS[point.way])
+        process.communicate(timeout=TIMEOUT)
+    check(process.returncode == -ENDS[point.way], f"exit status {process.returncode}")
+    traces = list(context.folder.glob("*.lapilli"))
+    if not traces or not counts.exists() or not counts.stat().st_size:
+        return "before there was a trace"
+    data = counts.read_bytes()
+    numbers = struct.unpack(f"<{len(data) // 8}Q", data)
+    out = context.run([context.program("lapilli"), "print", traces[0].name], expect=None).out
+    for name, least, threads in (("vkQueueSubmit", numbers[0], 1), ("vkCreateBuffer", sum(numbers[1:]), 12)):
+        found = len(re.findall(rf"\b{name}\b", out))
+        check(least <= found <= least + LOADS_LOST + threads, f"{least} calls of {name} had returned, {found} are there")
+    context.replay(traces[0].name, expect=4)
+    return RETURNED_KEPT if numbers[0] else "before the first submit"
+
+
+RETURNED_KEPT = "calls kept"
+
+
 # ---- a process that ends in a call
 
 # tests/layers/crash.c, and the exit status.
@@ -642,6 +692,8 @@ def damage(context: Context, point: Point) -> Outcomes:
 TORTURES = (
     Torture("kill", "processes that are killed (for want of memory, too), crash, leave by _exit or become another program, at any moment",
             kill_plan, kill, claim=FRAMES_KEPT),
+    Torture("returned", "processes that are killed or crash before they have presented anything, at any moment: every call that had returned is there",
+            returned_plan, keep_returned, faults=False),
     Torture("call", "processes that end in the same ways, in any call of the driver: the call is told with its arguments", call_plan, end_in_call,
             faults=False, claim=CALL_TOLD),
     Torture("files", "every write, reservation, opening and closing of a recording's files fails, is interrupted or short", file_plan, fail_files),

@@ -39,8 +39,7 @@ static int run(int (*program)(int, char **), const char *option, const char *pat
 /* The trace without its end, and the calls; NULL: it is no file that has a header. */
 static const char *place_calls(bool notes, const uint8_t *list, size_t list_bytes, const uint8_t *trace, size_t bytes)
 {
-    size_t room =
-        notes ? LAP_TAIL_RING_BEGIN : LAP_TAIL_HEADER_BYTES + tail_calls_room(list_bytes) + LAP_TAIL_ENTRY_ALIGN;
+    size_t room = notes ? TAIL_NOTES_END : LAP_TAIL_HEADER_BYTES + tail_calls_room(list_bytes) + LAP_TAIL_ENTRY_ALIGN;
     size_t used = room;
     const char *path;
     uint8_t *tail;

@@ -39,7 +39,8 @@ enum {
 size_t tail_calls_store(const uint8_t *list, size_t list_bytes, const uint8_t *trace, uint8_t *out);
 size_t tail_calls_room(size_t list_bytes);
 
-/* The same as notes, in a tail file of LAP_TAIL_RING_BEGIN bytes, all of them 0 before. */
+/* The same as notes, in a tail file of TAIL_NOTES_END bytes, all of them 0 before. */
+#define TAIL_NOTES_END (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_CALLS_BYTES)
 void tail_notes_store(const uint8_t *list, size_t list_bytes, const uint8_t *trace, uint8_t *tail);
 
 /* An input with calls in flight: its list, 0 bytes where it is too short for what it says. NULL: it is a plain trace.

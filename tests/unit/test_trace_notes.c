@@ -213,10 +213,10 @@ UNIT_TEST(forged_notes)
             lap_store_u32(at + offsetof(struct lap_notes, threads[0].call) + 28, UINT32_MAX);
             expected = ALL & ~(1u << CALL);
         } else if (what == RING) {
-            lap_store_u64(data + LAP_TAIL_RING_AT, LAP_TAIL_RING_BEGIN - 1);
+            lap_store_u64(data + LAP_TAIL_RING_AT, LAP_TAIL_NOTES_BEGIN + LAP_NOTES_CALLS_BYTES - 1);
             expected = 0;
         } else if (what == CUT) {
-            bytes = LAP_TAIL_RING_BEGIN - 1;
+            bytes = LAP_TAIL_NOTES_BEGIN + LAP_NOTES_CALLS_BYTES - 1;
             expected = 0;
         } else if (what == VERSION_2) {
             lap_store_u32(data + 8, 2);
