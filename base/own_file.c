@@ -22,7 +22,7 @@
 #define NUMBERS    64u
 
 struct identity {
-    uint64_t device, inode, birth;
+    uint64_t device, inode, birth, bytes, names;
 };
 
 /* What a descriptor is, or what is at a path (absolute; NULL: none). Not by fstat, where there is something else: who
@@ -33,8 +33,9 @@ static bool identify(int fd, const char *path, struct identity *out)
 #ifdef STATX_INO
     struct statx now;
     int flags = path ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
-    if (statx(fd, path ? path : "", flags, STATX_INO | STATX_BTIME, &now) == 0) {
-        *out = (struct identity){makedev(now.stx_dev_major, now.stx_dev_minor), now.stx_ino, 0};
+    if (statx(fd, path ? path : "", flags, STATX_INO | STATX_BTIME | STATX_SIZE | STATX_NLINK, &now) == 0) {
+        *out = (struct identity){makedev(now.stx_dev_major, now.stx_dev_minor), now.stx_ino, 0, now.stx_size,
+                                 now.stx_nlink};
         if (now.stx_mask & STATX_BTIME)
             out->birth = (uint64_t)now.stx_btime.tv_sec * 1000000000 + now.stx_btime.tv_nsec;
         return true;
@@ -44,20 +45,20 @@ static bool identify(int fd, const char *path, struct identity *out)
 #endif
     if (path ? lstat(path, &old) != 0 : fstat(fd, &old) != 0)
         return false;
-    *out = (struct identity){old.st_dev, old.st_ino, 0};
+    *out = (struct identity){old.st_dev, old.st_ino, 0, (uint64_t)old.st_size, old.st_nlink};
     return true;
 }
 
-static bool is_same(const struct lap_own_file *file, int fd, const char *path)
+static bool is_same(const struct lap_own_file *file, int fd, const char *path, struct identity *now)
 {
-    struct identity now;
-    return identify(fd, path, &now) && now.device == file->device && now.inode == file->inode &&
-           (now.birth == file->birth || now.birth == 0 || file->birth == 0);
+    return identify(fd, path, now) && now->device == file->device && now->inode == file->inode &&
+           (now->birth == file->birth || now->birth == 0 || file->birth == 0);
 }
 
 static bool is_ours(const struct lap_own_file *file, int fd)
 {
-    return is_same(file, fd, NULL);
+    struct identity now;
+    return is_same(file, fd, NULL, &now);
 }
 
 static void close_ours(const struct lap_own_file *file, int fd)
@@ -92,7 +93,7 @@ static char *absolute_path(const char *path)
 
 void lap_own_file_init(struct lap_own_file *file, int fd, const char *path)
 {
-    struct identity identity = {0, 0, 0};
+    struct identity identity = {.device = 0};
     int cancel = lap_cancel_off();
     memset(file, 0, sizeof(*file));
     if (fd >= 0)
@@ -121,7 +122,8 @@ void lap_own_file_hold(struct lap_own_file *file)
 static int open_again(struct lap_own_file *file, int lost)
 {
     int cancel = lap_cancel_off(), fd = -1;
-    if (file->path && is_same(file, AT_FDCWD, file->path))
+    struct identity now;
+    if (file->path && is_same(file, AT_FDCWD, file->path, &now))
         fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && is_ours(file, fd))
         fd = raise_fd(file, fd);
@@ -149,6 +151,24 @@ int lap_own_file_fd(struct lap_own_file *file)
         return -1;
     }
     return is_ours(file, fd) ? fd : open_again(file, fd);
+}
+
+int lap_own_file_look(struct lap_own_file *file, uint64_t *out_bytes, uint64_t *out_names)
+{
+    int fd = atomic_load_explicit(&file->fd, memory_order_acquire);
+    struct identity now;
+    if (fd >= 0 && !is_same(file, fd, NULL, &now)) {
+        fd = open_again(file, fd);
+        if (fd >= 0 && !is_same(file, fd, NULL, &now))
+            fd = -1;
+    }
+    if (fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    *out_bytes = now.bytes;
+    *out_names = now.names;
+    return fd;
 }
 
 int lap_own_file_close(struct lap_own_file *file)

@@ -37,6 +37,9 @@ void lap_own_file_hold(struct lap_own_file *file);
  * file can't be opened again. */
 int lap_own_file_fd(struct lap_own_file *file);
 
+/* The same, and how long the file is and how many names it has, in one question. */
+int lap_own_file_look(struct lap_own_file *file, uint64_t *out_bytes, uint64_t *out_names);
+
 static inline bool lap_own_file_is_open(const struct lap_own_file *file)
 {
     return atomic_load_explicit(&file->fd, memory_order_relaxed) >= 0;

@@ -72,8 +72,14 @@ static int write_parts(int fd, uint64_t offset, const struct iovec *parts, unsig
 
 int lap_file_write(struct lap_own_file *file, uint64_t offset, const struct iovec *parts, unsigned count)
 {
-    int cancel = lap_cancel_off(), fd = lap_own_file_fd(file);
-    int error = fd >= 0 ? write_parts(fd, offset, parts, count) : EBADF;
+    int fd = lap_own_file_fd(file);
+    return fd >= 0 ? lap_file_write_fd(fd, offset, parts, count) : EBADF;
+}
+
+int lap_file_write_fd(int fd, uint64_t offset, const struct iovec *parts, unsigned count)
+{
+    int cancel = lap_cancel_off();
+    int error = write_parts(fd, offset, parts, count);
     lap_cancel_restore(cancel);
     return error;
 }
@@ -98,8 +104,14 @@ static int read_all(int fd, uint64_t offset, void *out, size_t bytes)
 
 int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes)
 {
-    int cancel = lap_cancel_off(), fd = lap_own_file_fd(file);
-    int error = fd >= 0 ? read_all(fd, offset, out, bytes) : EBADF;
+    int fd = lap_own_file_fd(file);
+    return fd >= 0 ? lap_file_read_fd(fd, offset, out, bytes) : EBADF;
+}
+
+int lap_file_read_fd(int fd, uint64_t offset, void *out, size_t bytes)
+{
+    int cancel = lap_cancel_off();
+    int error = read_all(fd, offset, out, bytes);
     lap_cancel_restore(cancel);
     return error;
 }

@@ -19,6 +19,10 @@
  * again. After an error any part may have been written. */
 int lap_file_write(struct lap_own_file *file, uint64_t offset, const struct iovec *parts, unsigned count);
 
+/* The same with a descriptor that lap_own_file_fd has given just now. */
+int lap_file_write_fd(int fd, uint64_t offset, const struct iovec *parts, unsigned count);
+int lap_file_read_fd(int fd, uint64_t offset, void *out, size_t bytes);
+
 /* Reads exactly `bytes`. 0 or an errno; ENODATA: the file ends before. */
 int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes);
 

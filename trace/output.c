@@ -21,7 +21,6 @@
 #define NANOSECONDS INT64_C(1000000000)
 #define PAGE        ((size_t)4096)
 #define STACK_BYTES ((size_t)256 << 10)
-#define CLOSE_LOOK  64u /* chunks */
 
 /* Never makes a file longer that somebody else has cut. */
 static void cut(struct lap_output *output, uint64_t bytes)
@@ -97,6 +96,7 @@ static void prepare(struct lap_output *output, int fd, const char *path, const s
 {
     memset(output, 0, sizeof(*output));
     lap_own_file_init(&output->file, fd, path);
+    output->looked_at = -1;
     lap_own_file_init(&output->ended, -1, NULL);
     lap_own_file_init(&output->queue.file.own, -1, NULL);
     output->options = *options;
@@ -243,11 +243,11 @@ static bool lock_file(struct lap_output *output)
 }
 
 /* Who cuts the file just before a write leaves zeroes in front of what is written. */
-static void look_back(struct lap_output *output, const uint8_t head[LAP_CHUNK_HEADER_BYTES], const uint8_t *stored,
-                      uint32_t stored_bytes)
+static void look_back(struct lap_output *output, int fd, const uint8_t head[LAP_CHUNK_HEADER_BYTES],
+                      const uint8_t *stored, uint32_t stored_bytes)
 {
     uint8_t found[LAP_ENDING_BYTES];
-    if (lap_file_read(&output->file, output->ending_at, found, LAP_ENDING_BYTES) == 0 &&
+    if (lap_file_read_fd(fd, output->ending_at, found, LAP_ENDING_BYTES) == 0 &&
         memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
         output->torn = true;
     note_ending(output, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, stored_bytes);
@@ -261,12 +261,14 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     lap_chunk_header_store(header, output->seed, head);
     struct iovec parts[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)stored, header->stored_bytes}};
-    int error = lap_file_write(&output->file, output->bytes, parts, 2);
+    int fd = output->looked_at >= 0 ? output->looked_at : lap_own_file_fd(&output->file);
+    int error = fd >= 0 ? lap_file_write_fd(fd, output->bytes, parts, 2) : EBADF;
+    output->looked_at = -1;
     if (error) {
         cut(output, output->bytes);
         return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
     }
-    look_back(output, head, stored, header->stored_bytes);
+    look_back(output, fd, head, stored, header->stored_bytes);
     output->bytes += LAP_CHUNK_HEADER_BYTES + header->stored_bytes;
     return LAP_OK;
 }
@@ -441,23 +443,19 @@ static void fail(struct lap_output *output, enum lap_status status)
     lap_queue_close(&output->queue);
 }
 
-/* Whether the file has all that was written, and at times whether it is still there; otherwise it is given up. The
- * mutex is held. Not fstat each time: who has seen a file's times makes the kernel note the next write's on disk. */
-static enum lap_status check_file(struct lap_output *output, bool closely)
+/* Whether the file is still there and has all that was written; otherwise it is given up. The mutex is held. */
+static enum lap_status check_file(struct lap_output *output)
 {
-    struct stat now = {.st_nlink = 1};
-    int fd = lap_own_file_fd(&output->file);
-    if (fd < 0) {
-        enum lap_status lost = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
-        fail(output, lost);
-        return lost;
-    }
-    off_t bytes = lseek(fd, 0, SEEK_END);
-    if (closely && fstat(fd, &now) != 0)
+    uint64_t bytes, names;
+    enum lap_status status;
+    output->looked_at = lap_own_file_look(&output->file, &bytes, &names);
+    if (output->looked_at < 0)
+        status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
+    else if (bytes >= output->bytes && names != 0 && !output->torn)
         return LAP_OK;
-    if (bytes < 0 || ((uint64_t)bytes >= output->bytes && now.st_nlink != 0 && !output->torn))
-        return LAP_OK;
-    enum lap_status status = fail_of_other(output, now.st_nlink == 0 ? "deleted" : "cut");
+    else
+        status = fail_of_other(output, names == 0 ? "deleted" : "cut");
+    output->looked_at = -1;
     fail(output, status);
     return status;
 }
@@ -466,8 +464,7 @@ static enum lap_status check_file(struct lap_output *output, bool closely)
 static enum lap_status write_payload(struct lap_output *output, struct lap_chunk_header *header, const uint8_t *payload,
                                      size_t bytes, const struct lap_totals *mark)
 {
-    bool closely = output->chunks % CLOSE_LOOK == 0;
-    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : check_file(output, closely);
+    enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : check_file(output);
     if (status != LAP_OK)
         return status;
     header->frame = output->frames;
@@ -698,7 +695,7 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
     if (status == LAP_OK)
         status = drain(output);
     if (status == LAP_OK)
-        status = check_file(output, true);
+        status = check_file(output);
     if (status == LAP_OK)
         status = check_written(output);
     if (status == LAP_OK)
@@ -719,7 +716,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
         status = drain(output);
     }
     if (status == LAP_OK)
-        status = check_file(output, true);
+        status = check_file(output);
     if (status == LAP_OK)
         status = finish(output, totals, reason, false);
     else

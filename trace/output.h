@@ -51,6 +51,7 @@ struct lap_output {
     pthread_mutex_t mutex;    /* for everything below but the atomics */
     _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
     struct lap_own_file file;
+    int looked_at;           /* its descriptor, from the look at it to the write behind that; else -1 */
     char *path;              /* as messages name it */
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
