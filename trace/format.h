@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #define LAP_FORMAT_MAGIC         "LAPILLI\n" /* 8 bytes at offset 0 */
-#define LAP_FORMAT_VERSION       3u
+#define LAP_FORMAT_VERSION       4u
 #define LAP_FORMAT_OLDEST        2u          /* that is read */
+#define LAP_FORMAT_COPIES        4u          /* since this version the dictionary stands there twice */
 #define LAP_CHUNK_MAGIC          0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
 #define LAP_CHUNK_MAX_RAW        (4u << 20)
 #define LAP_PACKET_MAX_INLINE    (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */

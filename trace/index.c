@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "trace/bytes.h"
 #include "trace/sequence.h"
 #include "trace/source.h"
 
@@ -251,6 +252,55 @@ static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
 }
 
+/* The header of the dictionary's copy, where that of the dictionary is damaged: nothing says how long that is, but both
+ * are. */
+static bool find_copy(struct lap_source *source, struct lap_chunk_header *out)
+{
+    uint64_t first = LAP_FILE_HEADER_BYTES + 2 * LAP_CHUNK_HEADER_BYTES, room = source->file_bytes;
+    size_t bytes = LAP_CHUNK_MAX_RAW + LAP_CHUNK_HEADER_BYTES;
+    if (room < first)
+        return false;
+    if (bytes > room - LAP_FILE_HEADER_BYTES - LAP_CHUNK_HEADER_BYTES)
+        bytes = (size_t)(room - LAP_FILE_HEADER_BYTES - LAP_CHUNK_HEADER_BYTES);
+    uint8_t *window = malloc(bytes);
+    bool found = false;
+    if (!window || lap_source_read(source, LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES, window, bytes) != LAP_OK)
+        bytes = 0;
+    for (size_t at = 0; at + LAP_CHUNK_HEADER_BYTES <= bytes && !found; at++)
+        found = lap_load_u32(window + at) == LAP_CHUNK_MAGIC &&
+                lap_chunk_header_load(window + at, source->seed, out) == LAP_OK && out->kind == LAP_CHUNK_DICTIONARY &&
+                out->stored_bytes == at;
+    free(window);
+    return found;
+}
+
+/* A copy of the dictionary that is damaged is taken for what it is, if the other one is whole. */
+static bool pass_dictionary(struct lap_source *source, struct scan *scan, uint64_t offset)
+{
+    struct lap_chunk_header header;
+    const uint8_t *stored;
+    uint64_t other = offset;
+    if (source->header.version < LAP_FORMAT_COPIES || source->chunk_count > 1)
+        return false;
+    if (source->chunk_count == 1) {
+        header = source->chunks[0].header; /* it was checked */
+    } else {
+        if (lap_source_fetch(source, offset, &header, &stored) != LAP_OK && !find_copy(source, &header))
+            return false;
+        other += LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+        if (header.kind != LAP_CHUNK_DICTIONARY || lap_source_fetch(source, other, &header, &stored) != LAP_OK ||
+            header.kind != LAP_CHUNK_DICTIONARY || lap_chunk_check(&header, stored) != LAP_OK)
+            return false;
+    }
+    if (offset + LAP_CHUNK_HEADER_BYTES + header.stored_bytes > source->file_bytes ||
+        (other != offset && other != offset + LAP_CHUNK_HEADER_BYTES + header.stored_bytes) ||
+        lap_source_add(source, offset, &header) != LAP_OK)
+        return false;
+    scan->offset = offset + LAP_CHUNK_HEADER_BYTES + header.stored_bytes;
+    scan->sequence.chunks = source->chunk_count;
+    return true;
+}
+
 /* Whether the file just ends too early for a whole chunk. */
 static bool is_cut(const struct lap_source *source, uint64_t offset)
 {
@@ -284,6 +334,10 @@ static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
             return LAP_OK;
         }
         enum lap_status status = scan_chunk(source, scan);
+        if (status == LAP_ERROR_FORMAT && pass_dictionary(source, scan, offset)) {
+            source->good_bytes = scan->offset;
+            continue;
+        }
         source->good_bytes = status == LAP_OK ? scan->offset : offset;
         if (status == LAP_ERROR_FORMAT) {
             (void)snprintf(source->damage, sizeof(source->damage),
@@ -305,7 +359,7 @@ enum lap_status lap_source_scan(struct lap_source *source, bool fresh)
     struct scan scan = {.offset = LAP_FILE_HEADER_BYTES, .fresh = fresh};
     source->chunk_count = 0;
     source->good_bytes = scan.offset;
-    lap_sequence_init(&scan.sequence);
+    lap_sequence_init(&scan.sequence, source->header.version);
     enum lap_status status = scan_all(source, &scan);
     lap_sequence_finish(&scan.sequence);
     source->in_file_count = source->chunk_count;

@@ -181,7 +181,7 @@ static enum lap_status take_halves(struct recovery *r)
     struct lap_sequence sequence;
     enum lap_status status = LAP_OK;
     bool good = true;
-    lap_sequence_init(&sequence);
+    lap_sequence_init(&sequence, r->source->header.version);
     for (size_t i = 0; i < r->source->chunk_count && good; i++)
         good = lap_sequence_add(&sequence, &r->source->chunks[i].header) == LAP_OK;
     for (size_t i = 0; i < r->half_count && good && status == LAP_OK; i++) {
@@ -329,7 +329,7 @@ static size_t count_whole(const struct whole *w, bool fill, struct missing *m)
 static enum lap_status see_chunks(struct whole *w)
 {
     struct lap_source *source = w->source;
-    enum lap_status status = lap_source_load(source, &source->chunks[0], w->raw);
+    enum lap_status status = lap_source_load_dictionary(source, w->raw);
     if (status == LAP_OK)
         status = lap_dictionary_decode(w->raw, source->chunks[0].header.raw_bytes, &w->dictionary);
     for (size_t i = 0; i < source->chunk_count && status == LAP_OK; i++)

@@ -565,6 +565,17 @@ enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_hea
     return status == LAP_AGAIN ? write_behind_queue(output, header, parts, count, NULL) : status;
 }
 
+enum lap_status lap_output_dictionary(struct lap_output *output, const uint8_t *names, size_t bytes)
+{
+    struct iovec part = {(void *)(uintptr_t)names, bytes};
+    enum lap_status status = LAP_OK;
+    for (unsigned i = 0; i < 2 && status == LAP_OK; i++) {
+        struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
+        status = lap_output_chunk(output, &header, &part, 1);
+    }
+    return status;
+}
+
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals)
 {

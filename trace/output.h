@@ -122,6 +122,9 @@ void lap_output_start(struct lap_output *output);
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const struct iovec *parts,
                                  unsigned count) LAP_MUST_CHECK;
 
+/* Appends the dictionary, twice: what is in the file is nothing without it. Before all other chunks. */
+enum lap_status lap_output_dictionary(struct lap_output *output, const uint8_t *names, size_t bytes) LAP_MUST_CHECK;
+
 /* Sets a frame mark: what was appended before is safe should the process be killed, and where the mark is in the file
  * that is cut should a later write fail. */
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,

@@ -35,12 +35,13 @@ static enum lap_status read_dictionary(struct lap_reader *reader)
     if (source->chunk_count == 0 || source->chunks[0].header.kind != LAP_CHUNK_DICTIONARY)
         return lap_fail(LAP_ERROR_FORMAT, "the trace has no dictionary%s%s", source->damage[0] ? "; " : "",
                         source->damage);
-    for (size_t i = 1; i < source->chunk_count; i++)
+    for (size_t i = source->header.version >= LAP_FORMAT_COPIES ? 2 : 1; i < source->chunk_count; i++)
         if (source->chunks[i].header.kind == LAP_CHUNK_DICTIONARY)
             return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": a second dictionary",
                             source->chunks[i].offset);
-    uint8_t *raw;
-    enum lap_status status = load_once(reader, &source->chunks[0], &raw);
+    uint8_t *raw = malloc((size_t)source->chunks[0].header.raw_bytes + 1);
+    enum lap_status status =
+        raw ? lap_source_load_dictionary(&reader->source, raw) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
     if (status == LAP_OK)
         status = lap_dictionary_decode(raw, source->chunks[0].header.raw_bytes, &reader->dictionary);
     free(raw);

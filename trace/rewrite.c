@@ -267,7 +267,11 @@ static enum lap_status add_mark_anew(struct rewrite *w, const struct lap_chunk_r
 static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *chunk)
 {
     struct lap_chunk_header header = chunk->header;
-    enum lap_status status = lap_source_load(&w->source, chunk, w->raw);
+    bool is_dictionary = header.kind == LAP_CHUNK_DICTIONARY;
+    if (is_dictionary && chunk != w->source.chunks) /* its copy */
+        return LAP_OK;
+    enum lap_status status =
+        is_dictionary ? lap_source_load_dictionary(&w->source, w->raw) : lap_source_load(&w->source, chunk, w->raw);
     struct iovec part = {w->raw, header.raw_bytes};
     if (status == LAP_ERROR_FORMAT && header.kind == LAP_CHUNK_FRAME) {
         lap_source_repair_mark(&w->source, chunk, header.frame);
@@ -280,11 +284,11 @@ static enum lap_status add_chunk(struct rewrite *w, const struct lap_chunk_ref *
     if (status != LAP_OK)
         return status;
     switch (header.kind) {
-    case LAP_CHUNK_DICTIONARY: /* it comes first, and alone */
+    case LAP_CHUNK_DICTIONARY: /* it comes first */
         lap_dictionary_finish(&w->dictionary);
         status = lap_dictionary_decode(w->raw, header.raw_bytes, &w->dictionary);
         if (status == LAP_OK)
-            status = lap_output_chunk(&w->output, &header, &part, 1);
+            status = lap_output_dictionary(&w->output, w->raw, header.raw_bytes);
         break;
     case LAP_CHUNK_BLOBS:
         status = add_blobs(w, chunk);

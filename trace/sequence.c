@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lap_sequence_init(struct lap_sequence *sequence)
+void lap_sequence_init(struct lap_sequence *sequence, uint32_t version)
 {
     memset(sequence, 0, sizeof(*sequence));
+    sequence->has_copy = version >= LAP_FORMAT_COPIES;
     lap_map_init(&sequence->places);
 }
 
@@ -82,7 +83,10 @@ static enum lap_status add_frame(struct lap_sequence *sequence, const struct lap
 
 enum lap_status lap_sequence_add(struct lap_sequence *sequence, const struct lap_chunk_header *header)
 {
-    bool is_first = sequence->chunks++ == 0;
+    uint64_t place = sequence->chunks++;
+    bool is_first = place == 0;
+    if (place == 1 && sequence->has_copy && header->kind == LAP_CHUNK_DICTIONARY)
+        return LAP_OK;
     if (is_first != (header->kind == LAP_CHUNK_DICTIONARY))
         return wrong(is_first ? "a trace begins with its dictionary" : "a second dictionary");
     switch (header->kind) {

@@ -13,13 +13,15 @@
 struct lap_sequence {
     uint64_t chunks, frames, frame_last; /* frame_last: of the last mark */
     uint64_t blobs;
+    bool has_copy;         /* the second chunk may be the dictionary once more */
     bool blob_goes_on;     /* the last one has a chunk of its own, and may have more */
     struct lap_map places; /* of streams: in `lasts`, from 1 */
     uint64_t *lasts;       /* the last ticket of each stream */
     size_t count, capacity;
 };
 
-void lap_sequence_init(struct lap_sequence *sequence);
+/* version: of the file. */
+void lap_sequence_init(struct lap_sequence *sequence, uint32_t version);
 void lap_sequence_finish(struct lap_sequence *sequence);
 
 /* LAP_ERROR_FORMAT: it can't stand here; LAP_ERROR_MEMORY. Not for INDEX and END. */

@@ -130,6 +130,41 @@ enum lap_status lap_source_load(struct lap_source *source, const struct lap_chun
     return LAP_OK;
 }
 
+static void repair_dictionary(struct lap_source *source, uint64_t offset)
+{
+    if (!source->repaired[0])
+        (void)snprintf(source->repaired, sizeof(source->repaired),
+                       "chunk at offset %" PRIu64 ": this copy of the dictionary is damaged, the other one is whole",
+                       offset);
+}
+
+enum lap_status lap_source_load_dictionary(struct lap_source *source, uint8_t *raw)
+{
+    const struct lap_chunk_ref *chunks = source->chunks;
+    bool has_copy = source->header.version >= LAP_FORMAT_COPIES && source->chunk_count > 1 &&
+                    chunks[1].header.kind == LAP_CHUNK_DICTIONARY;
+    if (source->chunk_count == 0 || chunks[0].header.kind != LAP_CHUNK_DICTIONARY)
+        return lap_fail(LAP_ERROR_FORMAT, "the trace has no dictionary");
+    /* The second one first: whether it is whole is to be known, too. */
+    bool copy_is_good = false;
+    enum lap_status status = LAP_OK;
+    if (has_copy && chunks[1].header.raw_bytes != chunks[0].header.raw_bytes)
+        return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": a second dictionary", chunks[1].offset);
+    if (has_copy) {
+        status = lap_source_load(source, &chunks[1], raw);
+        copy_is_good = status == LAP_OK;
+        if (!copy_is_good && status != LAP_ERROR_FORMAT)
+            return status;
+    }
+    if (has_copy && !copy_is_good)
+        repair_dictionary(source, chunks[1].offset);
+    status = lap_source_load(source, &chunks[0], raw);
+    if (status != LAP_ERROR_FORMAT || !copy_is_good)
+        return status;
+    repair_dictionary(source, chunks[0].offset);
+    return lap_source_load(source, &chunks[1], raw);
+}
+
 enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const struct lap_chunk_header *header)
 {
     if (source->chunk_count == source->chunk_capacity) {

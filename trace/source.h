@@ -103,6 +103,10 @@ enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset
 enum lap_status lap_source_load(struct lap_source *source, const struct lap_chunk_ref *chunk,
                                 uint8_t *raw) LAP_MUST_CHECK;
 
+/* The same for the dictionary, from whichever of its copies is good; the first chunk says how large it is. That one of
+ * them is damaged is put into source->repaired, unless something is there. */
+enum lap_status lap_source_load_dictionary(struct lap_source *source, uint8_t *raw) LAP_MUST_CHECK;
+
 /* Reads a chunk's header and payload as they are stored; the payload is not yet checked. */
 enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, struct lap_chunk_header *out_header,
                                  const uint8_t **out_stored) LAP_MUST_CHECK;

@@ -62,9 +62,7 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
     lap_blob_store_init(&writer->blobs, &writer->output);
     lap_lives_init(&writer->lives);
 
-    struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
-    struct iovec part = {names, names_bytes};
-    status = lap_output_chunk(&writer->output, &header, &part, 1);
+    status = lap_output_dictionary(&writer->output, names, names_bytes);
     free(names);
     if (status != LAP_OK) {
         (void)unlink(path);

@@ -367,4 +367,39 @@ UNIT_TEST(a_file_that_shrinks_while_it_is_read)
     free(file.data);
 }
 
+/* Each of the two copies of the dictionary, with and without an index: nothing is missing, and it is said. */
+static void flip_dictionary(bool indexed)
+{
+    struct file_bytes file = sample(true, LAP_CODEC_LZ4, NULL);
+    struct lap_chunk_header header;
+    CHECK_EQ_INT(lap_chunk_header_load(file.data + LAP_FILE_HEADER_BYTES, seed_of(&file), &header), LAP_OK);
+    size_t both = 2 * (LAP_CHUNK_HEADER_BYTES + header.stored_bytes);
+    size_t bytes = indexed ? file.bytes : file.bytes - LAP_CHUNK_HEADER_BYTES - LAP_END_BYTES;
+    for (size_t at = LAP_FILE_HEADER_BYTES; at < LAP_FILE_HEADER_BYTES + both && !unit_failed; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            struct lap_reader *reader = NULL;
+            struct lap_packet packet;
+            uint64_t packets = 0;
+            file.data[at] ^= (uint8_t)(1u << bit);
+            CHECK_EQ_INT(lap_reader_open(place_file(file.data, bytes), NULL, &reader), LAP_OK);
+            while (reader && lap_reader_next(reader, &packet) == LAP_OK)
+                packets++;
+            CHECK_EQ_U64(packets, PACKETS);
+            if (reader) {
+                const char *repaired = lap_reader_summary(reader)->repaired;
+                CHECK(repaired && strstr(repaired, "dictionary"));
+                CHECK(strcmp(lap_reader_command_name(reader, 3), trace_commands[3]) == 0);
+            }
+            lap_reader_close(&reader);
+            file.data[at] ^= (uint8_t)(1u << bit);
+        }
+    free(file.data);
+}
+
+UNIT_TEST(a_dictionary_damaged_at_every_bit)
+{
+    flip_dictionary(true);
+    flip_dictionary(false);
+}
+
 UNIT_MAIN();

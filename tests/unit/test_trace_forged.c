@@ -499,7 +499,7 @@ UNIT_TEST(forged_headers)
         file = (struct lap_file_header){.version = version};
         lap_file_header_store(&file, file_head);
         CHECK_EQ_INT(lap_file_header_load(file_head, &loaded), reads ? LAP_OK : LAP_ERROR_FORMAT);
-        CHECK(reads || strstr(lap_error_message(), "versions 2 to 3"));
+        CHECK(reads || strstr(lap_error_message(), "versions 2 to 4"));
     }
     file = (struct lap_file_header){.version = LAP_FORMAT_VERSION, .flags = 1};
     lap_file_header_store(&file, file_head);
