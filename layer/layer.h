@@ -179,7 +179,7 @@ struct layer_buffer {
     bool capturable;              /* address.h: it can be created at its address again */
     bool device_only;             /* its memory is none that the program can map: the host never touches it */
     bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
-    bool cleared;      /* its memory began as zeroes */
+    bool cleared;                 /* its memory began as zeroes */
     bool readable;                /* as in layer_image, and the next one */
     uint16_t left_out;
 };

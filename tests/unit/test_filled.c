@@ -4,6 +4,10 @@
 #include "gen_encode.h"
 #include "tests/unit/unit.h"
 
+#ifdef VK_VERSION_1_4 /* its registry has the name without the suffix */
+#define gen_encode_VkQueueFamilyGlobalPriorityPropertiesKHR gen_encode_VkQueueFamilyGlobalPriorityProperties
+#endif
+
 static struct lap_map empty;
 static struct lap_map *maps[GEN_HANDLE_COUNT];
 static const struct lap_object_tables tables = {.maps = maps};
