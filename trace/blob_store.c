@@ -202,13 +202,13 @@ static void number(struct lap_blob_store *store, struct lap_blob_slot *slot, str
     *slot = wanted;
 }
 
-/* It has its number before it is written; who names it can't hand that over without `order`. */
+/* Nobody gets a later number before it is written: what the journal has is read up to the first blob that is missing.
+ */
 static enum lap_status add_large(struct lap_blob_store *store, struct lap_blob_slot wanted, const void *data,
                                  uint64_t *out_id, bool *out_new)
 {
     struct lap_blob_entry entry = {
         .kind = (uint8_t)wanted.id_and_kind, .total_bytes = wanted.bytes, .hash = wanted.hash};
-    struct taken taken = {.count = 0};
     if (!lock_both(store))
         return LAP_ERROR_STOPPED;
     enum lap_status status = make_room(store);
@@ -216,17 +216,15 @@ static enum lap_status add_large(struct lap_blob_store *store, struct lap_blob_s
         struct lap_blob_slot *slot = find_slot(store->slots, store->slot_count, &wanted);
         *out_new = slot->id_and_kind == 0;
         if (*out_new) {
-            taken = take_pending(store);
+            struct taken taken = take_pending(store);
             number(store, slot, wanted);
+            status = write_taken(store, &taken);
+            if (status == LAP_OK)
+                status = write_parts(store, store->count, &entry, data);
         }
         *out_id = slot->id_and_kind >> 8;
     }
     pthread_mutex_unlock(&store->mutex);
-    if (status == LAP_OK && *out_new) {
-        status = write_taken(store, &taken);
-        if (status == LAP_OK)
-            status = write_parts(store, *out_id, &entry, data);
-    }
     pthread_mutex_unlock(&store->order);
     return status;
 }
@@ -285,7 +283,6 @@ enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blo
     struct taken taken = take_pending(store);
     uint64_t id = bytes ? ++store->count : 0;
     store->bytes += bytes;
-    pthread_mutex_unlock(&store->mutex);
     enum lap_status status = write_taken(store, &taken);
     if (status == LAP_OK && bytes) {
         struct lap_blob_entry entry = {
@@ -294,6 +291,7 @@ enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blo
         if (status == LAP_OK)
             *out_id = id;
     }
+    pthread_mutex_unlock(&store->mutex);
     pthread_mutex_unlock(&store->order);
     return status;
 }

@@ -2,9 +2,9 @@
 /*
  * blob_store: which blobs a file already has, and those on their way into it. Part of a writer.
  *
- * Numbers are given in the order in which blobs stand in the file. Any thread. Who adds a blob holds `mutex` for no
- * longer than it takes to find its number and to copy it; chunks are handed over under `order`, which is taken before
- * `mutex`, so that others go on adding meanwhile.
+ * Numbers are given in the order in which blobs stand in the file. Any thread. Who adds a small blob holds `mutex` for
+ * no longer than it takes to find its number and to copy it; what was gathered is handed over under `order`, which is
+ * taken before `mutex`, so that others go on adding meanwhile. For a large blob both are held until it is handed over.
  */
 #ifndef LAP_TRACE_BLOB_STORE_H
 #define LAP_TRACE_BLOB_STORE_H

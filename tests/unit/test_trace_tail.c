@@ -242,7 +242,7 @@ UNIT_TEST(the_trace_cut_at_every_byte)
     struct lap_chunk_header dictionary;
     CHECK_EQ_INT(lap_chunk_header_load(trace.data + LAP_FILE_HEADER_BYTES, seed_of(&trace), &dictionary), LAP_OK);
     copy_file(early_path, trace_tail_path, SIZE_MAX);
-    size_t first = LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES + dictionary.stored_bytes;
+    size_t first = LAP_FILE_HEADER_BYTES + 2 * (LAP_CHUNK_HEADER_BYTES + dictionary.stored_bytes); /* behind both */
     for (size_t bytes = trace.bytes; bytes-- > first && !unit_failed;) {
         CHECK_EQ_INT(truncate(trace_path, (off_t)bytes), 0);
         CHECK_EQ_U64(count_packets(&recovered, NULL), PACKETS);
@@ -311,7 +311,7 @@ UNIT_TEST(forged_entries)
         else if (what == FRAME_NUMBER)
             entry.header.frame = 7;
         else if (what == NUMBER)
-            entry.number = 2;
+            entry.number = 3;
         else if (what == SIZE)
             entry.header.stored_bytes = entry.header.raw_bytes = LAP_CHUNK_MAX_RAW;
         else
