@@ -147,7 +147,7 @@ def refusals_are_complete(context: Context) -> None:
     """A feature, an extension and a queue family are lacking: one sentence names all."""
     program = [str(context.build / "tests/apps/modern"), "--khr"]
     context.capture(program)
-    names = ["VK_KHR_push_descriptor", "VK_KHR_timeline_semaphore"]
+    names = ["VK_EXT_multi_draw", "VK_KHR_timeline_semaphore"]
     environment = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=" + "+".join(names) + ",features=timelineSemaphore")
     done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
     check(all(name in done.err for name in [names[0], "timelineSemaphore"]), done.err)
