@@ -20,6 +20,7 @@
  * fork() a copy of it. */
 #define TABLE_SIZE 4096u
 #define NUMBERS    64u
+#define TRIES      64u /* against somebody who closes descriptors all the time */
 
 struct identity {
     uint64_t device, inode, birth, bytes, names;
@@ -117,25 +118,34 @@ void lap_own_file_hold(struct lap_own_file *file)
         (void)flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* Several threads may come at once: the first one's is taken. What is not ours behind a number that open() gave is left
- * alone, too: somebody has put it there. */
+/* Another descriptor of the file; -1: it can't be had. What is not ours behind a number that open() gave is left alone,
+ * too: who closes by counting has closed it just now, and somebody may have put something there. */
+static int open_once_more(const struct lap_own_file *file)
+{
+    struct identity now;
+    for (unsigned i = 0; i < TRIES && file->path && is_same(file, AT_FDCWD, file->path, &now); i++) {
+        int fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+            return -1;
+        if (is_ours(file, fd))
+            fd = raise_fd(file, fd);
+        if (is_ours(file, fd))
+            return fd;
+    }
+    return -1;
+}
+
+/* Several threads may come at once: the first one's is taken. */
 static int open_again(struct lap_own_file *file, int lost)
 {
-    int cancel = lap_cancel_off(), fd = -1;
-    struct identity now;
-    if (file->path && is_same(file, AT_FDCWD, file->path, &now))
-        fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && is_ours(file, fd))
-        fd = raise_fd(file, fd);
-    if (fd >= 0 && is_ours(file, fd)) {
+    int cancel = lap_cancel_off(), fd = open_once_more(file);
+    if (fd >= 0) {
         if (file->is_held)
             (void)flock(fd, LOCK_EX | LOCK_NB);
         if (!atomic_compare_exchange_strong(&file->fd, &lost, fd)) {
             close_ours(file, fd);
             fd = is_ours(file, lost) ? lost : -1;
         }
-    } else {
-        fd = -1;
     }
     lap_cancel_restore(cancel);
     if (fd < 0)
