@@ -6,6 +6,7 @@
 #define LAP_TESTS_UNIT_REPLAY_DEVICE_H
 
 #include "gen_replay.h"
+#include "replayer/fresh.h"
 #include "replayer/memory.h"
 #include "replayer/named.h"
 #include "replayer/pending.h"
@@ -75,6 +76,7 @@ static void unit_replay_finish(struct unit_replay *u)
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
     replay_planner_destroy(&u->r, &u->dev);
     replay_pending_finish(&u->dev);
+    replay_fresh_finish(&u->r);
     replay_tables_finish(&u->r);
     lap_slab_finish(&u->r.buffers);
     lap_slab_finish(&u->r.images);
