@@ -93,7 +93,7 @@ WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
-READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/load.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
+READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/dense.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/load.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o $(BUILD)/obj/gen/gen_in_flight.o

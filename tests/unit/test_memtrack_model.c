@@ -935,7 +935,7 @@ UNIT_TEST(a_watch_that_forgets_is_found_out)
         needed = run_and_shrink(100 + forgotten_page, 3000);
         unmute(out);
         unit_failed = false;
-        CHECK(needed > 0 && needed <= 12);
+        CHECK(needed > 0 && needed <= 16); /* gated jobs and small mappings take some operations more */
     }
     forgetful = false;
 }
