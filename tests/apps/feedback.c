@@ -100,6 +100,10 @@ static void draw(const struct scene *scene)
 
     vkCmdResetQueryPool(commands, scene->pool, 0, 1);
     for (int part = 0; part < 2; part++) {
+        if (part)
+            app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFORM_FEEDBACK_BIT_EXT,
+                               VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT, VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+                               VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT);
         vkCmdBeginRenderPass(commands, &info, VK_SUBPASS_CONTENTS_INLINE);
         vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, scene->pipeline);
         bind(commands, 0, 1, &scene->captured.buffer, &offset, &size);
