@@ -12,6 +12,7 @@ NEWEST := build/vulkan
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
 DESTDIR ?=
 CC ?= cc
 PYTHON ?= python3
@@ -20,6 +21,8 @@ LDFLAGS ?=
 # WERROR=1: warnings are errors. SANITIZE=address,undefined or thread: an instrumented build (use a BUILD of its own).
 WERROR ?=
 SANITIZE ?=
+# ASSERTS=1: invariants are checked (base/assert.h); for tests. Instrumented builds always check them.
+ASSERTS ?= $(SANITIZE)
 
 # What scripts/fetch-driver.sh made: programs are linked for the C library and the other libraries in there, and so run on the
 # driver that it holds, and on older ones.
@@ -32,7 +35,8 @@ override CC += -m32 -msse2 -mfpmath=sse --sysroot=$(abspath $(M32_DIR))/root -B$
 override DRIVER_DIR := $(M32_DIR)
 endif
 ifneq ($(DRIVER_DIR),)
-override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--disable-new-dtags -Wl,-rpath,$(abspath $(DRIVER_DIR))/lib
+override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--disable-new-dtags -Wl,-rpath,$(abspath $(DRIVER_DIR))/lib \
+                     -Wl,--allow-shlib-undefined # they need that C library
 endif
 
 # V=1 prints whole commands.
@@ -66,7 +70,7 @@ FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
 # Traces may be larger than 2 GiB where words are small, too.
 LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) - 7];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
 ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
-	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(LARGE_FILES) $(HARDENING) $(FORTIFY)
+	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
 SANITIZER_KEEP_FLAGS := $(if $(SANITIZE),-Wl$(comma)--export-dynamic-symbol=dlclose)
@@ -77,11 +81,13 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 # ---- generated sources
 GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect
-GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_in_flight gen_needs gen_replay)
+GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_layer_tables gen_in_flight gen_needs gen_effects gen_replay)
 GEN_STAMP := $(GEN)/stamp
 # Changes when the headers are others than before: files of packages carry times of long ago.
 SDK_STAMP := $(GEN)/sdk
-GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml $(SDK_STAMP)
+# Changes with ASSERTS, so that no build has some objects with and some without.
+ASSERTS_STAMP := $(BUILD)/asserts
+GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml codegen/effects.toml $(SDK_STAMP)
 
 # The protocol of Wayland windows, as C.
 WAYLAND_PROTOCOLS ?= /usr/share/wayland-protocols
@@ -93,20 +99,28 @@ WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
-READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/buffers.c trace/cache.c trace/dense.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/load.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
-	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/walk.c)
+READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/dense.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/load.c trace/receive.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
+	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
-LAYER := $(call object,$(wildcard layer/*.c)) $(BUILD)/obj/gen/gen_layer.o $(BUILD)/obj/gen/gen_in_flight.o
-REPLAYER := $(call object,$(filter-out replayer/main.c replayer/spirv_tools.c,$(wildcard replayer/*.c))) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
-TOOL_NAMES := lapilli lapilli-capture lapilli-compare-checks lapilli-compress lapilli-info lapilli-print lapilli-repair
+LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
+# What a trace says as a whole: for all that reads traces.
+INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/position/*.c inspector/state/*.c)) $(BUILD)/obj/gen/gen_needs.o
+# For what cuts them, and encodes anew what it cuts.
+SLICE := $(call object,$(wildcard inspector/slice/*.c)) $(BUILD)/obj/gen/gen_effects.o
+REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
+TOOL_NAMES := lapilli lapilli-capture lapilli-compare-checks lapilli-compress lapilli-control lapilli-info lapilli-print lapilli-receive lapilli-repair lapilli-tree lapilli-trim
 TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
-LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm
+# For tokens of streamed traces; the build does without where it is not.
+NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
+	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
+$(BUILD)/obj/base/keyed_hash.o: ALL_CFLAGS += $(if $(NETTLE),-DLAP_NETTLE)
+LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm $(NETTLE)
 TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
 # For lapilli-replay --validate-shaders; the build does without where they are not.
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
-$(BUILD)/obj/replayer/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
+$(BUILD)/obj/replayer/device/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
 # symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor.
@@ -114,7 +128,7 @@ UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
 LAYER_SETTINGS := $(shell echo 'int vkuCreateLayerSettingSet(); int main(void) { return vkuCreateLayerSettingSet(); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -x c -o /dev/null - $(UTILITY_LIBS) 2> /dev/null && echo yes)
 UTILITY_LIBS := $(if $(LAYER_SETTINGS),$(UTILITY_LIBS),-Wl$(comma)-Bstatic -lVkLayer_utils -lstdc++ -Wl$(comma)-Bdynamic)
-$(BUILD)/obj/layer/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
+$(BUILD)/obj/layer/core/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
 
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
@@ -129,11 +143,16 @@ MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)
 all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
 
 .PHONY: look
+# Several makes may look at once (tests install side by side), so each writes a file of its own.
 $(SDK_STAMP): look
 	@mkdir -p $(@D)
-	@{ echo '$(abspath $(VULKAN_ROOT))'; cksum < $(REGISTRY); } > $@.new; \
-		if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; $(if $(filter /usr,$(VULKAN_ROOT)), \
+	@new=$@.$$$$; { echo '$(abspath $(VULKAN_ROOT))'; cksum < $(REGISTRY); } > $$new; \
+		if cmp -s $$new $@; then rm $$new; else mv $$new $@; $(if $(filter /usr,$(VULKAN_ROOT)), \
 		$(if $(VULKAN_SDK),:,echo '  Vulkan headers and registry: those of the system; make deps fetches the newest'),:); fi
+
+$(ASSERTS_STAMP): look
+	@mkdir -p $(@D)
+	@echo '$(if $(ASSERTS),1)' | cmp -s - $@ || echo '$(if $(ASSERTS),1)' > $@
 
 $(GEN_STAMP): $(GEN_INPUTS)
 	@mkdir -p $(GEN)
@@ -155,25 +174,46 @@ $(GEN)/xdg_shell.h: $(XDG_SHELL_XML)
 	$(call say,GEN,$@)
 	$(Q)wayland-scanner client-header $< $@
 
-$(BUILD)/obj/replayer/window_wayland.o: | $(if $(XDG_SHELL),$(GEN)/xdg_shell.h)
+$(BUILD)/obj/replayer/present/window_wayland.o: | $(if $(XDG_SHELL),$(GEN)/xdg_shell.h)
 
-# replayer/shaders/convert.comp becomes shaders/convert_comp.h with the array convert_comp.
+# replayer/format/shaders/convert.comp becomes convert_comp.h with the array convert_comp.
 GLSLANG ?= glslangValidator
-REPLAYER_SHADER := $(GEN)/convert_comp.h
-$(REPLAYER_SHADER): replayer/shaders/convert.comp
+BLOCK_SHADERS := $(foreach s,bc bc6h etc astc,$(GEN)/decode_$(s)_comp.h)
+REPLAYER_SHADERS := $(GEN)/convert_comp.h $(BLOCK_SHADERS) $(GEN)/heap_comp.h $(GEN)/translate_comp.h
+$(GEN)/convert_comp.h: replayer/format/shaders/convert.comp
 	@mkdir -p $(@D)
 	$(call say,GLSL,$<)
 	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.0 --vn convert_comp -o $@ $<
-$(BUILD)/obj/replayer/converter.o: $(REPLAYER_SHADER)
+$(BLOCK_SHADERS): $(GEN)/%_comp.h: replayer/format/shaders/%.comp replayer/format/shaders/blocks.glsl replayer/format/shaders/bptc.glsl
+	@mkdir -p $(@D)
+	$(call say,GLSL,$<)
+	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.0 --vn $*_comp -o $@ $<
+$(GEN)/translate_comp.h: replayer/descriptor/shaders/translate.comp
+	@mkdir -p $(@D)
+	$(call say,GLSL,$<)
+	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn translate_comp -o $@ $<
+$(GEN)/heap_comp.h: replayer/descriptor/shaders/heap.comp
+	@mkdir -p $(@D)
+	$(call say,GLSL,$<)
+	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn heap_comp -o $@ $<
+$(BUILD)/obj/replayer/format/gpu_convert.o: $(GEN)/convert_comp.h $(BLOCK_SHADERS)
+$(BUILD)/obj/replayer/descriptor/heap_translate.o: $(GEN)/heap_comp.h
+$(BUILD)/obj/replayer/descriptor/translate.o: $(GEN)/translate_comp.h
+
+$(GEN)/binding_table_comp.h: replayer/ray_tracing/shaders/binding_table.comp
+	@mkdir -p $(@D)
+	$(call say,GLSL,$<)
+	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn binding_table_comp -o $@ $<
+$(BUILD)/obj/replayer/ray_tracing/binding_table.o: $(GEN)/binding_table_comp.h
 
 # The hot path of a replay: trace/wire.h. Instrumented, it would take minutes to compile.
 $(BUILD)/obj/gen/gen_decode_commands.o $(if $(SANITIZE),,$(BUILD)/obj/gen/gen_decode_structs.o): ALL_CFLAGS += -DLAP_WIRE_HOT
-$(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP)
+$(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP) $(ASSERTS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/%.o: %.c $(SDK_STAMP) | $(GEN_STAMP)
+$(BUILD)/obj/%.o: %.c $(SDK_STAMP) $(ASSERTS_STAMP) | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -184,13 +224,14 @@ $(LIBRARY): $(filter-out $(READER),$(COMMON)) $(MEMTRACK) $(LAYER) layer/exports
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit \
 		-Wl,--version-script=layer/exports.map -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(UTILITY_LIBS) $(LAYER_LIBS)
 
-$(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/spirv_tools.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)
+$(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/device/spirv_tools.c) $(COMMON) $(REPLAYER) $(SANITIZER_KEEP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
 $(foreach t,$(TOOL_NAMES),$(eval $(BUILD)/bin/$(t): $(call object,tools/$(t:lapilli-%=%).c)))
-$(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON)
+$(BUILD)/bin/lapilli-trim: $(SLICE)
+$(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
@@ -207,19 +248,23 @@ include $(wildcard tests/*/module.mk)
 # -noreset: without it the server starts anew, and refuses connections, whenever its last client goes.
 XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset"
 TEST_ARGUMENTS ?=
+SAMPLE ?= --sample
 
-.PHONY: deps check check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
+.PHONY: deps check check-all check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
 deps: ## install what is missing (Debian packages), fetch the newest Vulkan headers
 	scripts/install-deps.sh build check
 	@scripts/fetch-headers.sh $(NEWEST) || echo 'make deps: the build takes the Vulkan headers that are there'
 
-check: ## install what is missing, build, run all tests
+check: ## install what is missing, build, run the tests
 	scripts/install-deps.sh build check
 	+$(MAKE) check-built
 
+check-all: ## the same with every program in every way, of which the others take a sample
+	+$(MAKE) SAMPLE= check
+
 # What programs are recorded and replayed with; unit tests and the rest of what tests run.
 .PHONY: e2e-programs
-e2e-programs: all apps $(E2E_TOOLS) $(TEST_LAYERS)
+e2e-programs: all apps $(E2E_TOOLS) $(TEST_LAYERS) null
 test-programs: e2e-programs unit
 
 check-hardening: all ## whether what was built has the protections that it was built with
@@ -232,8 +277,8 @@ has_cet = $(if $(filter -fcf-protection=none,$(CFLAGS)),,$(findstring -fcf-prote
 
 # CHECKED=e2e-programs, where TEST_ARGUMENTS ask for no others.
 CHECKED ?= test-programs
-check-built: $(CHECKED) check-hardening ## run all tests on what is installed already
-	VULKAN_SDK=$(VULKAN_ROOT) $(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(TEST_ARGUMENTS)
+check-built: $(CHECKED) check-hardening ## run the tests on what is installed already
+	VULKAN_SDK=$(VULKAN_ROOT) $(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(SAMPLE) $(TEST_ARGUMENTS)
 
 # Debian's packages of numpy and PIL are for Debian's Python.
 MATRIX_PYTHON = $(firstword $(foreach p,$(PYTHON) /usr/bin/python3,$(shell $(p) -c 'import numpy, PIL' 2> /dev/null && echo $(p))) $(PYTHON))
@@ -256,13 +301,13 @@ INSTRUMENTED = BUILD=$(BUILD)/asan CC="$(CLANG)" SANITIZE=address,undefined,fuzz
 	CFLAGS="-O1 -gline-tables-only -fno-sanitize=pointer-overflow"
 # Programs are not linked with what they load, so the layer finds the sanitizers' runtime only in instrumented ones: those of
 # tests/apps. Real programs (vkcube) are left out, and the cases that start others or count what a process has.
-ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|file-that|screenshots-w)|torture/damage)
+ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|a-file-that-is-no-trace|a-screenshot-folder)|torture/damage|trim/(what|cut/(churn|compute|depth|descriptors|modern|multi|nested|queues))|draws/(what|a-|cut/(ends|modern)))
 check-asan: ## unit tests and recorded and replayed programs with AddressSanitizer and UndefinedBehaviorSanitizer
 	scripts/install-deps.sh build check fuzz
 	+$(MAKE) $(INSTRUMENTED) test-programs
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		ASAN_OPTIONS=intercept_tls_get_addr=0 MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} MODEL_RUNS=$${MODEL_RUNS:-25} \
-		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
+		ASAN_OPTIONS=intercept_tls_get_addr=0 MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} MODEL_RUNS=$${MODEL_RUNS:-25} TORTURE_POINTS=$${TORTURE_POINTS:-5000} \
+		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan $(SAMPLE) --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
 
 # On a driver that is instrumented itself: a race in another one would be reported, and one behind it would not be seen.
 TSAN := BUILD=$(BUILD)/tsan SANITIZE=thread CFLAGS="-O1 -g"
@@ -271,6 +316,20 @@ TSAN_UNIT := test_log test_map test_memtrack_threads test_status test_touched te
 check-tsan: ## programs that are recorded, and replayed, with ThreadSanitizer, on a driver that does nothing; unit tests with threads
 	+$(MAKE) $(TSAN) null all apps $(TSAN_UNIT:%=$(BUILD)/tsan/tests/unit/%)
 	$(PYTHON) tests/null/check.py --build $(BUILD)/tsan --unit $(TSAN_UNIT)
+
+.PHONY: check-null
+check-null: null all apps ## programs that are recorded, and replayed, on a driver that does nothing and has all extensions
+	$(XVFB) $(PYTHON) tests/null/check.py --build $(BUILD)
+
+PARTS_ARGUMENTS ?=
+.PHONY: parts parts-built
+parts: ## cut every program in every way on each driver, and compare what the parts show there and on the other drivers
+	scripts/install-deps.sh build check
+	scripts/fetch-backport-driver.sh $(BUILD)/backport
+	+$(MAKE) parts-built
+
+parts-built: test-programs ## the same on the drivers that are there
+	$(XVFB) $(MATRIX_PYTHON) tests/parts.py --build $(BUILD) $(PARTS_ARGUMENTS)
 
 VALGRIND_ARGUMENTS ?=
 .PHONY: check-valgrind
@@ -325,20 +384,21 @@ demo: ## record vkcube, replay it, compare every image
 docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
-C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] replayer/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
+C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] layer/*/*.[ch] inspector/*/*.[ch] replayer/*.[ch] replayer/*/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
 	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
 	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
-	scripts/lint.sh $(C_SOURCES)
+	@scripts/lint.sh $(C_SOURCES)
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --check docs/extensions.md
+	$(PYTHON) scripts/check-docs.py
 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt, gcc.txt and tidy.txt have the exceptions, with reasons.
-ANALYZED ?= base trace memtrack layer tools replayer codegen/support
-ANALYZED_SOURCES = $(wildcard $(ANALYZED:%=%/*.c))
+ANALYZED ?= base trace memtrack layer inspector tools replayer codegen/support
+ANALYZED_SOURCES = $(wildcard $(ANALYZED:%=%/*.c) $(ANALYZED:%=%/*/*.c))
 ANALYZE = $(Q)$(PYTHON) scripts/analyze.py
 .PHONY: analyze
-analyze: $(GEN_STAMP) $(REPLAYER_SHADER) $(GEN)/xdg_shell.h ## static analysis: cppcheck, clang-tidy, gcc's analyzer (many minutes)
+analyze: $(GEN_STAMP) $(REPLAYER_SHADERS) $(GEN)/xdg_shell.h ## static analysis: cppcheck, clang-tidy, gcc's analyzer (many minutes)
 	scripts/install-deps.sh analyze
 	$(ANALYZE) cppcheck --suppress=missingIncludeSystem --std=c11 --max-configs=1 -I. -I$(GEN) -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 \
 		-DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_WAYLAND_KHR -- $(ANALYZED_SOURCES)
@@ -346,7 +406,7 @@ analyze: $(GEN_STAMP) $(REPLAYER_SHADER) $(GEN)/xdg_shell.h ## static analysis: 
 	$(ANALYZE) clang-tidy -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) -pthread -include scripts/analyze.h -- $(ANALYZED_SOURCES)
 
 format: ## format all C sources
-	clang-format -i $(C_SOURCES)
+	$(Q)clang-format -i $(C_SOURCES)
 
 # The layer alone: of 32 bits beside that of 64, with a libdir of its own.
 install-layer: all ## install the layer without the programs
@@ -358,6 +418,8 @@ install-layer: all ## install the layer without the programs
 			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
 
 install: install-layer ## install into $(DESTDIR)$(prefix)
+	install -d $(DESTDIR)$(includedir)
+	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
 	install $(PROGRAMS) $(DESTDIR)$(bindir)
 
@@ -365,7 +427,7 @@ uninstall-layer: ## remove what install-layer put there
 	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/$(MANIFEST))
 
 uninstall: uninstall-layer ## remove what install put there
-	rm -f $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS))
+	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS))
 
 .PHONY: help
 help: ## this list
@@ -375,4 +437,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
--include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/spirv_tools.c)))
+-include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/device/spirv_tools.c)))

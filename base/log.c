@@ -45,7 +45,7 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            break; /* there is nobody to tell */
+            break; /* the message is lost */
         at += written;
         used -= (size_t)written;
     }

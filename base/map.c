@@ -251,14 +251,3 @@ void lap_map_each(struct lap_map *map, void (*visit)(void *user, uint64_t key, v
     }
     pthread_mutex_unlock(&map->mutex);
 }
-
-void lap_map_glimpse(const struct lap_map *map, bool (*visit)(void *user, void *value), void *user)
-{
-    const struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
-    for (size_t i = 0; table && i <= table->mask; i++) {
-        uint64_t key = atomic_load_explicit(&table->slots[i].key, memory_order_acquire);
-        void *value = atomic_load_explicit(&table->slots[i].value, memory_order_acquire);
-        if (key != EMPTY && key != REMOVED && value && !visit(user, value))
-            return;
-    }
-}

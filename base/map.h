@@ -99,10 +99,6 @@ void *lap_map_remove(struct lap_map *map, uint64_t key);
 
 size_t lap_map_count(struct lap_map *map);
 
-/* Calls visit for every entry until it returns false, without a lock: what others change meanwhile may be missed, or be
- * gone when it is visited. Safe in a signal handler. */
-void lap_map_glimpse(const struct lap_map *map, bool (*visit)(void *user, void *value), void *user);
-
 /* Calls visit for every entry, under the map's mutex; visit must not change the map. */
 void lap_map_each(struct lap_map *map, void (*visit)(void *user, uint64_t key, void *value), void *user);
 

@@ -110,6 +110,13 @@ void lap_own_file_init(struct lap_own_file *file, int fd, const char *path)
     lap_cancel_restore(cancel);
 }
 
+int lap_own_file_raise(int fd)
+{
+    struct lap_own_file file;
+    lap_own_file_init(&file, fd, NULL);
+    return atomic_load(&file.fd);
+}
+
 void lap_own_file_hold(struct lap_own_file *file)
 {
     int fd = lap_own_file_fd(file);
@@ -135,11 +142,14 @@ static int open_once_more(const struct lap_own_file *file)
     return -1;
 }
 
-/* Several threads may come at once: the first one's is taken. */
+/* Several threads may come at once: the first one's is taken, unless that was closed meanwhile, too. */
 static int open_again(struct lap_own_file *file, int lost)
 {
-    int cancel = lap_cancel_off(), fd = open_once_more(file);
-    if (fd >= 0) {
+    int cancel = lap_cancel_off(), fd = -1;
+    for (unsigned i = 0; i < TRIES && fd < 0; i++) {
+        fd = open_once_more(file);
+        if (fd < 0)
+            break;
         if (file->is_held)
             (void)flock(fd, LOCK_EX | LOCK_NB);
         if (!atomic_compare_exchange_strong(&file->fd, &lost, fd)) {
@@ -167,11 +177,8 @@ int lap_own_file_look(struct lap_own_file *file, uint64_t *out_bytes, uint64_t *
 {
     int fd = atomic_load_explicit(&file->fd, memory_order_acquire);
     struct identity now;
-    if (fd >= 0 && !is_same(file, fd, NULL, &now)) {
-        fd = open_again(file, fd);
-        if (fd >= 0 && !is_same(file, fd, NULL, &now))
-            fd = -1;
-    }
+    for (unsigned i = 0; fd >= 0 && !is_same(file, fd, NULL, &now); i++)
+        fd = i < TRIES ? open_again(file, fd) : -1;
     if (fd < 0) {
         errno = EBADF;
         return -1;
@@ -200,6 +207,13 @@ void lap_own_file_move(struct lap_own_file *file, struct lap_own_file *to)
     to->is_held = file->is_held;
     file->path = NULL;
     atomic_store(&to->fd, atomic_exchange(&file->fd, -1));
+}
+
+int lap_own_file_give(struct lap_own_file *file)
+{
+    int fd = lap_own_file_fd(file);
+    atomic_store(&file->fd, -1);
+    return fd;
 }
 
 void lap_own_file_disown(struct lap_own_file *file)

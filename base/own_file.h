@@ -30,6 +30,9 @@ struct lap_own_file {
  * the file can't be opened again. */
 void lap_own_file_init(struct lap_own_file *file, int fd, const char *path);
 
+/* An open descriptor under such a number, or as it is; -1 stays -1. */
+int lap_own_file_raise(int fd);
+
 /* Has the kernel lock the file (flock) for as long as it is open; whether it does or not. */
 void lap_own_file_hold(struct lap_own_file *file);
 
@@ -50,6 +53,10 @@ int lap_own_file_close(struct lap_own_file *file);
 
 /* Makes *to the open file, and *file one that is closed. */
 void lap_own_file_move(struct lap_own_file *file, struct lap_own_file *to);
+
+/* The descriptor, which is the caller's from now on, and *file one that is closed; -1: it is, or the program has closed
+ * it. */
+int lap_own_file_give(struct lap_own_file *file);
 
 /* In a child after fork(), which has a descriptor of its parent's file: it goes on as one of /dev/null, because the
  * fork may have interrupted a write, which goes on with its number. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pattern: names of traces with places in them: %p the process, %e its program, %t the time, %n a number, %% a percent
- * sign. The layer fills them in (layer/options.h); here is what can be said of a pattern beforehand. */
+ * sign. Any thread. */
 #ifndef LAP_BASE_PATTERN_H
 #define LAP_BASE_PATTERN_H
 
@@ -8,5 +8,14 @@
 
 /* The first % that is none of these, or NULL. */
 const char *lap_pattern_fault(const char *pattern);
+
+struct lap_pattern_values {
+    long process;
+    const char *program;
+};
+
+/* Fills in the places of a pattern without a fault, with the time as it is now and `attempt` as the number. attempt > 1
+ * is put in front of the ending of a name that has no place for it. The caller frees; NULL when out of memory. */
+char *lap_pattern_expand(const char *pattern, const struct lap_pattern_values *values, unsigned attempt);
 
 #endif

@@ -21,7 +21,7 @@ static bool is_alone(void)
     unsigned count = 0;
 
     if (!tasks)
-        return true; /* without /proc nothing tells */
+        return true; /* without /proc it is not known */
     while ((entry = readdir(tasks)))
         count += entry->d_name[0] != '.';
     closedir(tasks);

@@ -5,9 +5,10 @@
  *
  * Afterwards every file can still be read, libraries be loaded, threads be started, and all descriptors that were open
  * be used; devices can't be opened. Nothing can be executed; no process be made, traced or signalled; no socket be made
- * or connected; no file be written, made or removed but in the folders and devices named; nor can modes and owners of
- * files change, or anything of the system; and root has next to no rights of root. What is refused fails with EPERM (or
- * EACCES, ENOSYS), so that drivers can do without; a few calls for which there is no innocent reason end the process.
+ * (but see accepts and waiting_sockets) or connected; no file be written, made or removed but in the folders and
+ * devices named; nor can modes and owners of files change, or anything of the system; and root has next to no rights of
+ * root. What is refused fails with EPERM (or EACCES, ENOSYS), so that drivers can do without; a few calls for which
+ * there is no innocent reason end the process.
  *
  * It can't be undone, and is for the whole process: to be entered while there is one thread. Kernel: Linux 5.13 or
  * newer for Landlock; what is newer in it is used where it is there.
@@ -24,8 +25,10 @@ struct lap_sandbox_options {
     /* Folders, which are there, in which files and folders can be made, written and removed. */
     const char *const *folders;
     size_t folder_count;
-    bool gpus;          /* device files of GPUs can be opened for writing, and asked for everything */
-    bool shared_memory; /* System V's, of whomever: X clients share images with the server in it */
+    bool gpus;            /* device files of GPUs can be opened for writing, and asked for everything */
+    bool shared_memory;   /* System V's, of whomever: X clients share images with the server in it */
+    bool accepts;         /* connections, to sockets that listen already */
+    bool waiting_sockets; /* Unix sockets of packets can be made and named, but neither connect nor accept */
 };
 
 enum lap_sandbox_state {

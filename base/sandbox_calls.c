@@ -39,7 +39,7 @@ static const int refused[] = {
 #endif
     /* sockets; those that are open are used with other calls (libseccomp finds each behind socketcall, too, with which
      * 32-bit programs talk to an X display) */
-    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4),
+    SCMP_SYS(connect),
     /* io_uring does all of these, and no filter sees it */
     SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
     /* of files, what Landlock does not know */
@@ -178,6 +178,13 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         IF_BITS(shmctl, 1, 0xff, IPC_INFO), IF_BITS(shmctl, 1, 0xff, SHM_LOCK), IF_BITS(shmctl, 1, 0xff, SHM_UNLOCK),
         IF_BITS(shmctl, 1, 0xff, SHM_STAT), IF_BITS(shmctl, 1, 0xff, SHM_INFO), IF_BITS(shmctl, 1, 0xff, SHM_STAT_ANY)};
     const int no_memory[] = {SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl)};
+    /* A socket that waits for others, of the kind that NVIDIA's driver has for each process that traces rays; it can
+     * send to nobody. */
+    const struct condition waiting[] = {IF_NOT(socket, 0, AF_UNIX), IF_BITS(socket, 1, 0xf, SOCK_STREAM),
+                                        IF_BITS(socket, 1, 0xf, SOCK_DGRAM), IF_BITS(socket, 1, 0xf, SOCK_RAW),
+                                        IF_BITS(socket, 1, 0xf, SOCK_RDM)};
+    const int no_connections[] = {SCMP_SYS(accept), SCMP_SYS(accept4)};
+    const int no_sockets[] = {SCMP_SYS(socket), SCMP_SYS(bind), SCMP_SYS(listen)};
     /* Limits of other processes, to be set. */
     const struct scmp_arg_cmp limits[] = {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}};
     int error = add_conditions(filter, REFUSE, some, sizeof some / sizeof *some);
@@ -186,6 +193,13 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         error = add_conditions(filter, SCMP_ACT_KILL_PROCESS, typing, sizeof typing / sizeof *typing);
     if (!error)
         error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
+    if (!error && !options->accepts)
+        error = add_all(filter, REFUSE, no_connections, sizeof no_connections / sizeof *no_connections);
+    /* In 32 bits it goes another way, too. */
+    if (!error && options->waiting_sockets && sizeof(void *) > 4)
+        error = add_conditions(filter, REFUSE, waiting, sizeof waiting / sizeof *waiting);
+    else if (!error)
+        error = add_all(filter, REFUSE, no_sockets, sizeof no_sockets / sizeof *no_sockets);
     /* In 32 bits it goes another way, which is closed, and these would be there for nobody. */
     if (!error && options->shared_memory && sizeof(void *) > 4)
         return add_conditions(filter, REFUSE, memory, sizeof memory / sizeof *memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which sanitizers this code is compiled with: gcc and clang tell it in ways of their own. Each is 1 or 0. */
+/* Which sanitizers this code is compiled with: gcc and clang define it in different ways. Each is 1 or 0. */
 #ifndef LAP_BASE_SANITIZERS_H
 #define LAP_BASE_SANITIZERS_H
 

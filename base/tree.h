@@ -10,7 +10,7 @@
 
 struct lap_tree_node {
     uint64_t begin, end; /* set by the caller before insertion, and constant while in the tree */
-    uint64_t order;      /* tells nodes with equal begin apart; unique in the tree */
+    uint64_t order;      /* orders nodes with equal begin; unique in the tree */
     uint64_t max_end;
     struct lap_tree_node *left, *right;
     uint32_t priority;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Decoders: packet bodies back into the C structs that the driver takes, in an arena, every size checked.
+"""Decoders: decode packet bodies into the C structs for the driver, in an arena, and check every size.
 
-Handles come out as the source of the decoder maps them (live handles for a replay, trace indices for tools); handles that a
-call creates always come out as their index. Where a source maps handles, host addresses come out as NULL: an address from a
-file must never reach a driver. Device addresses, and bytes that may hold some, are the source's to translate. Where it replaces
-formats of images, what stands for them comes out; structures that no driver is to get are left out; bits of stages and accesses that a device does not know are left out.
+The decoder's source maps handles (to live handles for a replay, to trace indices for tools). Handles that a call
+creates always decode to their index. Where a source maps handles, host addresses decode to NULL: an address from a file
+must never reach a driver. The source translates device addresses, and bytes that may contain some. Where it substitutes
+image formats, the substitute is decoded. Structures that no driver may get, and bits of stages and accesses that a
+device does not know, are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_long(
 class _Body:
     def __init__(self, model: Model, text: Text, owner: str = "", first: Field | None = None):
         self.model, self.text = model, text
-        self.first = first  # of a command: what it is called of
+        self.first = first  # of a command: the handle that it is called on
         self.owner = owner
         self.images = owner != "" and owner not in model.overrides.other_formats
 
@@ -30,11 +31,11 @@ class _Body:
         return f"s->{name}"
 
     def of_image(self, f: Field) -> bool:
-        """The format of images, which may be replaced."""
+        """The format of images, which may be substituted."""
         return f.type == "VkFormat" and self.images
 
     def element(self, f: Field) -> str | None:
-        """An expression for one element; None when a function fills it."""
+        """An expression for one element; None: a function fills it."""
         if self.of_image(f):
             return "(VkFormat)lap_get_format(dec)"
         if f.element == "scalar":
@@ -43,7 +44,7 @@ class _Body:
         if f.element == "handle":
             if f.created:
                 return f"gen_{f.type}(lap_get_long(dec))"
-            # Of a command's own parameters those that are no arrays are looked at by what is called (emit_replay.py).
+            # The called function checks a command's own non-array parameters (emit_replay.py).
             if f.needed_elements or f.shape == "value" and f.needed == "1" and self.owner:
                 return f'gen_{f.type}(lap_get_needed_handle(dec, GEN_HANDLE_{f.type}, "{self.label(f)}"))'
             get = "lap_get_owner" if f is self.first else "lap_get_handle"
@@ -120,7 +121,7 @@ class _Body:
             text("}")
             return
         count = expand(f.count, self.ref)
-        # What a count is read through may be NULL in a damaged trace.
+        # The pointer to a count may be NULL in a damaged trace.
         followed = dict.fromkeys(a or b for a, b in re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", f.count + f.inner_count))
         if followed:
             text("if (lap_get_u8(dec) && " + " && ".join(f"gen_decode_followed(dec, {self.ref(n)})" for n in followed) + ") {")
@@ -147,14 +148,14 @@ class _Body:
             text("rows[i] = row;")
             text("}")
             text(f"{value} = (const {f.type} *const *)rows;")
-        elif f.element == "scalar" and f.wire == "u32" and count != "1" and not self.of_image(f) and not f.mask_kind:
+        elif f.element == "scalar" and f.wire == "u32" and f.type != "uint16_t" and count != "1" and not self.of_image(f) and not f.mask_kind:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u32_array(dec, (uint64_t)({count}));")
         elif f.element == "scalar" and f.wire == "u64" and count != "1" and not f.is_address and not f.mask_kind:
             text(f"{value} = ({f.ctype})(uintptr_t)lap_dec_u64_array(dec, (uint64_t)({count}));")
         else:
             expression = self.element(f)
             text(f"{f.type} *items = lap_dec_items(dec, (uint64_t)({count}), sizeof *items, {self.minimum(f)}, 8);")
-            if count == "1" and self.minimum(f) > 0:  # there is one only where nothing is latched
+            if count == "1" and self.minimum(f) > 0:  # an element exists only where no error is latched
                 text("if (items) {" if not expression else "if (items)")
                 if expression:
                     text(f"    *items = {expression};")
@@ -171,14 +172,14 @@ class _Body:
                 text(f"    items[i] = {expression};")
             else:
                 text(loop + " {")
-                text("memset(&items[i], 0, sizeof items[i]);")  # functions leave members as they are
+                text("memset(&items[i], 0, sizeof items[i]);")  # functions leave unread members unchanged
                 text(self.fill(f, "&items[i]"))
                 text("}")
             text(f"{value} = items;")
         self._absent(f, count, followed)
 
     def _absent(self, f: Field, count: str, followed: dict) -> None:
-        """A pointer is null: wrong where a driver follows it. Those of commands: emit_replay.py."""
+        """Code for a null pointer: an error where a driver follows it. For commands see emit_replay.py."""
         text = self.text
         if not f.needed or followed or not self.owner:
             text("}")
@@ -192,7 +193,7 @@ class _Body:
 def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/wire.h"])
     h("const void *gen_decode_pnext(struct lap_dec *dec);")
-    h("/* The same, at once where there is none. */")
+    h("/* The same, inlined for an empty chain. */")
     h("static inline const void *gen_decode_chain(struct lap_dec *dec)")
     h("{")
     h("if (__builtin_expect(dec->p < dec->end && *dec->p == 0 && dec->depth < LAP_WIRE_MAX_DEPTH, 1)) {")
@@ -201,34 +202,34 @@ def emit(model: Model) -> dict[str, str]:
     h("}")
     h("return gen_decode_pnext(dec);")
     h("}")
-    h("/* What becomes of a chained structure where what comes out goes to a driver. */")
+    h("/* How a chained structure is treated where the decoded values go to a driver. */")
     h("enum gen_fate {")
     h("GEN_FATE_TAKEN = 0,")
     h("GEN_FATE_PASSED,  /* no replayed command takes it */")
-    h("GEN_FATE_QUIET,   /* the same, and nobody has to hear of it: programs may ask for what is not there when they create a device */")
+    h("GEN_FATE_QUIET,   /* as PASSED, without a warning: a replay needs none, or it requests what is missing when a device is created */")
     h("GEN_FATE_REFUSED, /* it is hidden from programs */")
     h("};")
     h("extern const uint8_t gen_fates[GEN_STRUCT_COUNT];")
     h("uint64_t gen_decode_address(struct lap_dec *dec);")
-    h("/* Whether a pointer that a count is read through is there; latches an error when not. */")
+    h("/* Whether the pointer to a count is present; latches an error when not. */")
     h("static inline bool gen_decode_followed(struct lap_dec *dec, const void *pointer)")
     h("{")
     h("if (!pointer)")
     h('    lap_dec_fail(dec, "an array has no count");')
     h("return pointer != NULL;")
     h("}")
-    h("/* One structure, which the caller has zeroed: what was not recorded, as arrays that nobody reads, stays as it is. */")
+    h("/* Decodes one structure, which the caller has zeroed. Members that were not recorded, such as ignored arrays, stay unchanged. */")
     for s in h.guarded(model.structs):
         h(_prototype(s) + ";")
     h()
-    h("/* A command's parameters and result; in a block the command buffer is left to the caller. */")
+    h("/* A command's parameters and result; in a block the caller sets the command buffer. */")
     for p in h.guarded(model.commands):
         h(f"struct gen_args_{p.name} {{")
         for f in p.fields:
             h(_args_member(f) + ";")
         for f in p.fields:
             if _is_one_new(f):
-                h(f"{f.type} new_{f.name}; /* what it points to */")
+                h(f"{f.type} new_{f.name}; /* storage for the output */")
         if p.command.returns != "void":
             h(f"{p.command.returns} result;")
         h("};")
@@ -261,7 +262,7 @@ def emit(model: Model) -> dict[str, str]:
 
 
 def _is_one_new(f: Field) -> bool:
-    """The one object that a command makes: its index has its place beside the parameters."""
+    """The one object that a command creates: its index is stored beside the parameters."""
     return f.created and f.shape == "pointer" and f.count == "1"
 
 
@@ -280,6 +281,8 @@ def _emit_fates(model: Model, c: Text) -> None:
     for s in model.extending:
         if model.overrides.is_hidden(s.struct.providers):
             c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_{'REFUSED' if s.name in refused else 'QUIET'},")
+        elif s.name in model.overrides.dropped:
+            c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_QUIET,")
         elif s.name not in replayed:
             c(f"[GEN_STRUCT_{s.name}] = GEN_FATE_PASSED,")
     c("};")

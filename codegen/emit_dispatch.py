@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Dispatch tables: one for instance-level and one for device-level commands, loaded by name and, failing that, by alias.
-A command that the program's version of Vulkan does not have yet is loaded by alias first: the program means the extension's.
+"""Dispatch tables: one for instance-level and one for device-level commands, loaded by name or else by alias. A command
+that is newer than the program's version of Vulkan is loaded by alias first, since the program means the extension's.
 
-Device-level commands of instance extensions are also loaded through the instance: a driver need not have them, and then the
-loader's own stand below the layers although no device knows their names.
+Device-level commands of instance extensions are also loaded through the instance. A driver need not have them; then the
+loader's own functions exist below the layers although no device knows their names.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from text import Text, finish_header, header, is_instance_level
 
 
 def of_instance_extension(model: Model, plan: CommandPlan) -> bool:
-    """True when nothing but instance extensions gives the command."""
+    """True when only instance extensions provide the command."""
     extensions = model.registry.extensions
     return all(p in extensions and extensions[p].kind == "instance" for p in plan.command.providers)
 
 
 def core_version(model: Model, plan: CommandPlan) -> str | None:
-    """The Vulkan version that took the command in, as C."""
+    """The first Vulkan version with the command in core, as C."""
     versions = [model.registry.features[p] for p in plan.command.providers if p in model.registry.features]
     return f"VK_API_VERSION_{min(versions).replace('.', '_')}" if versions else None
 
@@ -48,12 +48,12 @@ def emit(model: Model) -> dict[str, str]:
         for p in h.guarded(members):
             h(f"PFN_{p.name} {p.command.short};")
         h("};")
-    h("/* api_version: what may be used, so the lower of what the instance was created for and what the device has. */")
+    h("/* api_version: the usable version, which is the lower of the instance's and the device's. */")
     h("void gen_load_instance_dispatch(struct gen_instance_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance,")
     h("                                uint32_t api_version);")
     h("void gen_load_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetDeviceProcAddr get, VkDevice device,")
     h("                              uint32_t api_version);")
-    h("/* Fills in what the device did not name: commands of instance extensions. */")
+    h("/* Fills in functions that the device lacks: commands of instance extensions. */")
     h("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance);")
     c = Text(model, "emit_dispatch.py", ["<string.h>", "gen_dispatch.h"])
     for level, members in levels.items():

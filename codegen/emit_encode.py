@@ -12,14 +12,14 @@ PUT = {"u8": "*p++ = (uint8_t){}", "u32": "p = lap_at_u64(p, (uint32_t){})", "u6
 
 
 class _Body:
-    """Emits the fields of one struct or command. Fields of which it is known beforehand how many bytes they take at most make up a
-    run, with one reservation, whose end is kept in a local variable: bytes may alias anything, so one in memory would be stored and
-    loaded again with each."""
+    """Emits the fields of one struct or command. Consecutive fields with a known maximum size form a run, with one
+    reservation. A local variable holds the end of the reservation: byte stores may alias memory, so a variable in
+    memory would be stored and loaded again with each of them."""
 
     def __init__(self, model: Model, text: Text, prefix: str, has_result: bool = False):
         self.model, self.text, self.prefix = model, text, prefix
         self.fixed = 0  # bytes of the run
-        self.counted: list[str] = []  # the same, of arrays
+        self.counted: list[str] = []  # bytes of the run's arrays
         self.run: list[str] = []
         self.has_result = has_result
 
@@ -49,7 +49,7 @@ class _Body:
         return f"p = {how}(p, enc, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}));"
 
     def element(self, f: Field, value: str) -> tuple[int, str] | None:
-        """Bytes at most and code for one bounded element; None when it calls a function that reserves."""
+        """Maximum bytes and code for one bounded element; None when it calls a function that reserves."""
         if f.element == "scalar":
             return WIRES[f.wire][1], PUT[f.wire].format(value) + ";"
         if f.element == "handle":
@@ -112,11 +112,7 @@ class _Body:
         elif bounded:
             self.text(f"lap_enc_raw(enc, {value}, {f.length});")
         elif f.filled:
-            self.text("{")
-            self.text(f"static const {f.type} none; /* behind what was filled in */")
-            self.text(f"for (size_t i = 0; i < (size_t)({f.length}); i++)")
-            self.text("    " + self.struct_call(f, f"(i < (size_t)({expand(f.filled, self.ref)}) ? &{flat} : &none)"))
-            self.text("}")
+            self._filled_loop(f, f.length, flat)
         else:
             self._loop(f, f.length, flat)
 
@@ -126,6 +122,13 @@ class _Body:
     def _loop(self, f: Field, count: str, value: str) -> None:
         self.text(f"for (size_t i = 0; i < (size_t)({count}); i++)")
         self.text("    " + self.struct_call(f, f"&{value}"))
+
+    def _filled_loop(self, f: Field, count: str, value: str) -> None:
+        self.text("{")
+        self.text(f"static const {f.type} none; /* the value after the last one in use */")
+        self.text(f"for (size_t i = 0; i < (size_t)({count}); i++)")
+        self.text("    " + self.struct_call(f, f"(i < (size_t)({expand(f.filled, self.ref)}) ? &{value} : &none)"))
+        self.text("}")
 
     def _conditional(self, f: Field, value: str) -> str:
         if f.condition:
@@ -149,6 +152,8 @@ class _Body:
             apart = f"i * (size_t){self.ref(f.member.stride)}"
             at = f"*(const {f.type} *)(const void *)((const char *){value} + {apart})"
         elements = f.shape not in ("bytes", "strings", "pointers")
+        if f.filled and f.element == "scalar":
+            at = f"(i < (size_t)({expand(f.filled, self.ref)}) ? {at} : 0)"
         bounded = self.element(f, f"*{value}" if count == "1" else at) if elements else None
         if bounded:
             loop = [bounded[1]] if count == "1" else self._bounded_loop(count, bounded)
@@ -182,6 +187,8 @@ class _Body:
             text("}")
         elif count == "1":
             text(self.struct_call(f, value))
+        elif f.filled:
+            self._filled_loop(f, count, at)
         else:
             self._loop(f, count, at)
         text("}")
@@ -191,7 +198,7 @@ def emit(model: Model) -> dict[str, str]:
     h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/wire.h"])
     h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
     h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
-    h("/* The same where mostly there is none. */")
+    h("/* The same, inlined for an empty chain. */")
     h("static inline void gen_encode_chain(struct lap_enc *enc, const void *chain)")
     h("{")
     h("if (chain)")
@@ -214,7 +221,7 @@ def emit(model: Model) -> dict[str, str]:
     for p in commands.guarded(p for p in model.commands if not p.in_block):
         _emit_command(model, commands, p)
     block = header(model, "emit_encode.py", "GEN_ENCODE_BLOCK_H", ["gen_encode.h", "codegen/support/conditions.h"])
-    block("/* Commands in a block: what follows the command's number. Programs record thousands a frame, so they are inline. */")
+    block("/* Commands in a block: the body behind the command's number. Programs record thousands per frame, so they are inline. */")
     for p in block.guarded(p for p in model.commands if p.in_block):
         _emit_command(model, block, p)
     return {"gen_encode.h": finish_header(h), "gen_encode_block.h": finish_header(block), "gen_encode_structs.c": structs.render(),

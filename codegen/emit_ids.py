@@ -31,7 +31,7 @@ def emit(model: Model) -> dict[str, str]:
     h(f"GEN_HANDLE_COUNT = {len(model.handles) + 1},")
     h("};")
     h()
-    h("/* Handles as numbers and back; dispatchable ones are pointers, the others 64 bits wide on every machine. */")
+    h("/* Converts handles to numbers and back; dispatchable handles are pointers, the others have 64 bits on every machine. */")
     for name in h.guarded(model.handles):
         if model.registry.handles[name].dispatchable:
             h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)(uintptr_t)handle; }}")
@@ -40,22 +40,25 @@ def emit(model: Model) -> dict[str, str]:
             h(f"static inline uint64_t gen_u64_{name}({name} handle) {{ return (uint64_t)handle; }}")
             h(f"static inline {name} gen_{name}(uint64_t value) {{ return ({name})value; }}")
     h()
-    h("/* Names as they stand in the registry; [number]. */")
+    h("/* Names as in the registry; [number]. */")
     for what in ("command", "struct", "handle"):
         h(f"extern const char *const gen_{what}_names[];")
     h("/* The handle type that a command is dispatched on; GEN_HANDLE_NONE for global commands. */")
     h("extern const uint8_t gen_command_dispatch[GEN_COMMAND_COUNT];")
-    h("/* Flags that every packet of the command carries (enum lap_packet_flags): barrier, info, entry. */")
+    h("/* Flags of every packet of the command (enum lap_packet_flags): barrier, info, entry. */")
     h("extern const uint8_t gen_command_flags[GEN_COMMAND_COUNT];")
+    h("/* Whether packets that neither create nor destroy an object are a part of its state, and stay with it: each of them, or the last one. */")
+    h("enum gen_kept { GEN_KEPT_NOT, GEN_KEPT_ADDED, GEN_KEPT_REPLACED };")
+    h("extern const uint8_t gen_command_kept[GEN_COMMAND_COUNT];")
     h("/* The extension or version that provides a command; VK_VERSION_1_0 and so on for core ones, NULL for our packets. */")
     h("extern const char *const gen_command_providers[GEN_COMMAND_COUNT];")
     h("extern const char *const gen_struct_providers[GEN_STRUCT_COUNT];")
-    h("/* Queues with one of these kinds take the command; 0: it goes to no queue. */")
+    h("/* Queues of any of these kinds accept the command; 0: it is not for queues. */")
     h("extern const VkQueueFlags gen_command_queues[GEN_COMMAND_COUNT];")
     h("enum gen_handle_type gen_handle_type_of(VkObjectType type);")
     h("enum gen_handle_type gen_handle_type_of_debug_report(VkDebugReportObjectTypeEXT type);")
     h("VkObjectType gen_object_type_of(enum gen_handle_type type);")
-    h("/* Numbers by name; 0 when there is none. */")
+    h("/* Numbers by name; 0: no such name. */")
     h("uint32_t gen_command_by_name(const char *name);")
     h("uint32_t gen_struct_by_name(const char *name);")
     h("uint32_t gen_handle_by_name(const char *name);")
@@ -81,6 +84,11 @@ def emit(model: Model) -> dict[str, str]:
         if flags:
             c(f"[GEN_{p.name}] = {' | '.join(flags)},")
     c("};")
+    c("const uint8_t gen_command_kept[GEN_COMMAND_COUNT] = {")
+    for p in model.commands:
+        if p.disposition.kept:
+            c(f"[GEN_{p.name}] = GEN_KEPT_{p.disposition.kept.upper()},")
+    c("};")
     c("const char *const gen_command_providers[GEN_COMMAND_COUNT] = {")
     for p in model.commands:
         if p.command.providers:
@@ -95,11 +103,25 @@ def emit(model: Model) -> dict[str, str]:
     _object_types(model, c)
     for what, names in (("command", [p.name for p in model.commands]), ("struct", [p.name for p in model.structs]), ("handle", model.handles)):
         _by_name(c, what, names)
-    return {"gen_ids.h": finish_header(h), "gen_ids.c": c.render()}
+    return {"gen_ids.h": finish_header(h), "gen_ids.c": c.render(), "gen_renamed.h": _renamed(model)}
+
+
+def _renamed(model: Model) -> str:
+    """Maps the names of commands in older registries to the current ones, so that hand-written code is valid with all
+    registries. A Vulkan version that promotes a command from an extension drops its suffix."""
+    h = header(model, "emit_ids.py", "GEN_RENAMED_H", [])
+    for p in model.commands:
+        for alias in sorted(p.command.aliases):
+            short, name = alias.removeprefix("vk"), p.command.short
+            for prefix in ("GEN_", "gen_args_", "gen_encode_"):
+                h(f"#define {prefix}{alias} {prefix}{p.name}")
+            for prefix in ("replay_", "capture_", "hook_after_", "hook_before_", ""): # and the member of dispatch tables
+                h(f"#define {prefix}{short} {prefix}{name}")
+    return finish_header(h)
 
 
 def _by_name(c: Text, what: str, names: list[str]) -> None:
-    """A search in halves: a file may have as many names as it likes."""
+    """A binary search: a file may have any number of names."""
     c(f"static int compare_{what}(const void *name, const void *number)")
     c("{")
     c(f"return strcmp(name, gen_{what}_names[*(const uint16_t *)number]);")

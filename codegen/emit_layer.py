@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The layer's entry points: call down, keep records, write the packet. What needs more is hand-written (capture = "hand")
-or has hooks, by overrides.toml."""
+"""The layer's entry points: call down, update records, write the packet. Commands that need more are hand-written
+(capture = "hand") or have hooks, by overrides.toml."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from emit_quick import is_quick, reaches_unknown
 from model import CommandPlan, Field, Model
 from text import Text, arguments, dispatch_handle, expand, finish_header, header, is_instance_level, parameters
 
-# Handles on which commands are dispatched and whose records know the next layer's functions. Commands on any other dispatchable
-# handle belong to extensions that are hidden; they are not intercepted.
+# Handle types whose records have the next layer's functions. Commands on any other dispatchable handle belong to hidden
+# extensions; they are not intercepted.
 RECORDED = ("VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "VkCommandBuffer", None)
 
 
 def emit(model: Model) -> dict[str, str]:
     plans = [p for p in model.commands if not p.packet and dispatch_handle(model, p) in RECORDED]
-    h = header(model, "emit_layer.py", "GEN_LAYER_H", ["layer/layer.h"])
+    h = header(model, "emit_layer.py", "GEN_LAYER_H", ["layer/core/layer.h"])
     h("/* Entry points, generated or hand-written. */")
     for p in h.guarded(plans):
         h(f"VKAPI_ATTR {p.command.returns} VKAPI_CALL capture_{p.command.short}({parameters(p)});")
-    h("/* Hooks, hand-written. before: at entry, when the records still exist. after: when the call succeeded. */")
+    h("/* Hooks, hand-written. before: at entry, when the records still exist. after: after a successful call. */")
     for p in h.guarded(plans):
         for hook in sorted(p.disposition.hooks - {"quick"}):
             h(_hook_prototype(model, p, hook) + ";")
+    h()
+    h("/* Encodes the body of a packet for a call that has not returned (layer_encode_call in layer/core/notes.h). */")
+    h("bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const void *args, uint64_t *out_command_buffer);")
     h()
     h("struct gen_entry {")
     h("const char *name;")
@@ -33,28 +36,30 @@ def emit(model: Model) -> dict[str, str]:
     h("/* All names, aliases too, sorted by strcmp. */")
     h("extern const struct gen_entry gen_entries[];")
     h("extern const uint32_t gen_entry_count;")
-    h("/* Extensions that are not shown to programs, sorted, and the instance and device extensions of this registry. */")
+    h("/* Extensions that are hidden from programs, sorted, and the instance and device extensions of this registry. */")
     h("extern const char *const gen_hidden_extensions[];")
     h("extern const uint32_t gen_hidden_extension_count;")
     h("extern const char *const gen_known_extensions[];")
     h("extern const uint32_t gen_known_extension_count;")
-    h("/* Clears the features that are not shown, in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
+    h("/* Clears the hidden features in VkPhysicalDeviceFeatures and in a chain of feature structures. */")
     h("void gen_hide_features(VkPhysicalDeviceFeatures *features, void *chain);")
-    h("/* Bytes of a structure that may stand in the chain of VkDeviceCreateInfo or VkMemoryAllocateInfo; 0: not known here. */")
+    h("/* Bytes of a structure in the chain of VkDeviceCreateInfo, VkMemoryAllocateInfo or VkBufferCreateInfo; 0: unknown. */")
     h("size_t gen_chain_struct_bytes(VkStructureType type);")
 
-    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_decode.h", "gen_encode_block.h", "gen_quick.h", "layer/touched.h", "<stddef.h>"])
-    _emit_globals(model, c)
+    c = Text(model, "emit_layer.py", ["gen_layer.h", "gen_decode.h", "gen_encode_block.h", "gen_quick.h", "layer/command/touched.h", "<stddef.h>"])
     for p in c.guarded(p for p in plans if p.disposition.capture == "gen"):
         _emit_entry(model, c, p)
     for p in c.guarded(p for p in plans if p.disposition.capture != "gen" and _is_noted(model, p) and p.name != ASKED):
         _emit_noted(c, p)
     _emit_table(model, c, plans)
-    _emit_hidden(model, c)
-    _emit_chain_sizes(model, c)
-    f = Text(model, "emit_layer.py", ["codegen/support/conditions.h", "gen_decode.h", "gen_encode_block.h", "layer/layer.h"])
+    t = Text(model, "emit_layer.py", ["gen_layer.h"])
+    _emit_globals(model, t)
+    _emit_hidden(model, t)
+    _emit_chain_sizes(model, t)
+    f = Text(model, "emit_layer.py", ["codegen/support/conditions.h", "gen_decode.h", "gen_encode_block.h", "gen_layer.h"])
     _emit_in_flight(model, f, plans)
-    return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render(), "gen_in_flight.c": f.render()}
+    return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render(), "gen_layer_tables.c": t.render(),
+            "gen_in_flight.c": f.render()}
 
 
 def _owner(model: Model, p: CommandPlan) -> tuple[str, str]:
@@ -95,7 +100,7 @@ def _emit_globals(model: Model, c: Text) -> None:
 
 
 def _emit_quick_entry(c: Text, p: CommandPlan) -> None:
-    """The usual way, and the long one in a function of its own, so that little is saved on the stack."""
+    """The common path, and the slow path in a function of its own, so that the common path saves few registers."""
     short = p.command.short
     c(f"VKAPI_ATTR void VKAPI_CALL capture_{short}({parameters(p)})")
     c("{")
@@ -160,6 +165,7 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
         created = [f for f in p.fields if f.created]
         if partial:
             c("bool any = false;")
+        _emit_shown_types(model, c, p, success, owner)
         if created:
             c(f"if ({success}) {{")
             for f in created:
@@ -179,9 +185,28 @@ def _emit_entry(model: Model, c: Text, p: CommandPlan) -> None:
     c("}")
 
 
+def _type_masks(model: Model, name: str) -> list[str]:
+    """The masks of memory types in a struct: members, as C."""
+    plan = model.struct_of.get(name)
+    return [] if plan is None or plan.struct.union else [
+        path for f in plan.fields if f.shape == "value"
+        for path in ([f.name] if f.name == "memoryTypeBits" else [f"{f.name}.{rest}" for rest in _type_masks(model, f.type)] if f.element == "struct" else [])]
+
+
+def _emit_shown_types(model: Model, c: Text, p: CommandPlan, success: str, owner: str) -> None:
+    """Masks of memory types that the driver gave: programs are shown other types (memtrack/types.h)."""
+    for f in p.fields if owner == "dev" else ():
+        masks = _type_masks(model, f.type) if f.output and f.element == "struct" else []
+        if masks:
+            c(f"for (size_t i = 0; {success} && {f.name} && i < (size_t)({expand(f.count, lambda name: name)}); i++) {{")
+            for mask in masks:
+                c(f"{f.name}[i].{mask} = lap_types_shown_mask(&dev->physical_device->types, {f.name}[i].{mask});")
+            c("}")
+
+
 def _emit_packet(c: Text, p: CommandPlan, result: str) -> None:
-    """The body that was encoded for the call's note is the packet's, where nothing comes out of the call. What is destroyed is
-    looked up anew: another thread may have got the handle a second time."""
+    """Where a call has no outputs, the body that was encoded for the call's note becomes the packet's. A destroyed
+    handle is looked up again: another thread may have got the same handle value since."""
     c("if (enc) {")
     again = "" if result or any(f.output or f.destroyed for f in p.fields) else "    "
     if again:
@@ -191,18 +216,18 @@ def _emit_packet(c: Text, p: CommandPlan, result: str) -> None:
     c("}")
 
 
-FIRST = "vkCreateInstance"  # notes itself, behind the opening of the file
-ASKED = "vkEnumerateDeviceExtensionProperties"  # the same, since it looks at who calls it
+FIRST = "vkCreateInstance"  # writes its note itself, behind the header of the file
+ASKED = "vkEnumerateDeviceExtensionProperties"  # the same, since it depends on its caller
 
 
 def _is_noted(model: Model, p: CommandPlan) -> bool:
-    """Whether a call is noted while it is under way: all but commands that the block has before the driver, and what loaders
-    ask before there is anything (of that FIRST is noted by hand)."""
+    """Whether a note is written while a call is in progress. Not for commands that are in the block before the driver
+    gets them, and not for queries that loaders make before an instance exists (FIRST has a hand-written note)."""
     return (not p.in_block or p.disposition.capture != "gen") and dispatch_handle(model, p) is not None and p.command.returns != "PFN_vkVoidFunction"
 
 
 def _emit_note(c: Text, p: CommandPlan) -> None:
-    """The arguments on the stack, and where they are in the thread's record."""
+    """Stores the arguments on the stack, and their address in the thread's record."""
     c(f"struct {{ struct layer_call call; struct gen_args_{p.name} args; }} noted;")
     for f in p.fields:
         c(f"noted.args.{f.name} = {f.name};")
@@ -210,7 +235,7 @@ def _emit_note(c: Text, p: CommandPlan) -> None:
 
 
 def _emit_noted(c: Text, p: CommandPlan) -> None:
-    """What the loader calls instead of a hand-written entry point."""
+    """The entry point that the loader calls instead of a hand-written one."""
     returns = p.command.returns
     c(f"static VKAPI_ATTR {returns} VKAPI_CALL noted_{p.command.short}({parameters(p)})")
     c("{")
@@ -225,7 +250,7 @@ def _emit_noted(c: Text, p: CommandPlan) -> None:
 
 
 def _encode_unreturned(p: CommandPlan, enc: str, args: str) -> str:
-    """The body of a call that has not returned: what it would have put out is not there, and its result is no success."""
+    """The body of a call that has not returned: without outputs, and with a result that is no success."""
     values = ["NULL" if f.output else args + f.name for f in p.body_fields]
     if p.stores_result:
         values.append("VK_ERROR_UNKNOWN" if p.command.returns == "VkResult" else "0")
@@ -239,7 +264,7 @@ def _emit_in_flight_body(c: Text, p: CommandPlan) -> None:
 
 
 def _emit_in_flight(model: Model, c: Text, plans: list[CommandPlan]) -> None:
-    """Bodies of calls that have not returned, from what was noted of them."""
+    """Bodies of calls that have not returned, from their notes."""
     c("bool gen_in_flight_encode(struct lap_enc *enc, enum gen_command command, const void *args, uint64_t *out_command_buffer)")
     c("{")
     c("switch (command) {")
@@ -358,6 +383,6 @@ def _emit_hidden(model: Model, c: Text) -> None:
 
 
 def _emit_chain_sizes(model: Model, c: Text) -> None:
-    copied = {"VkDeviceCreateInfo", "VkMemoryAllocateInfo"}
+    copied = {"VkDeviceCreateInfo", "VkMemoryAllocateInfo", "VkBufferCreateInfo"}
     rows = [(s, s.struct.stype, f"sizeof({s.name})") for s in model.extending if copied & set(s.struct.extends)]
     c.lookup("size_t gen_chain_struct_bytes(VkStructureType type)", "(uint32_t)type", rows, "0")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Needs: what shows that a feature or an extension is used, and what lets shaders declare a capability (needs.toml)."""
+"""Needs: the uses of features and extensions that a trace shows, and the conditions for capabilities of shaders
+(needs.toml)."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ from pathlib import Path
 import needs as needs_module
 from emit_reflect import _Enums, _struct_fields
 from model import Model
-from needs import Witness
+from needs import Use
 from registry import Enable
 from text import Text, finish_header, header
 
-KINDS = ["command", "struct", "member", "parameter", "value", "capability", "spirv", "stores"]
+KINDS = ["command", "struct", "member", "parameter", "value", "capability", "spirv", "stores", "does"]
+DEEDS = ["nest", "nest_in_pass", "cross_aspects"]
 OPERATORS = ["SET", "EQUAL", "ABOVE", "BITS", "DIFFER"]
 
 
@@ -39,8 +41,8 @@ class _Rows:
         self.commands = {p.name: p.fields for p in model.commands}
         self.order = {n: i for i, n in enumerate([*self.commands, *self.structs])}
 
-    def rows(self, w: Witness) -> list[tuple[str, int, str, int, str, int]]:
-        """kind, a number to sort by, the owner, member, operator, value."""
+    def rows(self, w: Use) -> list[tuple[str, int, str, int, str, int]]:
+        """kind, a sort key, the owner, member, operator, value."""
         if w.kind == "command":
             return [("command", self.order[w.owner], f"GEN_{w.owner}", 0, w.operator, 0)]
         if w.kind == "struct":
@@ -62,6 +64,9 @@ class _Rows:
         if w.kind == "spirv":
             number = self.strings.index(w.owner)
             return [("spirv", number, str(number), 0, w.operator, 0)]
+        if w.kind == "does":
+            deed = DEEDS.index(w.owner)
+            return [("does", deed, f"GEN_DOES_{w.owner.upper()}", 0, w.operator, 0)]
         stores = {"vertex": 0, "fragment": 1}[w.owner]
         return [("stores", stores, f"GEN_STORES_{w.owner.upper()}", 0, w.operator, 0)]
 
@@ -103,12 +108,12 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     h = header(model, "emit_needs.py", "GEN_NEEDS_H", ["gen_ids.h", "codegen/support/needs.h"])
     h(f"#define GEN_FEATURE_COUNT {len(needs.features)}")
     h("extern const struct gen_feature gen_features[GEN_FEATURE_COUNT]; /* by name */")
-    h("/* Subjects from here on are extensions: their places in gen_extensions. */")
+    h("/* Subjects from this number on are extensions, by their index in gen_extensions. */")
     h("#define GEN_SUBJECT_EXTENSION GEN_FEATURE_COUNT")
     h(f"#define GEN_SUBJECT_COUNT (GEN_FEATURE_COUNT + {len(extensions)})")
-    h("/* Each core version that an extension went into; 0: none. By place in gen_extensions. */")
+    h("/* The core version that each extension was promoted to; 0: none. By index in gen_extensions. */")
     h("extern const uint32_t gen_promotions[];")
-    h("/* What it depends on, as the registry says it: names with + , and brackets between them; \"\" for nothing. By the same place. */")
+    h("/* The dependencies of each extension as in the registry: names with + , and brackets between them; \"\" for none. By the same index. */")
     h("extern const char *const gen_dependencies[];")
     h(f"#define GEN_SPIRV_EXTENSION_COUNT {len(strings)}")
     h("extern const char *const gen_spirv_extensions[GEN_SPIRV_EXTENSION_COUNT];")
@@ -121,14 +126,14 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     c("};")
     maker = _Rows(model, needs.capabilities, strings)
     rows = {(KINDS.index(k), number, member, operator, value, subject): owner
-            for subject, witnesses in [(i, f.witnesses) for i, f in enumerate(needs.features)] +
+            for subject, uses in [(i, f.uses) for i, f in enumerate(needs.features)] +
             [(len(needs.features) + extensions[n], w) for n, w in needs.extensions.items()]
-            for w in witnesses for k, number, owner, member, operator, value in maker.rows(w)}
-    h(f"#define GEN_WITNESS_COUNT {len(rows)}")
-    h("extern const struct gen_witness gen_witnesses[GEN_WITNESS_COUNT]; /* by kind, owner and member */")
-    c("const struct gen_witness gen_witnesses[GEN_WITNESS_COUNT] = {")
+            for w in uses for k, number, owner, member, operator, value in maker.rows(w)}
+    h(f"#define GEN_USE_COUNT {len(rows)}")
+    h("extern const struct gen_use gen_uses[GEN_USE_COUNT]; /* by kind, owner and member */")
+    c("const struct gen_use gen_uses[GEN_USE_COUNT] = {")
     for (kind, _, member, operator, value, subject), owner in sorted(rows.items()):
-        c(f"{{{_number(value)}, {owner}, {subject}, GEN_WITNESS_{KINDS[kind].upper()}, GEN_OPERATOR_{operator}, {member}}},")
+        c(f"{{{_number(value)}, {owner}, {subject}, GEN_USE_{KINDS[kind].upper()}, GEN_OPERATOR_{operator}, {member}}},")
     c("};")
     c("const uint32_t gen_promotions[] = {")
     for name in extensions:
@@ -163,7 +168,7 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     for number, first, length in starts:
         c(f'{{{number}, "{names[number]}", {first}, {length}}},')
     c("};")
-    h("/* 0 for formats of blocks and planes, and those that this build does not know. */")
+    h("/* 0 for formats of blocks and planes, and for unknown ones. */")
     h("uint32_t gen_texel_bytes(VkFormat format);")
     values = dict(registry.enums["VkFormat"].values)
     c("uint32_t gen_texel_bytes(VkFormat format)")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The usual case of commands that programs record by the thousand: encoders that check the room for a whole command once, know
-all handles at a glance and call nobody. What they leave alone goes through the encoders of emit_encode.py, which write the same."""
+"""The common case of commands that programs record by the thousand. These encoders reserve room for a whole command
+once, look handles up without a search and call no function. Other cases go through the encoders of emit_encode.py,
+which write the same bytes."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def _is_simple(f: Field) -> bool:
 
 
 def reaches_unknown(model: Model, p: CommandPlan) -> bool:
-    """Whether a command that is recorded into a command buffer may reach memory that no hook tells about: it names an address,
-    or an object that is not known to be harmless. pNext chains are not looked at."""
+    """Whether a recorded command may access memory that no hook reports: it has an address, or an object that is not
+    known to be harmless. Ignores pNext chains."""
 
     def leads_on(kind: str, seen: tuple[str, ...]) -> bool:
         if kind == "VkDeviceAddress" or (kind in model.registry.handles and kind not in model.overrides.harmless_handles):
@@ -42,21 +43,21 @@ def is_quick(model: Model, p: CommandPlan) -> bool:
 
 
 def remembered(model: Model) -> list[str]:
-    """The types of handles that quick commands name."""
+    """The types of handles in quick commands."""
     used = {f.type for p in model.commands if is_quick(model, p) for f in p.body_fields if f.element == "handle"}
     return [name for name in model.handles if name in used]
 
 
 def emit(model: Model) -> dict[str, str]:
     m = header(model, "emit_quick.py", "GEN_MEMO_H", [])
-    m("/* Types of handles of which a command buffer remembers the last one that it named. */")
+    m("/* Types of handles for which a command buffer remembers the last handle of a command. */")
     m("enum gen_memo {")
     for name in remembered(model):
         m(f"GEN_MEMO_{name},")
     m("GEN_MEMO_COUNT")
     m("};")
-    h = header(model, "emit_quick.py", "GEN_QUICK_H", ["gen_ids.h", "gen_memo.h", "layer/quick.h"])
-    h("/* Write a command, its number included. False: nothing was written, as it takes more than a look. */")
+    h = header(model, "emit_quick.py", "GEN_QUICK_H", ["gen_ids.h", "gen_memo.h", "layer/command/quick.h"])
+    h("/* Write a command with its number. False: nothing was written, as the command needs the full encoder. */")
     for p in h.guarded(p for p in model.commands if is_quick(model, p)):
         _emit_command(h, p)
     return {"gen_memo.h": finish_header(m), "gen_quick.h": finish_header(h)}
@@ -94,7 +95,7 @@ def _emit_command(h: Text, p: CommandPlan) -> None:
                 h("    return false;")
             most.append(f"1 + {width} * {ITEMS}" if many else str(1 + width))
             loop = _element(f, f"*{f.name}")
-            if many: # mostly there is one, and a loop costs more than that
+            if many: # mostly there is one, and a loop costs more
                 loop = [f"if (({count}) == 1) {{", *loop, "} else {", f"for (size_t i = 0; i < (size_t)({count}); i++) {{",
                         *_element(f, f"{f.name}[i]"), "}", "}"]
             body += [f"if ({f.name}) {{", "*p++ = 1;"] + loop + ["} else {", "*p++ = 0;", "}"]

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Reflection tables for the generic walker: members of structs and commands, values of enums, what extensions add."""
+"""Reflection tables for the generic walker: members of structs and commands, values of enums, additions of extensions."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import effects
 from model import CommandPlan, Field, Model, StructPlan
 from text import Text, expand, finish_header, header
 
@@ -14,12 +16,12 @@ SCALARS = {"u8": "UNSIGNED", "u32": "UNSIGNED", "u64": "UNSIGNED", "size": "UNSI
            "f32": "FLOAT", "f64": "FLOAT"}
 
 
-# What a table entry need not say.
+# Defaults that a table entry omits.
 _DEFAULTS = (" = NULL", " = 0", " = GEN_SHAPE_VALUE", " = GEN_COUNT_CONSTANT", " = GEN_ELEMENT_UNSIGNED")
 
 
 class _Enums:
-    """Numbers the enum and flags types that members mention."""
+    """Numbers the enum and flags types of members."""
 
     def __init__(self, model: Model):
         registry = model.registry
@@ -45,6 +47,7 @@ class _Members:
     def __init__(self, model: Model, text: Text, enums: _Enums):
         self.model, self.text, self.enums = model, text, enums
         self.hidden = {(struct, member) for struct, member, _ in model.overrides.hidden_features}
+        self.reads = effects.load(Path(__file__).with_name("effects.toml"), model).reads
 
     def element(self, f: Field) -> tuple[str, str]:
         """GEN_ELEMENT_* without the prefix, and the type number."""
@@ -65,7 +68,8 @@ class _Members:
         return {"char": "CHAR", "opaque": "OPAQUE", "object": "OBJECT"}[f.element], "0"
 
     def computed(self, owner: str, f: Field, ctype: str, expression: str) -> str:
-        """A function for an expression that no table entry can hold; 0 where it would follow a NULL pointer."""
+        """A function for an expression that no table entry can hold; 0 where the expression would follow a NULL
+        pointer."""
         name = f"compute_{owner}_{f.name}"
         followed = re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", expression)
         tests = "".join(f"s->{a or b} && " for a, b in dict.fromkeys(followed))
@@ -114,7 +118,7 @@ class _Members:
             selector = str(index[re.search(r"{(\w+)}", f.selector).group(1)])
         flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed),
                                                ("NEEDED", f.needed == "1" and not f.unless), ("ELEMENTS", f.needed_elements),
-                                               ("HIDDEN", (owner, f.name) in self.hidden)) if on]
+                                               ("HIDDEN", (owner, f.name) in self.hidden), ("READ", (owner, f.name) in self.reads)) if on]
         parts = [f'.name = "{f.name}"', f'.type_name = "{f.type}"', f".compute = {compute}",
                  f".offset = {'0' if f.member.bits is not None else f'offsetof({ctype}, {f.name})'}",
                  f".count = {count}", f".element_bytes = {size}", f".type = {number}", f".element = GEN_ELEMENT_{element}",
@@ -164,11 +168,11 @@ def emit(model: Model) -> dict[str, str]:
     h("extern const struct gen_enum_info gen_enums[GEN_ENUM_COUNT];")
     h(f"#define GEN_EXTENSION_COUNT {len(model.registry.extensions)}")
     h("extern const struct gen_extension_info gen_extensions[GEN_EXTENSION_COUNT];")
-    h("/* The structure that a chain's element is; GEN_STRUCT_NONE for types that this build lacks. */")
+    h("/* The structure of a chain's element; GEN_STRUCT_NONE for types that this build lacks. */")
     h("enum gen_struct gen_struct_of_type(VkStructureType type);")
-    h("/* And back; 0 for structures that are in no chain. */")
+    h("/* The structure type of a structure; 0 for structures that are in no chain. */")
     h("VkStructureType gen_type_of_struct(enum gen_struct number);")
-    h("/* Numbers by the other names that the registry gives, for example those from before a promotion; 0: none. */")
+    h("/* Numbers by the registry's alias names, for example those from before a promotion; 0: none. */")
     for what in ("command", "struct", "handle"):
         h(f"uint32_t gen_{what}_by_alias(const char *name);")
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Replay: one function for each command that calls the driver with decoded arguments, and the table of all of them.
 
-Hand-written functions (replay = "hand", and our own packets) get their prototypes and table entries here; their arguments go
-through the same adaptations (queue families, layouts). What no trace of ours can have (replay = "never") has no function, but the
-reason why it is refused. What a call creates is kept by gen_keep_VkX(), what is left at the end is destroyed by
-gen_destroy_object().
+Hand-written functions (replay = "hand", and our own packets) get their prototypes and table entries in this module.
+Their arguments go through the same adaptations (queue families, layouts). Commands that our traces can't contain
+(replay = "never") have no function, only the reason of the refusal. gen_keep_VkX() registers the objects that a call
+creates. gen_destroy_object() destroys the objects that are left at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _level(model: Model, p: CommandPlan) -> str:
 
 
 def _owner_type(p: CommandPlan) -> str | None:
-    """The handle type of the first parameter, which tells the device or instance."""
+    """The handle type of the first parameter, which determines the device or instance."""
     first = p.fields[0] if p.fields else None
     return first.type if first and first.element == "handle" and first.shape == "value" else None
 
@@ -32,13 +32,13 @@ def _has_function(p: CommandPlan) -> bool:
 
 
 class _Lenient:
-    """Commands that may name objects which are not replayed: names and tags of any object, and windows."""
+    """Commands that may refer to objects without a replay: names and tags of any object, windows, and where overrides.toml says so."""
 
     def __init__(self, model: Model):
         self.model = model
 
     def __call__(self, p: CommandPlan) -> bool:
-        return p.disposition.replay == "surface" or any(self._names_any(f, ()) for f in p.fields)
+        return p.disposition.replay == "surface" or p.disposition.lenient or any(self._names_any(f, ()) for f in p.fields)
 
     def _names_any(self, f: Field, seen: tuple[str, ...]) -> bool:
         if f.element == "object":
@@ -49,27 +49,28 @@ class _Lenient:
 
 
 class _Adapted:
-    """Something in the arguments that is made into what this machine takes, and the functions that do it to a struct."""
+    """Arguments that must be adapted to the replay device, and the functions that adapt them in a struct."""
 
-    prefix = when = ""  # of the functions' names; C: whether there is anything to do on a device
+    prefix = when = ""  # of the functions' names; C: whether a device needs the adaptation
+    chains = False  # whether chained structs are adapted, too
 
     def __init__(self, model: Model):
         self.model = model
         self.holds: dict[str, bool] = {}
 
     def direct(self, f: Field) -> bool:
-        """The member is adapted itself."""
+        """The member itself is adapted."""
         return False
 
     def whole(self, plan: StructPlan) -> bool:
-        """The struct is, as a whole."""
+        """The struct as a whole is adapted."""
         return False
 
     def emit_direct(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
         raise NotImplementedError
 
     def emit_whole(self, c: Text, plan: StructPlan) -> list[Field]:
-        """What is done about the struct itself; returns the members that are still to be looked into."""
+        """Emits the adaptation of the struct itself; returns the members to visit afterwards."""
         return [f for f in plan.fields if self.field(f)]
 
     def field(self, f: Field) -> bool:
@@ -79,8 +80,15 @@ class _Adapted:
         if name not in self.holds:
             self.holds[name] = False
             plan = self.model.struct_of.get(name)
-            self.holds[name] = plan is not None and not plan.struct.union and (self.whole(plan) or any(self.field(f) for f in plan.fields))
+            self.holds[name] = plan is not None and not plan.struct.union and (
+                self.whole(plan) or any(self.field(f) for f in plan.fields) or bool(self.chained(plan)))
         return self.holds[name]
+
+    def chained(self, plan: StructPlan) -> list[StructPlan]:
+        """The structs in the chain of this one that are adapted."""
+        overrides = self.model.overrides
+        return [s for s in self.model.extending if self.chains and plan.name in s.struct.extends and s.name != plan.name
+                and not overrides.is_hidden(s.struct.providers) and s.name not in overrides.dropped and self.struct(s.name)]
 
     def command(self, p: CommandPlan) -> bool:
         return _level(self.model, p) == "device" and any(self.field(f) for f in p.fields)
@@ -101,11 +109,21 @@ class _Adapted:
         for f in plan.fields:
             if self.field(f) and f.element == "struct":
                 self.emit_struct(c, self.model.struct_of[f.type], done)
+        chained = self.chained(plan)
+        for s in chained:
+            self.emit_struct(c, s, done)
         c.guard(plan.struct.guard)
         c(f"static void {self.prefix}_{plan.name}(struct replay *r, const struct replay_device *dev, {plan.name} *s)")
         c("{")
         for f in self.emit_whole(c, plan):
             self.emit_field(c, f, plan.fields, "s->")
+        if chained:
+            c("for (VkBaseOutStructure *next = (VkBaseOutStructure *)(uintptr_t)s->pNext; next; next = next->pNext) {")
+            for s in c.guarded(chained):
+                c(f"if ((uint32_t)next->sType == {s.struct.stype})")
+                c(f"    {self.prefix}_{s.name}(r, dev, ({s.name} *)next);")
+            c.guard(plan.struct.guard)
+            c("}")
         c("}")
 
     def emit_structs(self, c: Text, plans: list[CommandPlan]) -> None:
@@ -118,9 +136,9 @@ class _Adapted:
 
 
 class _Families(_Adapted):
-    """Queue family indices, which may have other numbers here."""
+    """Queue family indices, which may have other numbers on the replay device."""
 
-    prefix, when = "map", "dev->families_differ || dev->family_count > 1"
+    prefix, when, chains = "map", "dev->families_differ || dev->family_count > 1", True
     TRANSFER = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
 
     def direct(self, f: Field) -> bool:
@@ -128,11 +146,11 @@ class _Families(_Adapted):
 
     def emit_direct(self, c: Text, f: Field, fields: list[Field], value: str) -> None:
         if f.shape == "value":
-            c(f"{value}{f.name} = replay_map_family(r, dev, {value}{f.name});")
+            c(f"{value}{f.name} = replay_queue_map_family(r, dev, {value}{f.name});")
         elif f.shape == "pointer":
             count = expand(f.count, lambda n: f"{value}{n}")
             c(f"if ({value}{f.name}) {{")
-            c(f"{count} = replay_map_families(r, dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
+            c(f"{count} = replay_queue_map_families(r, dev, (uint32_t *)(uintptr_t){value}{f.name}, {count});")
             for mode in (m for m in fields if m.type == "VkSharingMode"):
                 c(f"if ({count} < 2)")
                 c(f"    {value}{mode.name} = VK_SHARING_MODE_EXCLUSIVE;")
@@ -146,31 +164,21 @@ class _Families(_Adapted):
         return [f for f in super().emit_whole(c, plan) if f.name not in self.TRANSFER]
 
     def _emit_transfer(self, c: Text, names: set[str]) -> None:
-        """Release and acquire of one transfer may become plain barriers. What the driver was to pass over in a transfer may not
-        fit the stages, and the layout changes once. From UNDEFINED it may change again: there is nothing to keep, and perhaps no
-        release.
-        """
-        c("if (s->srcQueueFamilyIndex == s->dstQueueFamilyIndex && s->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED)")
-        c("    return;")
+        """Barriers, with or without a transfer of ownership: replayer/device/ownership_transfer.h."""
         image = "image" in names
         shared = "replay_shares_image(r, dev, s->image)" if image else "replay_shares_buffers(dev)"
-        c(f"switch (replay_map_transfer(r, dev, &s->srcQueueFamilyIndex, &s->dstQueueFamilyIndex, {shared})) {{")
-        c("case REPLAY_HALF_RELEASE:")
-        c("s->dstAccessMask = 0;")
-        c("break;")
-        c("case REPLAY_HALF_ACQUIRE:")
-        c("s->srcAccessMask = 0;")
-        if image:
-            c("if (s->oldLayout != VK_IMAGE_LAYOUT_UNDEFINED)")
-            c("    s->oldLayout = s->newLayout;")
-        c("break;")
-        c("case REPLAY_HALF_NONE:")
-        c("break;")
-        c("}")
+        members = [*self.TRANSFER, *(("oldLayout",) if image else ())]
+        values = [f"s->{m}" for m in members] + (["s->newLayout"] if image else ["VK_IMAGE_LAYOUT_UNDEFINED"] * 2)
+        c("if (s->srcQueueFamilyIndex == s->dstQueueFamilyIndex && s->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED)")
+        c("    return;")
+        c(f"struct replay_ownership_transfer barrier = {{{', '.join(values)}}};")
+        c(f"replay_ownership_transfer_translate(r, dev, &barrier, {shared});")
+        for member, value in zip(members, ("source", "destination", "source_access", "destination_access", "old_layout")):
+            c(f"s->{member} = barrier.{value};")
 
 
 class _Stencils(_Adapted):
-    """Layouts of images, where a format with depth may stand for stencil alone (replayer/stencil.h)."""
+    """Layouts of images, where a format with depth may substitute stencil alone (replayer/format/stencil.h)."""
 
     prefix, when = "stencil", "__builtin_expect(dev->stencils_differ, 0)"
     TRANSITION = ("oldLayout", "newLayout", "image", "subresourceRange")
@@ -179,16 +187,16 @@ class _Stencils(_Adapted):
         return bool(self._views(plan)) or {f.name for f in plan.fields}.issuperset(self.TRANSITION)
 
     def _views(self, plan: StructPlan) -> list[str]:
-        """Prefixes of members that say in which layout a view's image is."""
+        """Prefixes of members with the layout of a view's image."""
         layouts = {f.name for f in plan.fields if f.type == "VkImageLayout"}
         names = [f.name.removesuffix("View") for f in plan.fields if f.type == "VkImageView" and f.name.endswith("View")]
         return [name for name in names if f"{name}Layout" in layouts]
 
     def emit_whole(self, c: Text, plan: StructPlan) -> list[Field]:
         for name in self._views(plan):
-            c(f"s->{name}Layout = replay_stencil_layout(r, s->{name}View, s->{name}Layout);")
+            c(f"s->{name}Layout = replay_format_stencil_layout(r, s->{name}View, s->{name}Layout);")
         if {f.name for f in plan.fields}.issuperset(self.TRANSITION):
-            c("replay_stencil_transition(r, s->image, &s->subresourceRange.aspectMask, &s->oldLayout, &s->newLayout);")
+            c("replay_format_stencil_transition(r, s->image, &s->subresourceRange.aspectMask, &s->oldLayout, &s->newLayout);")
         c("(void)dev;")
         return super().emit_whole(c, plan)
 
@@ -197,8 +205,8 @@ def emit(model: Model) -> dict[str, str]:
     adapted, lenient = [_Families(model), _Stencils(model)], _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "gen_replay.h", "replayer/handles.h", "replayer/pending.h", "replayer/player.h", "replayer/queues.h", "replayer/resource.h",
-                                          "replayer/stencil.h"])
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "codegen/support/chain.h", "gen_replay.h", "replayer/core/handles.h", "replayer/sync/deferred_destroy.h", "replayer/play/player.h", "replayer/device/ownership_transfer.h", "replayer/device/queues.h", "replayer/memory/resource.h",
+                                          "replayer/format/stencil.h"])
     _emit_keeps(model, c)
     for kind in adapted:
         kind.emit_structs(c, plans)
@@ -233,34 +241,34 @@ def emit(model: Model) -> dict[str, str]:
 
 
 def _header(model: Model, plans: list[CommandPlan]) -> Text:
-    h = header(model, "emit_replay.py", "GEN_REPLAY_H", ["replayer/context.h"])
+    h = header(model, "emit_replay.py", "GEN_REPLAY_H", ["replayer/core/device.h"])
     h("enum gen_replay_flags {")
     h("GEN_REPLAY_INSTANCE = 1, /* owner is a struct replay_instance *; otherwise a struct replay_device * */")
-    h("GEN_REPLAY_LENIENT = 2   /* it may name objects that are not replayed; they are decoded as null */")
+    h("GEN_REPLAY_LENIENT = 2   /* it may refer to objects that are not replayed; they are decoded as null */")
     h("};")
     h("struct gen_replay_entry {")
-    h("enum lap_status (*call)(struct replay *r, void *owner, void *args); /* NULL: nothing is done in a replay */")
+    h("enum lap_status (*call)(struct replay *r, void *owner, void *args); /* NULL: a replay ignores the command */")
     h("uint16_t owner_type; /* enum gen_handle_type of the first parameter */")
     h("uint8_t flags;")
-    h("uint16_t function; /* 1 + its place among the pointers of the owner's dispatch table; 0: that of no one function is called */")
-    h("/* Of commands that do nothing but end one object: its type, and what `call` does, for one that is alive and the owner's. */")
+    h("uint16_t function; /* 1 + index of the function pointer in the owner's dispatch table; 0: no single function is called */")
+    h("/* For commands that only destroy one object: its type, and the action of `call` for a live object of the owner. */")
     h("uint16_t ended;")
     h("enum lap_status (*end)(struct replay *r, void *owner, uint64_t index, struct replay_object *object);")
     h("};")
     h("extern const struct gen_replay_entry gen_replay_table[GEN_COMMAND_COUNT];")
-    h("/* Why a replay refuses a command wherever it stands; NULL: it does not. */")
+    h("/* Why a replay refuses a command in any place; NULL: it does not. */")
     h("extern const char *const gen_replay_refusals[GEN_COMMAND_COUNT];")
-    h("/* Features with which something may be null that must not be without them: bits of struct replay_device's allowances. */")
+    h("/* Features that allow null for a parameter that otherwise must not be null: bits of struct replay_device's allowances. */")
     for number, feature in enumerate(sorted(model.overrides.allowing)):
         h(f"#define GEN_ALLOWS_{feature} (1u << {number})")
     h("uint32_t gen_allowances_of(const VkDeviceCreateInfo *info);")
     h()
-    h("/* Has the driver destroy what belongs to a device, which ended in the trace: pending.h. */")
+    h("/* Destroys, in the driver, an object of a device that ended in the trace: deferred_destroy.h. */")
     h("void gen_destroy_live(struct replay_device *dev, enum gen_handle_type type, uint64_t live);")
-    h("/* Destroys a live object that has a destroy command of its own; LAP_END for types that have none. */")
+    h("/* Destroys a live object with its own destroy command; LAP_END for types without one. */")
     h("enum lap_status gen_destroy_object(struct replay *r, void *owner, enum gen_handle_type type, uint64_t live) LAP_MUST_CHECK;")
     h()
-    h("/* After a call that created objects: adds each live handle under the index that the trace gives it. Where the trace has no")
+    h("/* After a call that created objects: registers each live handle under its index in the trace. Where the trace has no")
     h(" * object (index 0), a live one is destroyed again; a missing live one is a failure. */")
     for name in h.guarded(model.handles):
         h(f"enum lap_status gen_keep_{name}(struct replay *r, void *owner, const {name} *indices, const {name} *live, "
@@ -269,7 +277,7 @@ def _header(model: Model, plans: list[CommandPlan]) -> Text:
     h("/* Hand-written, by topic. */")
     for p in h.guarded(p for p in plans if p.disposition.replay == "hand"):
         h(_hand_prototype(model, p) + ";")
-    h("/* The same for an object that ends: it is the device's. */")
+    h("/* The same for an object of a device that ends. */")
     for p in h.guarded(p for p in plans if p.disposition.replay == "end"):
         h(_end_prototype(p.fields[1]) + ";")
     h("/* For every command that creates a window's surface; index is the new VkSurfaceKHR's in the trace. */")
@@ -286,7 +294,8 @@ def _hand_prototype(model: Model, p: CommandPlan) -> str:
 
 
 def _ended(model: Model, p: CommandPlan) -> Field | None:
-    """The object of a device that a command ends and that it is all about: its own parameters are the device and what no trace has."""
+    """The object of a device that a command destroys, if the command does nothing else: its only parameters are the
+    device, the object and parameters that no trace has."""
     handles = [f for f in p.fields if f.element == "handle" and f.shape == "value"]
     if not p.disposition.destroys or p.packet or len(p.fields) != 3 or len(handles) != 2 or p.disposition.replay not in ("gen", "end"):
         return None
@@ -300,7 +309,7 @@ def _end_prototype(ended: Field) -> str:
 
 
 def _emit_end(c: Text, p: CommandPlan) -> None:
-    """Where the object is known."""
+    """Emits the case of a known object."""
     ended = p.fields[1]
     c(f"static enum lap_status end_{ended.type}(struct replay *r, void *owner, uint64_t index, struct replay_object *object)")
     c("{")
@@ -310,8 +319,8 @@ def _emit_end(c: Text, p: CommandPlan) -> None:
     if p.disposition.replay == "end":
         c(f"return replay_end_{ended.type}(r, dev, index, object);")
     else:
-        c("if (__builtin_expect(dev->pending.busy, 0))")
-        c(f"    replay_pending_end(dev, GEN_HANDLE_{ended.type}, object->live, 0);")
+        c("if (__builtin_expect(dev->busy, 0))")
+        c(f"    replay_deferred_destroy_handle(dev, GEN_HANDLE_{ended.type}, object->live);")
         c("else")
         c(f"    dev->vk.{p.command.short}(dev->live, gen_{ended.type}(object->live), NULL);")
         c(f"replay_object_end(r, GEN_HANDLE_{ended.type}, index, object);")
@@ -355,7 +364,7 @@ def _emit_thunk(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) 
         c(f"    return end_{ended.type}(r, owner, index, object);")
         c(f"if (!dev->vk.{p.command.short})")
         c(f"    return replay_missing(r, GEN_{p.name});")
-        c(f"dev->vk.{p.command.short}(a->device, a->{ended.name}, NULL); /* it never had an index */")
+        c(f"dev->vk.{p.command.short}(a->device, a->{ended.name}, NULL); /* it has no index yet */")
         c("return LAP_OK;")
         c("}")
         return
@@ -383,13 +392,15 @@ def _emit_adapting(c: Text, p: CommandPlan, adapted: list[_Adapted], declare: bo
 
 
 def _wrongly_null(p: CommandPlan) -> list[tuple[Field, str]]:
-    """Parameters that a driver follows, or takes, without asking (Field.needed), and the condition under which they are wrongly
-    null. The object that a command is called on is looked up before; into what only tells hand-written functions ask the driver
-    for their own.
+    """Parameters that a driver follows or uses without a check (Field.needed), and the condition under which they are
+    wrongly null. The object that a command is called on is looked up earlier. Hand-written functions for queries
+    pass the driver pointers of their own.
     """
     wrong = []
     for i, f in enumerate(p.fields):
         if not f.needed or i == 0 and f.element == "handle" or f.output and not f.created and p.disposition.replay == "hand":
+            continue
+        if p.disposition.lenient and f.element == "handle" and not f.created:
             continue
         conditions = [f"!a->{f.name}"]
         if f.count and f.count != "1" and "->" not in f.count:
@@ -435,7 +446,7 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
     only = created[0] if len(created) == 1 and created[0].count == "1" else None
     if only:
         c(f"uint64_t index = gen_u64_{only.type}(a->{only.name}[0]);")
-        c(f"a->{only.name}[0] = VK_NULL_HANDLE; /* the driver's goes where the index was, for a moment */")
+        c(f"a->{only.name}[0] = VK_NULL_HANDLE; /* holds the driver's handle in place of the index for a moment */")
     for f in outputs:
         count = expand(f.count, lambda n: f"a->{n}")
         if f is only:
@@ -448,7 +459,7 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
             c(f"{f.type} *live_{f.name} = replay_scratch(r, (uint64_t)({count}), sizeof *live_{f.name});")
             values[f.name] = f"live_{f.name}"
         elif f.shape == "bytes":
-            # What was recorded may lie in a blob that is shared: a driver must not write there.
+            # Recorded data may lie in a shared blob: a driver must not write to it.
             c(f"void *live_{f.name} = a->{f.name} ? replay_scratch(r, (uint64_t)({count}), 1) : NULL;")
             values[f.name] = f"live_{f.name}"
         else:
@@ -462,8 +473,8 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
     returns = p.command.returns == "VkResult"
     ended = _ended(model, p)
     if ended:
-        c("if (__builtin_expect(dev->pending.busy, 0))")
-        c(f"    replay_pending_end(dev, GEN_HANDLE_{ended.type}, gen_u64_{ended.type}(a->{ended.name}), 0);")
+        c("if (__builtin_expect(dev->busy, 0))")
+        c(f"    replay_deferred_destroy_handle(dev, GEN_HANDLE_{ended.type}, gen_u64_{ended.type}(a->{ended.name}));")
         c("else")
         c(f"    {call};")
     else:
@@ -477,10 +488,10 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
     destroyed = [f for f in p.fields if f.destroyed]
     for f in destroyed:
         if f.shape == "value":
-            c(f"replay_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}));")
+            c(f"replay_object_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}));")
         else:
             c(f"for (size_t i = 0; i < (size_t)({expand(f.count, lambda n: f'a->{n}')}); i++)")
-            c(f"    replay_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}[i]));")
+            c(f"    replay_object_forget(r, GEN_HANDLE_{f.type}, gen_u64_{f.type}(a->{f.name}[i]));")
     for f in created[:-1]:
         c(f"enum lap_status status = gen_keep_{f.type}(r, owner, a->{f.name}, live_{f.name}, {expand(f.count, lambda n: f'a->{n}')});")
         c("if (status != LAP_OK)")
@@ -521,7 +532,7 @@ def _emit_destroy(model: Model, c: Text, plans: list[CommandPlan]) -> None:
 
 
 def _emit_destroy_live(model: Model, c: Text, plans: list[CommandPlan]) -> None:
-    """What belongs to a device and has a command that ends it alone."""
+    """Objects of a device with a destroy command of their own."""
     c("void gen_destroy_live(struct replay_device *dev, enum gen_handle_type type, uint64_t live)")
     c("{")
     c("switch (type) {")
@@ -550,7 +561,7 @@ def _emit_allowances(model: Model, c: Text) -> None:
     for feature, names in sorted(model.overrides.allowing.items()):
         for struct in c.guarded(model.struct_of[name] for name in names):
             c("{")
-            c(f"const {struct.name} *s = replay_chain_find(info->pNext, {struct.struct.stype});")
+            c(f"const {struct.name} *s = lap_chain_find(info->pNext, {struct.struct.stype});")
             c(f"allowances |= s && s->{feature} ? GEN_ALLOWS_{feature} : 0;")
             c("}")
     c("return allowances;")

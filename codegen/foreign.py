@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a replay's driver could take for something of its own process or machine, though it comes from a file: bytes that it
+"""Values from a file that a replay's driver could take for something of its own process or machine: bytes that it
 interprets, addresses of the host, file descriptors and handles of other APIs, names that it may look up.
 
-Each such member that a replayed command can lead to has a reason in overrides.toml ([[handed_on]]) why it does no harm.
+Each such member that a replayed command can contain has a reason in overrides.toml ([[handed_on]]) why it does no harm.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from model import Field, Model, StructPlan
 
-# C's own numbers. Other types that vk.xml takes from elsewhere are descriptors and handles, also where they are numbers.
+# C's number types. Other types that vk.xml takes from elsewhere are descriptors and handles, even if they are numbers.
 NUMBERS = {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "float", "double"}
 SHAPES = {"bytes": "bytes", "string": "a name", "strings": "names"}
 
@@ -36,13 +36,13 @@ def _kind(model: Model, f: Field) -> str | None:
 
 
 def _of_struct(model: Model, s: StructPlan) -> list[Foreign]:
-    if s.raw or s.only:  # which member is meant is for the driver to say
+    if s.raw or s.only:  # the driver decides which member is valid
         return [Foreign(s.name, m.name, "an address in a union") for m in s.struct.members if m.pointer]
     return [Foreign(s.name, f.name, kind) for f in s.fields if (kind := _kind(model, f))]
 
 
 def find(model: Model) -> list[Foreign]:
-    """All members, by owner. A window is the replay's own, so no driver gets what commands say that make one."""
+    """All members, by owner. Windows belong to the replay, so no driver gets the arguments of commands that create one."""
     found = [Foreign(p.name, f.name, kind) for p in model.commands if p.disposition.replay not in ("info", "never", "surface")
              for f in p.fields if (kind := _kind(model, f))]
     for name in model.replayed(surfaces=False):

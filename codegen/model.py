@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Joins registry and overrides: classifies every member and parameter into the few shapes that the emitters know."""
+"""Joins registry and overrides: sorts every member and parameter into the few shapes that the emitters know."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from overrides import Disposition, OverrideError, Overrides
 from registry import Command, Member, Registry, Struct
 
-# Wire classes of scalars: (C type that is put, most bytes, least bytes).
+# Wire classes of scalars: (C type, most bytes, least bytes).
 WIRES = {
     "u8": ("uint8_t", 1, 1),
     "u32": ("uint32_t", 5, 1),
@@ -24,11 +24,12 @@ WIRES = {
 
 @dataclass
 class Field:
-    """A member or parameter with what it is on the wire.
+    """A member or parameter with its form on the wire.
 
     element: scalar | handle | struct | union | char | opaque | object
+
     shape: value | array (fixed dims) | pointer | pointers (pointer to pointers) | string | strings | bytes | pnext |
-           stype | skip
+    stype | skip
     """
 
     member: Member
@@ -43,11 +44,11 @@ class Field:
     destroyed: bool = False
     selector: str = ""  # of unions by value: C with {member}
     words: str = ""  # of bytes that may hold device addresses: enum lap_words
-    needed: str = ""  # C with {member}: when a driver follows the pointer, or takes the handle, without asking; "1": always
-    unless: str = ""  # a feature of the device with which null is right all the same
+    needed: str = ""  # C with {member}: when a driver follows the pointer, or uses the handle, without a check; "1": always
+    unless: str = ""  # a feature of the device that allows null
     needed_elements: bool = False  # none of the handles that it points to may be null
-    filled: str = ""  # C with {member}: of a fixed array, how many elements were filled in; of a raw union, bytes; of a number, whether it was
-    each: str = ""  # C with {member} and i: what each element of an array must have
+    filled: str = ""  # C with {member}: elements in use of a fixed array or behind a pointer; bytes of a raw union; whether a number was set
+    each: str = ""  # C with {member} and i: the condition for each element of an array
 
     @property
     def name(self) -> str:
@@ -66,22 +67,22 @@ class Field:
 
     @property
     def strided(self) -> bool:
-        """Elements lie as far apart as another member says. Decoded ones lie side by side."""
+        """Another member is the distance of the elements. Decoded elements are contiguous."""
         return bool(self.member.stride)
 
     @property
     def is_address(self) -> bool:
-        """Where something lies in the device's memory, on the recorded machine."""
+        """An address in the memory of the recorded device."""
         return self.type == "VkDeviceAddress"
 
     @property
     def is_layout(self) -> bool:
-        """How an image's texels lie: a device may not know the layout of presents."""
+        """An image layout: a device may not know the layout of presents."""
         return self.type == "VkImageLayout"
 
     @property
     def mask_kind(self) -> str:
-        """Which bits a device without some features does not know: "stages", "accesses", or ""."""
+        """The kind of bits that a device without some features does not know: "stages", "accesses", or ""."""
         if self.type.startswith("VkPipelineStageFlag"):
             return "stages"
         return "accesses" if self.type.startswith("VkAccessFlag") else ""
@@ -98,7 +99,7 @@ class StructPlan:
     fields: list[Field]
     number: int = 0
     raw: bool = False  # a union stored as its bytes
-    only: str = ""  # a union of which one member stands for all
+    only: str = ""  # a union that is always read as this one member
 
     @property
     def name(self) -> str:
@@ -106,7 +107,7 @@ class StructPlan:
 
     @property
     def selected(self) -> bool:
-        """A union of which the caller must say the member that is meant."""
+        """A union whose valid member the caller must pass."""
         return self.struct.union and not self.raw and not self.only
 
 
@@ -132,11 +133,11 @@ class CommandPlan:
 
     @property
     def body_fields(self) -> list[Field]:
-        """What is in the body: in a block, the command buffer is known."""
+        """The fields of the body: a block leaves out the command buffer."""
         return self.fields[1:] if self.in_block else self.fields
 
 
-# What instances and devices are created with: features and the like.
+# Parameters of instances and devices: features and the like.
 CREATION = {"VkInstanceCreateInfo", "VkDeviceCreateInfo", "VkPhysicalDeviceFeatures2"}
 
 
@@ -151,35 +152,36 @@ class Model:
 
     @property
     def extending(self) -> list[StructPlan]:
-        """What can stand in a pNext chain."""
+        """The structs that may extend this one in a pNext chain."""
         return [s for s in self.structs if s.struct.stype and s.struct.extends]
 
     def replayed(self, surfaces: bool = True) -> set[str]:
-        """The structs that commands of a replay take (without surfaces: but for those that make one), and those that may stand in
-        their chains."""
+        """The structs in the commands of a replay (without surfaces, except their creation), and the structs in their
+        chains."""
         left_out = ("info", "never") if surfaces else ("info", "never", "surface")
         commands = [p for p in self.commands if p.disposition.replay not in left_out]
         work, found = [f.type for p in commands for f in p.fields], set()
         while work:
             for name in (name for name in work if name in self.struct_of):
                 found |= self.holding(name)
-            work = [s.name for s in self.extending if s.name not in found and not self.overrides.is_hidden(s.struct.providers)
+            work = [s.name for s in self.extending if s.name not in found and s.name not in self.overrides.dropped
+                    and not self.overrides.is_hidden(s.struct.providers)
                     and found & set(s.struct.extends)]
         return found
 
     def refused(self) -> set[str]:
-        """Structs of hidden extensions that no replay takes in a chain. Programs that create a device or an instance may ask there for what
-        they do not get, without a look at what there is: theirs are left out of a replay."""
+        """Structs of hidden extensions that no replay accepts in a chain. A program that creates a device or an
+        instance may request missing features without a query: a replay leaves its structs out."""
         return {s.name for s in self.extending if self.overrides.is_hidden(s.struct.providers) and not set(s.struct.extends) <= CREATION}
 
     def unrecorded(self) -> set[str]:
-        """Those of them that would end a replay, since it makes the calls whose chains they can stand in. The driver may have taken them,
-        but the program was never told that there are any."""
+        """Structs among them that would end a replay, in the chains of calls that a replay makes. The driver may have
+        accepted them, but the layer never reported them to the program."""
         replayed = self.replayed()
         return {name for name in self.refused() if replayed & set(self.struct_of[name].struct.extends)}
 
     def holding(self, name: str) -> set[str]:
-        """The struct and all structs inside it, and behind its pointers."""
+        """The struct, and all structs inside it and behind its pointers."""
         found, work = set(), [name]
         while work:
             name = work.pop()
@@ -189,7 +191,7 @@ class Model:
         return found
 
     def min_wire(self, name: str, seen: tuple[str, ...] = ()) -> int:
-        """The fewest bytes that a struct takes on the wire; at least 1."""
+        """The fewest bytes of a struct on the wire; at least 1."""
         plan = self.struct_of[name]
         if plan.raw or plan.only or plan.struct.union or name in seen:
             return 1
@@ -205,7 +207,7 @@ class Model:
 
 
 def scalar_wire(model_registry: Registry, overrides: Overrides, name: str) -> str | None:
-    """The wire class of a type that is a number; None for any other type."""
+    """The wire class of a number type; None for any other type."""
     if name in overrides.external:
         return overrides.external[name]
     if name in model_registry.flags:
@@ -237,19 +239,20 @@ class _Classifier:
         return f
 
     def _filled(self, owner: str, f: Field, siblings: list[Member], override: dict) -> str:
-        """What is left out of a fixed array by a count beside it, or else by overrides, is whatever was in the memory before."""
+        """The number of elements in use of a fixed array, from a count beside it or from an override. The rest is
+        uninitialized memory."""
         m = f.member
         counts = f.shape == "array" and f.element != "char"
         if "filled" in override:
             raw = f.element == "union" and self.overrides.unions.get(m.type) == "raw"
-            if not counts and not (f.shape == "value" and (f.element == "scalar" or raw)):
+            if not counts and not (f.shape == "value" and (f.element == "scalar" or raw)) and not (f.shape == "pointer" and "count" in override):
                 raise OverrideError(f"{owner}.{m.name} is neither a fixed array, a number nor a union of bytes, so all of it is written")
             return override["filled"]
         return self._count(owner, m.lengths[0], siblings) if counts and m.lengths else ""
 
     def _needs(self, owner: str, f: Field, override: dict) -> None:
-        """What must not be null; see "Valid Usage" in the registry's words: optional, noautovalidity. The one place that says it,
-        for decoders, replay and reflection."""
+        """Whether the field must not be null, from the registry's attributes for "Valid Usage": optional,
+        noautovalidity. Decoders, replay and reflection all use this function."""
         m = f.member
         if owner.startswith("lapilli") or f.shape not in ("value", "pointer", "pointers", "bytes", "string", "strings") or f.element in ("opaque", "object"):
             return
@@ -259,7 +262,7 @@ class _Classifier:
         if "needed" in override:
             f.needed = override["needed"]
         elif f.condition:
-            # The encoder's state is not known when a trace is decoded.
+            # Decoders have no access to the encoder's state.
             f.needed = "" if "enc" in f.condition or m.optional else f.condition
         elif not m.optional and not m.unchecked:
             f.needed = "1"
@@ -310,7 +313,7 @@ class _Classifier:
             if not inner:
                 raise OverrideError(f"{owner}.{m.name} points to pointers; overrides.toml must give inner_count")
             return Field(m, element, "pointers", wire, self._count(owner, m.lengths[0], siblings), inner)
-        count = self._count(owner, m.lengths[0], siblings) if m.lengths else "1"
+        count = override.get("count") or (self._count(owner, m.lengths[0], siblings) if m.lengths else "1")
         if wire == "u8":
             return Field(m, element, "bytes", wire, count)
         return Field(m, element, "pointer", wire, count)
@@ -331,7 +334,7 @@ class _Classifier:
 
 
 def _check_order(owner: str, fields: list[Field]) -> None:
-    """A count must come before what it counts: decoders go once through the members."""
+    """Checks that a count comes before the counted member: decoders read members in one pass."""
     seen: set[str] = set()
     names = {f.name for f in fields}
     for f in fields:
@@ -343,8 +346,19 @@ def _check_order(owner: str, fields: list[Field]) -> None:
         seen.add(f.name)
 
 
+def _counts_first(fields: list[Field]) -> list[Field]:
+    """The fields in the order of the wire: bytes whose count comes later in the structure follow their count."""
+    late = {f.name: m.group(1) for i, f in enumerate(fields) if f.shape == "bytes" and (m := re.fullmatch(r"{(\w+)}", f.count))
+            and m.group(1) in {later.name for later in fields[i + 1:]}}
+    result = []
+    for f in fields:
+        if f.name not in late:
+            result += [f] + [other for other in fields if late.get(other.name) == f.name]
+    return result
+
+
 def _check_nesting(model: Model) -> None:
-    """Decoders count how deep pNext chains lie in each other, and nothing else: no structure may lie in one of its own kind."""
+    """Checks that no structure nests in its own kind: decoders limit only the depth of nested pNext chains."""
     known: set[str] = set()
 
     def visit(s: StructPlan, within: tuple[str, ...]) -> None:
@@ -362,13 +376,15 @@ def _check_nesting(model: Model) -> None:
 
 
 def build(registry: Registry, overrides: Overrides) -> Model:
-    """The model that all emitters work from. Raises OverrideError for what has no shape."""
+    """The model for all emitters. Raises OverrideError for a member without a shape."""
     classify = _Classifier(registry, overrides)
     structs = []
     for struct in registry.structs.values():
         if struct.name in ("VkAllocationCallbacks", "VkBaseInStructure", "VkBaseOutStructure"):
             continue
         fields = [classify.field(struct.name, m, struct.members, False) for m in struct.members]
+        if not struct.union:
+            fields = _counts_first(fields)
         plan = StructPlan(struct, fields)
         treatment = overrides.unions.get(struct.name, "")
         plan.raw, plan.only = treatment == "raw", treatment if treatment != "raw" else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What shows that a trace uses a feature or an extension: the registry's word and needs.toml joined into one list of witnesses."""
+"""The uses of features and extensions in a trace: joins the registry's data and needs.toml into one list."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OPERATORS = {"=": "EQUAL", ">": "ABOVE", "&": "BITS"}
 
 
 @dataclass(frozen=True)
-class Witness:
-    """kind: command | struct | member | value | capability | spirv | stores. owner: the command, structure or type."""
+class Use:
+    """kind: command | struct | member | value | capability | spirv | stores | does. owner: the command, structure or type."""
 
     kind: str
     owner: str
@@ -29,26 +29,26 @@ class Witness:
 
 @dataclass
 class Feature:
-    """All members of this name, whichever structure they are in: promoted ones are in several."""
+    """All members of this name, in all structures: promoted features are in several."""
 
     name: str
     structs: list[str] = field(default_factory=list)
-    witnesses: list[Witness] = field(default_factory=list)
-    unseen: str = ""  # why nothing tells
-    moot: str = ""  # why a replay needs none
-    partner: str = ""  # the feature without which it is not used
-    ruled: bool = False  # by needs.toml
-    brought: bool = False  # what the extension brought counts beside the rule
+    uses: list[Use] = field(default_factory=list)
+    unseen: str = ""  # why a trace does not show its use
+    moot: str = ""  # why a replay does not need it
+    partner: str = ""  # the feature that it requires
+    ruled: bool = False  # has a rule in needs.toml
+    brought: bool = False  # additions of its extension count beside the rule
 
     @property
     def known(self) -> bool:
-        return bool(self.witnesses or self.unseen or self.moot)
+        return bool(self.uses or self.unseen or self.moot)
 
 
 @dataclass
 class Needs:
     features: list[Feature]  # by name
-    extensions: dict[str, list[Witness]]  # of device extensions, by name
+    extensions: dict[str, list[Use]]  # of device extensions, by name
     capabilities: dict[str, int]  # numbers
 
 
@@ -62,6 +62,7 @@ class _Reader:
         self.path, self.model, self.registry, self.data = path, model, model.registry, data
         self.plans = {p.name: p for p in [*model.commands, *model.structs]}
         self.ignored = {self.registry.resolve(n) for n in data["ignored"]["enums"]}
+        self.ignored_extensions = set(data["ignored"].get("extensions", []))
         values: dict[str, int] = {}
         for enum in self.registry.enums.values():
             values.update(enum.values)
@@ -75,21 +76,21 @@ class _Reader:
 
     # ---- rules of needs.toml ----
 
-    def enum_values(self, owner: str, patterns: list[str]) -> list[Witness] | None:
+    def enum_values(self, owner: str, patterns: list[str]) -> list[Use] | None:
         enum = self.registry.enums.get(self.registry.resolve(owner))
         if enum is None:
             return None
-        found: list[Witness] = []
+        found: list[Use] = []
         for pattern in patterns:
             names = [n for n, _ in enum.values if fnmatchcase(n, pattern)]
             if not names and "*" not in pattern and "?" not in pattern and self.value_of(pattern) is not None:
                 names = [self.registry.resolve(pattern)]
             if not names:
                 return None
-            found += [Witness("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", self.values[n]) for n in names]
+            found += [Use("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", self.values[n]) for n in names]
         return found
 
-    def member(self, owner: str, name: str, operator: str, operand: str) -> list[Witness] | None:
+    def member(self, owner: str, name: str, operator: str, operand: str) -> list[Use] | None:
         plan = self.plans.get(self.registry.resolve(owner))
         if plan is None or not any(f.name == name for f in plan.fields):
             return None
@@ -100,29 +101,31 @@ class _Reader:
                 return None
             for number in numbers:
                 value |= number
-        return [Witness("member", plan.name, name, operator, value)]
+        return [Use("member", plan.name, name, operator, value)]
 
-    def witness(self, text: str) -> list[Witness] | None:
-        """None where the registry lacks what it names."""
+    def use(self, text: str) -> list[Use] | None:
+        """None where the registry lacks a name of the rule."""
         if found := re.fullmatch(r"(\w+): (.+)", text):
             if found.group(1) == "stores":
-                return [Witness("stores", found.group(2))]
+                return [Use("stores", found.group(2))]
+            if found.group(1) == "does":
+                return [Use("does", found.group(2))]
             return self.enum_values(found.group(1), found.group(2).split())
         if found := re.fullmatch(r"OpCapability (\w+)", text):
-            return [Witness("capability", found.group(1))] if found.group(1) in self.data["capabilities"] else None
+            return [Use("capability", found.group(1))] if found.group(1) in self.data["capabilities"] else None
         if found := re.fullmatch(r"(\w+)\.(\w+)(?: (=|>|&) (\S+)| (differ))?", text):
             owner, name, operator, operand, differ = found.groups()
             return self.member(owner, name, "DIFFER" if differ else OPERATORS.get(operator, "SET"), operand or "")
         if re.fullmatch(r"\w+", text):
             plan = self.plans.get(self.registry.resolve(text))
-            return [Witness("command" if text.startswith("vk") else "struct", plan.name)] if plan else None
+            return [Use("command" if text.startswith("vk") else "struct", plan.name)] if plan else None
         self.fail(f"what is {text!r}?")
         return None
 
     def rule(self, entry: dict, features: dict[str, Feature]) -> None:
         later = entry.get("later", False)
-        if len({"when", "unseen", "moot"} & set(entry)) != 1:
-            self.fail(f"{entry['names']}: one of `when`, `unseen` and `moot`")
+        if {"when", "unseen", "moot"} & set(entry) not in ({"when"}, {"unseen"}, {"moot"}, {"when", "unseen"}):
+            self.fail(f"{entry['names']}: one of `when`, `unseen` and `moot`, or the first two")
         if entry.get("with", "multiview") not in features:
             self.fail(f"{entry['names']}: there is no feature {entry['with']}")
         for pattern in entry["names"]:
@@ -137,29 +140,32 @@ class _Reader:
                 feature.unseen, feature.moot = entry.get("unseen", ""), entry.get("moot", "")
                 feature.partner, feature.brought = entry.get("with", ""), entry.get("brought", False)
                 for text in entry.get("when", []):
-                    witnesses = self.witness(text.replace("{}", name.removeprefix(entry.get("prefix", ""))))
-                    if witnesses is None and not later:
+                    uses = self.use(text.replace("{}", name.removeprefix(entry.get("prefix", ""))))
+                    if uses is None and not later:
                         self.fail(f"{name}: {text!r} names something that is not in the registry")
-                    feature.witnesses += witnesses or []
+                    feature.uses += uses or []
 
-    # ---- the registry's word ----
+    # ---- uses from the registry ----
 
-    def of_extension(self, name: str, features: dict[str, Feature]) -> list[Witness]:
+    def of_extension(self, name: str, features: dict[str, Feature]) -> list[Use]:
         extension = self.registry.extensions[name]
-        found = []
+        found: list[Use] = []
+        if name in self.ignored_extensions:
+            return found
         for command in map(self.registry.resolve, extension.commands):
             plan = self.plans.get(command)
             if plan and not plan.disposition.replay == "info":
-                found.append(Witness("command", command))
+                found.append(Use("command", command))
         for struct in map(self.registry.resolve, extension.types):
             plan = self.plans.get(struct)
-            if plan and plan.struct.extends and "Properties" not in struct and not _is_features(self.model, struct):
-                found.append(Witness("struct", struct))
+            if plan and plan.struct.extends and "Properties" not in struct and not _is_features(self.model, struct) and (
+                    struct not in self.model.overrides.dropped):
+                found.append(Use("struct", struct))
         for owner, value_name in extension.values:
             enum = self.registry.enums.get(self.registry.resolve(owner))
             value = self.value_of(value_name)
             if enum and value is not None and enum.name not in self.ignored:
-                found.append(Witness("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", value))
+                found.append(Use("value", enum.name, "", "BITS" if enum.bitmask else "EQUAL", value))
         return list(dict.fromkeys(found))
 
 
@@ -181,9 +187,9 @@ def load(path: str | Path, model: Model) -> Needs:
         for enable in enables:
             for name in enable.features:
                 if name in features and not features[name].unseen and not features[name].moot:
-                    features[name].witnesses.append(Witness(kind, owner))
+                    features[name].uses.append(Use(kind, owner))
             if enable.extension in extensions:
-                extensions[enable.extension].append(Witness(kind, owner))
+                extensions[enable.extension].append(Use(kind, owner))
 
     by_capability: set[str] = {n for enables in registry.capabilities.values() for e in enables for n in e.features}
     for feature in features.values():
@@ -192,9 +198,9 @@ def load(path: str | Path, model: Model) -> Needs:
         if feature.ruled and not feature.brought:
             continue
         for name in dict.fromkeys(p for s in feature.structs for p in registry.structs[s].providers if p in extensions):
-            # What a shader declares is more exact than what else came with it.
+            # A shader's declaration is more exact than other uses of the same addition.
             brought = [w for w in reader.of_extension(name, features) if feature.name not in by_capability or alone and w.kind == "command"]
-            feature.witnesses += brought
+            feature.uses += brought
     unknown: set[str] = set()
     for name, enables in registry.capabilities.items():
         if name in data["capabilities"]:
@@ -203,15 +209,15 @@ def load(path: str | Path, model: Model) -> Needs:
             print(f"{path}: warning: there is no number for the capability {name}; what it needs counts as used where it is on", file=sys.stderr)
             unknown |= {n for enable in enables for n in enable.features}
     for name, enables in registry.spirv_extensions.items():
-        # An extension of SPIR-V that brings capabilities is used where these are; shaders name more than they need.
+        # A SPIR-V extension with capabilities is used where they are: shaders declare more extensions than they use.
         for enable in enables:
             if enable.extension in extensions and not any(w.kind == "capability" for w in extensions[enable.extension]):
-                extensions[enable.extension].append(Witness("spirv", name))
+                extensions[enable.extension].append(Use("spirv", name))
     for feature in features.values():
-        # Who can't see one of the ways to use it must take it for used.
-        feature.witnesses = [] if feature.name in unknown and not feature.ruled else list(dict.fromkeys(feature.witnesses))
+        # If one of its uses is invisible, it counts as used.
+        feature.uses = [] if feature.name in unknown and not feature.ruled else list(dict.fromkeys(feature.uses))
         for name in (p for s in feature.structs for p in registry.structs[s].providers):
-            if name in extensions:  # who uses what it allows uses the extension
-                extensions[name] += feature.witnesses
+            if name in extensions:  # a use of the feature is a use of the extension
+                extensions[name] += feature.uses
     return Needs(sorted(features.values(), key=lambda f: f.name), {n: list(dict.fromkeys(w)) for n, w in extensions.items()},
                  dict(data["capabilities"]))

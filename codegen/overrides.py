@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads overrides.toml, checks it against the registry, and answers what is done with each command and member."""
+"""Reads overrides.toml, checks it against the registry, and returns the treatment of each command and member."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ WHENS = ("return", "entry")
 REPLAYS = ("gen", "hand", "end", "info", "surface", "never")
 CAPTURES = ("gen", "hand")
 HOOKS = ("after", "before", "quick")
+KEPT = ("added", "replaced")
 
-# What entries can say, besides what they name, why, and in which registries that is there.
+# Optional keys of entries, besides names, reason and range of registries.
 KEYS = {
     "packet": {"name", "class", "info", "params"},
     "rule": {"match", "class", "when", "replay", "destroys"},
-    "command": {"names", "class", "capture", "replay", "hooks", "record", "outputs", "partial", "block", "touches", "driver"},
-    "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words", "filled"},
+    "command": {"names", "class", "capture", "replay", "hooks", "record", "outputs", "partial", "block", "touches", "driver", "lenient"},
+    "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words", "filled", "count"},
     "enter": {"of", "call"},
     "union": {"name", "as"},
     "harmless": {"handles"},
     "other_format": {"of"},
     "handed_on": {"members"},
-    "hidden": {"extensions"},
+    "dropped": {"structs"},
+    "kept": {"names", "how"},
+    "hidden": {"extensions", "last"},
     "hidden_feature": {"struct", "members"},
 }
 ALWAYS = {"reason", "since", "until"}
 
 
 class OverrideError(Exception):
-    """An entry without a reason, or one that names nothing; the text has file and line."""
+    """An entry without a reason, or with an unknown name; the text has file and line."""
 
 
 @dataclass
 class Disposition:
-    """What is done with one command."""
+    """The treatment of one command."""
 
     order: str = "free"
     when: str = "return"
@@ -50,12 +53,14 @@ class Disposition:
     record: bool = True
     outputs: bool = True
     partial: bool = False  # also when it fails its created handles are null or good ("Multiple Pipeline Creation")
-    destroys: bool = False  # its last handle parameter ends
+    destroys: bool = False  # destroys its last handle parameter
     block: bool = False  # part of a block although its name does not begin with vkCmd
-    touches: bool = True  # False: it names memory, but neither reads nor writes it
+    touches: bool = True  # False: it refers to memory, but neither reads nor writes it
+    lenient: bool = False  # its handles may be of objects that no replay makes
+    kept: str = ""  # with the objects that it names, for a recording that begins later (layer/core/keeper.h)
     driver: bool = False  # its hand-written replay calls the driver's function of the same name, which must be there
     reason: str = ""
-    refusal: str = ""  # replay is "never": why a replay refuses it
+    refusal: str = ""  # replay is "never": the reason
 
 
 @dataclass
@@ -70,12 +75,13 @@ class Overrides:
     external: dict[str, str]
     hidden_extensions: dict[str, str]  # name -> reason
     hidden_features: list[tuple[str, str, str]]  # struct, member, reason
-    harmless_handles: set[str] = field(default_factory=set)  # types of objects that lead to no memory
-    other_formats: set[str] = field(default_factory=set)  # structs whose VkFormat is left as it was recorded
+    harmless_handles: set[str] = field(default_factory=set)  # types of objects that never lead to memory
+    other_formats: set[str] = field(default_factory=set)  # structs whose VkFormat stays as recorded
     handed_on: dict[tuple[str, str], str] = field(default_factory=dict)  # owner, member: why a driver may get it from a file
+    dropped: dict[str, str] = field(default_factory=dict)  # struct that a replay leaves out of its chain: why
 
     def is_hidden(self, providers: list[str]) -> bool:
-        """Whether nothing but hidden extensions provides it."""
+        """Whether only hidden extensions provide it."""
         return bool(providers) and all(p in self.hidden_extensions for p in providers)
 
 
@@ -98,7 +104,8 @@ class _Checker:
         return entry["reason"]
 
     def absent(self, entry: dict, needle: str, what: str) -> bool:
-        """True when the registry is too old or too new for the entry, or has withdrawn what it names; raises when it names nothing."""
+        """True when the registry is too old or too new for the entry, or has withdrawn its subject; raises for an
+        unknown name."""
         if "since" in entry and _version(self.registry.header_version) < _version(entry["since"]):
             return True
         if "until" in entry and _version(self.registry.header_version) > _version(entry["until"]):
@@ -120,7 +127,7 @@ def parse_packet_param(text: str) -> Member:
 
 
 def is_met(depends: str, hidden: set[str]) -> bool:
-    """Whether what an extension depends on can be there without the hidden extensions."""
+    """Whether an extension's dependencies can be met without the hidden extensions."""
 
     def term(tokens: list[str]) -> bool:
         token = tokens.pop(0)
@@ -142,7 +149,7 @@ def is_met(depends: str, hidden: set[str]) -> bool:
 
 
 def _hide_dependents(registry: Registry, hidden: dict[str, str]) -> None:
-    """An extension is of no use to a program that is not shown what it depends on."""
+    """Hides the extensions that depend on a hidden extension: programs can't use them."""
     more = True
     while more:
         more = {e.name: e for e in registry.extensions.values() if e.name not in hidden and not is_met(e.depends, set(hidden))}
@@ -152,7 +159,7 @@ def _hide_dependents(registry: Registry, hidden: dict[str, str]) -> None:
 
 
 def _refuse_hidden(registry: Registry, result: Overrides) -> None:
-    """What only hidden extensions have is in no trace that the layer wrote."""
+    """Refuses the commands that only hidden extensions provide: the layer never writes them to a trace."""
     for name, disposition in result.dispositions.items():
         if disposition.replay == "never":
             disposition.refusal = disposition.reason
@@ -191,7 +198,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
             check.absent(entry, owner, f"{owner}.{name} is not in the registry")
             continue
         names = {m.name for m in members}
-        for text in (str(value) for key, value in entry.items() if key in ("when", "bytes", "inner_count", "needed", "each", "filled")):
+        for text in (str(value) for key, value in entry.items() if key in ("when", "bytes", "inner_count", "needed", "each", "filled", "count")):
             for mentioned in re.findall(r"{(\w+)}", text):
                 if mentioned not in names:
                     check.fail(name, f"{owner}.{name}: {owner} has no {mentioned}")
@@ -231,7 +238,17 @@ def load(path: str | Path, registry: Registry) -> Overrides:
                 check.absent(entry, text, f"{text} is not in the registry")
                 continue
             result.handed_on[owner_and_member] = reason
+    for entry in data.get("dropped", []):
+        for name in entry["structs"]:
+            reason = check.reason(entry, name)
+            if name not in registry.structs or not registry.structs[name].extends:
+                check.absent(entry, name, f"there is no struct {name} for a chain")
+                continue
+            result.dropped[name] = reason
+    _load_kept(data, check, registry, result)
     for entry in data.get("hidden", []):
+        if "last" in entry and _version(registry.header_version) > _version(entry["last"]):
+            continue
         for pattern in entry["extensions"]:
             reason = check.reason(entry, pattern)
             found = [name for name in registry.extensions if fnmatchcase(name, pattern)]
@@ -251,15 +268,29 @@ def load(path: str | Path, registry: Registry) -> Overrides:
     return result
 
 
+def _load_kept(data: dict, check: _Checker, registry: Registry, result: Overrides) -> None:
+    packets = {command.name: disposition for command, disposition in result.packets}
+    for entry in data.get("kept", []):
+        if entry["how"] not in KEPT:
+            check.fail(entry["names"][0], f"{entry['how']!r} is none of {', '.join(KEPT)}")
+        for name in entry["names"]:
+            check.reason(entry, name)
+            found = packets.get(name) or result.dispositions.get(registry.resolve(name))
+            if found is None:
+                check.absent(entry, name, f"there is no command {name}")
+                continue
+            found.kept = entry["how"]
+
+
 def _check_keys(data: dict, check: _Checker) -> None:
-    """A misspelt key would be an entry that does nothing."""
+    """Rejects misspelt keys: such an entry would have no effect."""
     for kind in data:
         if kind not in KEYS and kind != "external":
             raise OverrideError(f"{check.path}: there are no entries of the kind {kind}")
     for kind, allowed in KEYS.items():
         for entry in data.get(kind, []):
             for key in entry.keys() - allowed - ALWAYS:
-                named = next(v for k, v in entry.items() if k in ("name", "match", "names", "of", "handles", "extensions", "struct", "members"))
+                named = next(v for k, v in entry.items() if k in ("name", "match", "names", "of", "handles", "extensions", "struct", "structs", "members"))
                 needle = named if isinstance(named, str) else named[0]
                 check.fail(needle, f"{kind} {needle}: {key!r} says nothing")
 
@@ -274,7 +305,7 @@ def _find_member(text: str, registry: Registry, result: Overrides) -> tuple[str,
 
 
 def _with_feature(entry: dict, owner: str, check: _Checker, registry: Registry, result: Overrides) -> dict:
-    """The entry, with a note of the structs that enable the feature; or without it, where the registry is too old to have it."""
+    """The entry, with the structs that enable its feature; or without the feature, where the registry is too old."""
     feature = entry["unless"]
     if owner not in registry.commands:
         check.fail(entry["name"], f"{owner}.{entry['name']}: only parameters of commands may be null by a feature")
@@ -318,7 +349,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
                     check.fail(name, f"two entries say {key} of {name}")
                 told.add((name, key))
             if name not in registry.commands:
-                # Promoted commands move to their new name in later registries; the alias still names them.
+                # Later registries have promoted commands under a new name; the old name is an alias.
                 if registry.resolve(name) in registry.commands:
                     name = registry.resolve(name)
                 else:
@@ -334,6 +365,7 @@ def _load_dispositions(data: dict, check: _Checker, registry: Registry, result: 
             disposition.block = entry.get("block", disposition.block)
             disposition.touches = entry.get("touches", disposition.touches)
             disposition.driver = entry.get("driver", disposition.driver)
+            disposition.lenient = entry.get("lenient", disposition.lenient)
             disposition.partial = entry.get("partial", disposition.partial)
             disposition.hooks |= set(entry.get("hooks", []))
     for name, disposition in result.dispositions.items():

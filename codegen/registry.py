@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Reads a Vulkan registry (vk.xml) into a model.
+"""Reads a Vulkan registry (vk.xml, and video.xml beside it) into a model.
 
-The model keeps what the registry says about the `vulkan` API: handles, enums, flags, structs, unions and commands that
-some core version or some extension with supported="vulkan" requires, with aliases resolved to the name that is defined.
-Nothing here knows what Lapilli does with them. Works from registry 1.3.239 on.
+The model contains the registry's data for the `vulkan` API: handles, enums, flags, structs, unions and commands that
+some core version or some extension with supported="vulkan" requires. Aliases are resolved to the defined name. The
+types of video codecs (StdVideo*) are in video.xml. This module does not know how Lapilli uses them. Works from registry
+1.3.239 on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ API = "vulkan"
 
 
 class RegistryError(Exception):
-    """The registry says something that the model has no place for."""
+    """The model can't represent the registry's content."""
 
 
 @dataclass
@@ -26,20 +27,20 @@ class Member:
 
     name: str
     type: str  # base type name, aliases resolved
-    const: bool = False  # what the (first) pointer points to is const
+    const: bool = False  # the target of the (first) pointer is const
     pointer: int = 0  # number of stars
     dims: list[str] = field(default_factory=list)  # fixed array sizes, as C text
     bits: int | None = None  # bit-field width
     lengths: list[str] = field(default_factory=list)  # len="..." split at commas, altlen preferred
     optional: bool = False
     optional_elements: bool = False  # handles in an array may be null
-    unchecked: bool = False  # the registry leaves to words when it must be valid
+    unchecked: bool = False  # the registry defines only in prose when it must be valid
     values: str | None = None  # sType value
-    selector: str | None = None  # member that says which union member is valid
+    selector: str | None = None  # member that selects the valid member of a union
     selection: list[str] = field(default_factory=list)  # in a union: selector values
     object_type: str | None = None  # member that holds the VkObjectType of this uint64_t
-    stride: str = ""  # member that says how many bytes lie between the beginnings of two elements
-    declaration: str = ""  # C declaration as it stands in the header
+    stride: str = ""  # member with the distance in bytes of two elements
+    declaration: str = ""  # C declaration as in the header
 
     @property
     def is_string(self) -> bool:
@@ -62,7 +63,7 @@ class Struct:
 
 @dataclass
 class Command:
-    """A command; params[0] is what it is dispatched on, except for the global commands."""
+    """A command; except for the global commands, params[0] is its dispatchable handle."""
 
     name: str
     returns: str
@@ -115,22 +116,22 @@ class Extension:
     guard: str | None
     platform: str | None
     promoted_to: str | None
-    depends: str = ""  # other extensions and versions: + is and, a comma is or, both bind alike; "" for none
+    depends: str = ""  # other extensions and versions: + is and, a comma is or, both with the same precedence; "" for none
     commands: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
-    values: list[tuple[str, str]] = field(default_factory=list)  # enum, name of a value that it adds
+    values: list[tuple[str, str]] = field(default_factory=list)  # enum, name of an added value
 
 
 @dataclass
 class Enable:
-    """One of the things that let shaders declare a capability or an extension of SPIR-V."""
+    """One of the conditions that let shaders declare a capability or an extension of SPIR-V."""
 
     version: str = ""  # VK_VERSION_1_1
     extension: str = ""
     struct: str = ""  # with feature, or with property
     features: list[str] = field(default_factory=list)
     property: str = ""  # a member of struct
-    value: str = ""  # of which this value or bit must be there
+    value: str = ""  # the required value or bit
 
 
 @dataclass
@@ -149,10 +150,10 @@ class Registry:
     features: dict[str, str]  # VK_VERSION_1_1 -> "1.1"
     aliases: dict[str, str]
     constants: dict[str, int]
-    capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these will do
+    capabilities: dict[str, list[Enable]] = field(default_factory=dict)  # of SPIR-V: any of these is enough
     spirv_extensions: dict[str, list[Enable]] = field(default_factory=dict)
-    withdrawn: set[str] = field(default_factory=set)  # extensions that are not supported (any more), and what only they name
-    texel_bytes: dict[str, int] = field(default_factory=dict)  # of formats in which a texel is a block of its own
+    withdrawn: set[str] = field(default_factory=set)  # extensions that are no longer supported, and names that only they have
+    texel_bytes: dict[str, int] = field(default_factory=dict)  # of formats whose blocks are single texels
 
     @property
     def queue_bits(self) -> dict[str, int]:
@@ -232,7 +233,7 @@ def _parse_enum_value(element: ET.Element, extension_number: int | None) -> int 
 
 
 def load(path: str | Path) -> Registry:
-    """Parses the registry file; raises RegistryError with a sentence when it can't."""
+    """Parses the registry file; raises RegistryError with a message on failure."""
     try:
         root = ET.parse(path).getroot()
     except (OSError, ET.ParseError) as error:
@@ -242,14 +243,29 @@ def load(path: str | Path) -> Registry:
 
     platforms = {p.get("name"): p.get("protect") for p in root.iterfind("platforms/platform")}
     registry = Registry("", str(path), {}, {}, {}, {}, {}, set(), {}, set(), {}, {}, {}, {})
-    _read_types(root, registry)
-    _read_enums(root, registry)
+    for part in (root, *_video_root(root, Path(path))):
+        _read_types(part, registry)
+        _read_enums(part, registry)
+    major, minor = registry.constants.get("api_major", 1), registry.constants.get("api_minor", 0)
+    registry.header_version = f"{major}.{minor}.{registry.header_version or 0}"
+    registry.externals -= registry.structs.keys() | registry.enums.keys()
     _read_commands(root, registry)
     _apply_requirements(root, registry, platforms)
     _resolve_members(registry)
     _read_shader_needs(root, registry)
     _check_queues(registry)
     return registry
+
+
+def _video_root(root: ET.Element, path: Path) -> list[ET.Element]:
+    """The registry of video codecs, where vk.xml takes types from its headers."""
+    if not any((t.get("requires") or "").startswith("vk_video/") for t in root.iterfind("types/type")):
+        return []
+    path = path.with_name("video.xml")
+    try:
+        return [ET.parse(path).getroot()]
+    except (OSError, ET.ParseError) as error:
+        raise RegistryError(f"{path}: {error}") from error
 
 
 def _check_queues(registry: Registry) -> None:
@@ -294,8 +310,6 @@ def _read_types(root: ET.Element, registry: Registry) -> None:
                     registry.constants["api_major"], registry.constants["api_minor"] = map(int, found.groups())
         elif category is None:
             registry.externals.add(name)
-    major, minor = registry.constants.get("api_major", 1), registry.constants.get("api_minor", 0)
-    registry.header_version = f"{major}.{minor}.{registry.header_version or 0}"
 
 
 def _read_enums(root: ET.Element, registry: Registry) -> None:
@@ -318,7 +332,7 @@ def _read_enums(root: ET.Element, registry: Registry) -> None:
                 registry.aliases[element.get("name")] = element.get("alias")
 
 
-# Older registries have short names for the kinds of queues that take a command.
+# Older registries have short names for the kinds of queues.
 QUEUE_BITS = {"decode": "VK_QUEUE_VIDEO_DECODE_BIT_KHR", "encode": "VK_QUEUE_VIDEO_ENCODE_BIT_KHR",
               "opticalflow": "VK_QUEUE_OPTICAL_FLOW_BIT_NV"}
 
@@ -353,7 +367,8 @@ def _read_commands(root: ET.Element, registry: Registry) -> None:
 
 
 def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[str, str | None]) -> None:
-    """Keeps what versions and supported extensions require; works out guards and providers; adds extension enums."""
+    """Selects the names that versions and supported extensions require; computes guards and providers; adds extension
+    enums."""
     required_types: dict[str, list[tuple[str, str | None]]] = {}
     required_commands: dict[str, list[tuple[str, str | None]]] = {}
     seen_values: dict[str, set[str]] = {e.name: {n for n, _ in e.values} for e in registry.enums.values()}
@@ -388,7 +403,7 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
 
     for feature in root.iterfind("feature"):
         if API in feature.get("api", "").split(",") or "vulkanbase" in feature.get("api", "").split(","):
-            # Newer registries describe a version in parts (VK_BASE_VERSION_1_2, VK_COMPUTE_VERSION_1_2, ...): it is one all the same.
+            # Newer registries split a version into parts (VK_BASE_VERSION_1_2, VK_COMPUTE_VERSION_1_2, ...), which are merged.
             name = f"VK_VERSION_{feature.get('number').replace('.', '_')}"
             registry.features[name] = feature.get("number")
             take(name, None, None, feature, None)
@@ -415,7 +430,7 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
         command = registry.commands[name]
         command.guard, command.providers = settle(required_commands[name])
 
-    # What commands and required structs mention is needed too, under the guard of who mentions it.
+    # Types in commands and required structs are needed too, under the guard of their user.
     work = [(m.type, p, c.guard) for c in registry.commands.values() for m in c.params for p in c.providers[:1]]
     work += [(name, provider, guard) for name, needs in required_types.items() for provider, guard in needs]
     needed: dict[str, list[tuple[str, str | None]]] = {}

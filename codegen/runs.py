@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs of plain members: those that follow each other in a body and nearly always take as many bytes each as can be said beforehand,
-numbers one. Where all numbers of a run are that short, it is read at once; else member by member, which says what is wrong where
-something is.
+"""Runs of plain members: consecutive members of a body that nearly always have a known size, one byte for numbers.
+Where all numbers of a run are that short, it is read at once. Else it is read member by member, which finds the
+place of an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from text import Text
 
 FEWEST = 3  # members of a run
 MOST_BYTES = 64
-LONG = ("u64", "size")  # sizes and offsets: seldom of one byte
+LONG = ("u64", "size")  # sizes and offsets: seldom one byte
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Plain:
 
     path: str  # behind "s->"
     field: Field
-    of_image: bool  # a format that may be replaced
+    of_image: bool  # a format that may be substituted
 
     @property
     def bytes(self) -> int:
@@ -30,7 +30,7 @@ class Plain:
 
     @property
     def is_number(self) -> bool:
-        """Its first byte says whether there are more."""
+        """A number with a variable length: its first byte shows whether more follow."""
         return self.field.wire not in ("u8", "f32", "f64")
 
     def value(self, at: int) -> str:
@@ -43,7 +43,7 @@ class Plain:
 
 
 def plain_of(model: Model, owner: str, f: Field, prefix: str = "") -> list[Plain] | None:
-    """What a member, or a structure within the other, is made of; None where it is more than plain numbers."""
+    """The plain numbers of a member, or of a structure in the other one; None where it has other contents."""
     if f.shape != "value":
         return None
     if f.element == "scalar" and f.wire not in LONG and not f.is_address and not f.is_layout:
@@ -56,7 +56,7 @@ def plain_of(model: Model, owner: str, f: Field, prefix: str = "") -> list[Plain
 
 
 def runs(model: Model, owner: str, fields: list[Field]) -> list[tuple[list[Field], list[Plain]]]:
-    """All fields in their order, in groups, and of what each group's run consists: of nothing where it is none."""
+    """All fields in order, in groups with their runs; the run is empty where a group is none."""
     groups: list[tuple[list[Field], list[Plain]]] = []
     for f in fields:
         plain = plain_of(model, owner, f) or []
@@ -85,7 +85,7 @@ def _is_long(plains: list[Plain]) -> str:
 
 
 def begin_run(text: Text, plains: list[Plain]) -> None:
-    """Opens the branch in which members are read one by one; the caller writes that, and closes both blocks."""
+    """Opens the branch that reads members one by one; the caller writes that, and closes both blocks."""
     total = sum(p.bytes for p in plains)
     is_long = _is_long(plains)
     text("{")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all emitters share: a text buffer, guards, C spellings of fields."""
+"""Shared by all emitters: a text buffer, guards, C spellings of fields."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Text:
         return self._registry.handles[item].guard
 
     def guarded(self, items: Iterable[Guarded]) -> Iterator[Guarded]:
-        """The items, each to be written inside its platform's #ifdef."""
+        """The items, each inside its platform's #ifdef."""
         for item in items:
             self.guard(self.guard_of(item))
             yield item
         self.guard(None)
 
     def lookup(self, prototype: str, value: str, rows: Iterable[tuple[Guarded, str, str]], default: str) -> None:
-        """A function that is one switch: for each row what it belongs to, the case and the result."""
+        """A function with one switch; each row has its guarded item, the case and the result."""
         self(prototype)
         self("{")
         self(f"switch ({value}) {{")
@@ -72,7 +72,7 @@ class Text:
 
 
 def header(model: Model, emitter: str, name: str, includes: list[str]) -> Text:
-    """A Text that begins with an include guard; end it with finish_header."""
+    """A Text that begins with an include guard; finish_header ends it."""
     text = Text(model, emitter, [])
     text(f"#ifndef {name}")
     text(f"#define {name}")
@@ -107,7 +107,8 @@ def arguments(plan: CommandPlan) -> str:
 
 
 def pointer_cast(returns: str) -> str:
-    """Pointers become numbers by way of this; numbers must not, for addresses on the device have 64 bits where pointers have 32."""
+    """Pointers are cast to numbers through this type. Numbers are not: device addresses have 64 bits where pointers
+    have 32."""
     return "(uintptr_t)" if returns.startswith("PFN_") or "*" in returns else ""
 
 
@@ -118,7 +119,7 @@ def struct_call(model: Model, coder: str, f: Field, address: str, reference: Cal
 
 
 def dispatch_handle(model: Model, plan: CommandPlan) -> str | None:
-    """The handle type that a command is dispatched on; None for global commands."""
+    """The handle type that dispatches a command; None for global commands."""
     if plan.fields and plan.fields[0].element == "handle" and not plan.fields[0].output:
         name = plan.fields[0].type
         if model.registry.handles[name].dispatchable:

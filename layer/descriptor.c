@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * descriptors: records of layouts, pools and sets. A set remembers what memory each of its descriptors names, so that a
- * submit can tell what bound sets reach.
+ * a submit knows which resources bound sets name.
  *
  * Descriptors are updated and used under the program's own synchronisation. The exception are bindings that may be
  * updated while command buffers use them: several threads may write to different descriptors of such a set at once,
@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "gen_layer.h"
-#include "layer/records.h"
-#include "layer/touched.h"
+#include "layer/command/touched.h"
+#include "layer/core/records.h"
+#include "layer/descriptor_buffer.h"
+#include "layer/part/descriptor_contents.h"
 
 /* ---- layouts ---- */
 
@@ -27,6 +29,7 @@ void hook_after_CreateDescriptorSetLayout(struct layer_device *dev, VkDevice dev
                                           VkResult result)
 {
     struct layer_set_layout *layout = LAYER_GET(dev, VkDescriptorSetLayout, *pSetLayout);
+    layer_descriptor_buffers_layout(dev, *pSetLayout, pCreateInfo);
     if (!layout || layout->data) /* the driver may give equal layouts the same handle */
         return;
     layout->data = lap_set_layout_new(pCreateInfo);
@@ -45,6 +48,7 @@ void layer_descriptor_set_finish(struct lap_object *object)
             set->next_in_pool->previous_in_pool = set->previous_in_pool;
     }
     lap_set_layout_release(set->layout);
+    layer_descriptor_contents_finish(set->contents);
     free(set->slots);
     free(set->used);
 }
@@ -172,6 +176,10 @@ void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, 
 {
     if (!layer_is_recording())
         return;
+    for (uint32_t i = 0; layer.options.parts.on && i < descriptorWriteCount; i++)
+        layer_descriptor_contents_write(dev, &pDescriptorWrites[i]);
+    for (uint32_t i = 0; layer.options.parts.on && i < descriptorCopyCount; i++)
+        layer_descriptor_contents_copy(dev, &pDescriptorCopies[i]);
     for (uint32_t i = 0; i < descriptorWriteCount; i++) {
         struct layer_descriptor_set *set = LAYER_GET(dev, VkDescriptorSet, pDescriptorWrites[i].dstSet);
         if (!set || !set->layout)

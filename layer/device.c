@@ -6,17 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/chain.h"
 #include "gen_layer.h"
-#include "layer/describe.h"
-#include "layer/records.h"
-
-static void *chain_find(const void *chain, VkStructureType type)
-{
-    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
-        if (s->sType == type)
-            return (void *)(uintptr_t)s;
-    return NULL;
-}
+#include "layer/core/describe.h"
+#include "layer/core/extensions.h"
+#include "layer/core/records.h"
+#include "layer/descriptor_buffer.h"
+#include "layer/descriptor_heap.h"
+#include "layer/memory/address.h"
+#include "layer/memory/address_range.h"
+#include "layer/memory/backing.h"
+#include "layer/memory/copies.h"
+#include "layer/part/part.h"
+#include "layer/shader/code.h"
+#include "layer/submit/handed.h"
 
 static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
@@ -31,11 +34,11 @@ static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkL
 static bool enables_addresses(const VkDeviceCreateInfo *info)
 {
     const VkPhysicalDeviceVulkan12Features *core =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
     const VkPhysicalDeviceBufferDeviceAddressFeatures *address =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
     const VkPhysicalDeviceBufferDeviceAddressFeaturesEXT *address_ext =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
     return (core && core->bufferDeviceAddress) || (address && address->bufferDeviceAddress) ||
            (address_ext && address_ext->bufferDeviceAddress);
 }
@@ -109,15 +112,23 @@ static void describe_mappings(const struct layer_device *dev)
 #define SMALL_BYTES (16u << 10)
 
 /* Each time that they have doubled, since many programs end without destroying their device. What they come to is known
- * when it is destroyed; how many there are of all, packets tell. */
+ * when it is destroyed; the packets have the number of all. */
 void layer_device_note_mapping(struct layer_device *dev)
 {
     uint64_t compared = dev->memtrack ? lap_memtrack_watch_counts(dev->memtrack, NULL).compared : 0;
-    uint64_t told = atomic_load_explicit(&dev->compared_told, memory_order_relaxed);
+    uint64_t reported = atomic_load_explicit(&dev->compared_reported, memory_order_relaxed);
 
-    if (compared && compared >= 2 * told && atomic_compare_exchange_strong(&dev->compared_told, &told, compared) &&
-        layer_is_recording())
+    if (compared && compared >= 2 * reported &&
+        atomic_compare_exchange_strong(&dev->compared_reported, &reported, compared) && layer_is_recording())
         describe_mappings(dev);
+}
+
+static bool enables(const VkDeviceCreateInfo *info, const char *extension)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
+            return true;
+    return false;
 }
 
 static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_physical_device *gpu,
@@ -131,7 +142,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
         .log = &layer.log,
     };
     const VkDeviceGroupDeviceCreateInfo *group =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
 
     dev->handle = handle;
     dev->instance = gpu->instance;
@@ -149,7 +160,12 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     layer_mutex_init(&dev->map_mutex);
     layer_mutex_init(&dev->verify_mutex);
     layer_mutex_init(&dev->backing.mutex);
+    layer_address_ranges_init(dev, info);
+    layer_copies_init(dev);
     dev->device_addresses = enables_addresses(info);
+    if (!layer.pass_through &&
+        (enables(info, "VK_KHR_pipeline_binary") || enables(info, VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME)))
+        layer_code_keep(dev);
     dev->is_group = group && group->physicalDeviceCount > 1;
     gen_load_device_dispatch(&dev->vk, next, handle,
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
@@ -159,14 +175,6 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     if (!layer.pass_through && lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
         return false;
     return true;
-}
-
-static bool enables(const VkDeviceCreateInfo *info, const char *extension)
-{
-    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
-        if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
-            return true;
-    return false;
 }
 
 /* Calls down with what backing adds, and without it if that fails. The chain's link is the next layer's. */
@@ -280,6 +288,8 @@ static void finish(struct layer_device *dev)
 {
     lap_memtrack_destroy(&dev->memtrack);
     layer_backing_finish(dev);
+    layer_copies_finish(dev);
+    layer_address_ranges_finish(dev);
     pthread_mutex_destroy(&dev->submit_mutex);
     pthread_mutex_destroy(&dev->slots_mutex);
     pthread_mutex_destroy(&dev->map_mutex);
@@ -332,6 +342,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     layer_backing_init(dev, backing.reason);
     layer_address_init(dev, &addresses);
+    layer_descriptor_buffers_init(dev, pCreateInfo);
     if (layer_is_recording())
         describe_device(dev);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateDevice, 0);
@@ -339,8 +350,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         gen_encode_vkCreateDevice(enc, physicalDevice, pCreateInfo, pAllocator, pDevice, result);
         layer_packet_end();
     }
-    if (layer_is_recording())
+    if (layer_is_recording()) {
         layer_address_describe(dev);
+        layer_descriptor_heaps_describe(dev, pCreateInfo);
+    }
     layer_address_request_finish(&addresses);
     return result;
 }
@@ -358,10 +371,13 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
         layer_packet_end();
     }
     destroy = dev->vk.DestroyDevice;
+    layer_handed_end_device(dev);
     layer_fork_remove(dev);
     layer_submit_finish(dev);
+    layer_part_device_ends(dev);
     layer_verify_finish(dev);
     free_records(dev);
+    layer_code_finish(dev);
     if (dev->memtrack)
         describe_mappings(dev);
     finish(dev);

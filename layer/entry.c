@@ -12,6 +12,10 @@
 #include "base/version.h"
 #include "gen_decode.h"
 #include "gen_layer.h"
+#include "include/lapilli.h"
+#include "layer/core/extensions.h"
+#include "layer/memory/backing.h"
+#include "layer/part/part.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -31,9 +35,23 @@ EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhy
                                                                            uint32_t *pPropertyCount,
                                                                            VkExtensionProperties *pProperties);
 
+/* Also in the manifest, from which the loader knows that no driver is to be asked for them. */
 static const VkExtensionProperties own_device_extensions[] = {
     {VK_EXT_TOOLING_INFO_EXTENSION_NAME, VK_EXT_TOOLING_INFO_SPEC_VERSION},
+#ifdef VK_EXT_frame_boundary
+    {VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME, VK_EXT_FRAME_BOUNDARY_SPEC_VERSION},
+#endif
 };
+
+#define OWN_COUNT (sizeof own_device_extensions / sizeof *own_device_extensions)
+
+static bool has_extension(const VkExtensionProperties *extensions, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(extensions[i].extensionName, name) == 0)
+            return true;
+    return false;
+}
 
 static bool is_own_name(const char *name)
 {
@@ -89,57 +107,6 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_EnumerateInstanceVersion(uint32_t *pApiVe
     return VK_SUCCESS;
 }
 
-static int compare_names(const void *key, const void *element)
-{
-    return strcmp(key, *(const char *const *)element);
-}
-
-bool layer_shows_extension(const char *extension)
-{
-    return bsearch(extension, gen_known_extensions, gen_known_extension_count, sizeof(char *), compare_names) &&
-           !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
-}
-
-/* All of the next layer's; the caller frees. NULL with *out_result when it fails. */
-static VkExtensionProperties *device_extensions(const struct layer_instance *instance, VkPhysicalDevice physicalDevice,
-                                                uint32_t *out_count, VkResult *out_result)
-{
-    VkExtensionProperties *all = NULL;
-    do {
-        free(all);
-        all = NULL;
-        *out_count = 0;
-        *out_result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, out_count, NULL);
-        if (*out_result != VK_SUCCESS)
-            return NULL;
-        all = calloc(*out_count ? *out_count : 1, sizeof *all);
-        if (!all) {
-            *out_result = VK_ERROR_OUT_OF_HOST_MEMORY;
-            return NULL;
-        }
-        *out_result = instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, NULL, out_count, all);
-    } while (*out_result == VK_INCOMPLETE);
-    if (*out_result != VK_SUCCESS) {
-        free(all);
-        all = NULL;
-    }
-    return all;
-}
-
-bool layer_device_has_extension(const struct layer_physical_device *gpu, const char *extension)
-{
-    uint32_t count;
-    VkResult result;
-    VkExtensionProperties *all =
-        device_extensions(gpu->instance, gen_VkPhysicalDevice(gpu->object.handle), &count, &result);
-    bool found = false;
-
-    for (uint32_t i = 0; all && i < count && !found; i++)
-        found = strcmp(all[i].extensionName, extension) == 0;
-    free(all);
-    return found;
-}
-
 static VkResult show_extensions(VkPhysicalDevice physicalDevice, const char *pLayerName, uint32_t *pPropertyCount,
                                 VkExtensionProperties *pProperties, bool for_loader)
 {
@@ -149,13 +116,12 @@ static VkResult show_extensions(VkPhysicalDevice physicalDevice, const char *pLa
     VkResult result;
 
     if (is_own_name(pLayerName))
-        return give(own_device_extensions, sizeof own_device_extensions / sizeof *own_device_extensions,
-                    sizeof *pProperties, pPropertyCount, pProperties);
+        return give(own_device_extensions, OWN_COUNT, sizeof *pProperties, pPropertyCount, pProperties);
     if (!physicalDevice || !(instance = layer_instance_of_VkPhysicalDevice(physicalDevice)))
         return VK_ERROR_LAYER_NOT_PRESENT;
     if (layer.pass_through || pLayerName)
         return instance->vk.EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
-    all = device_extensions(instance, physicalDevice, &count, &result);
+    all = layer_device_extensions(instance, physicalDevice, OWN_COUNT, &count, &result);
     if (!all)
         return result;
     if (pProperties && for_loader)
@@ -163,6 +129,9 @@ static VkResult show_extensions(VkPhysicalDevice physicalDevice, const char *pLa
     for (uint32_t i = 0; i < count; i++)
         if (layer_shows_extension(all[i].extensionName))
             all[shown++] = all[i];
+    for (size_t i = 0; i < OWN_COUNT; i++)
+        if (!has_extension(all, shown, own_device_extensions[i].extensionName))
+            all[shown++] = own_device_extensions[i];
     result = give(all, shown, sizeof *all, pPropertyCount, pProperties);
     free(all);
     return result;
@@ -238,6 +207,29 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetInstanceProcAddr(VkInstance 
     return is_available(&instance->vk, entry) ? entry->function : NULL;
 }
 
+static VKAPI_ATTR VkBool32 VKAPI_CALL begin_capture(VkDevice device)
+{
+    return layer_part_begin();
+}
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL end_capture(VkDevice device)
+{
+    return layer_part_end();
+}
+
+/* The program's own: include/lapilli.h. Newer loaders hand on no name that does not begin with vk. */
+static PFN_vkVoidFunction find_own(const char *name)
+{
+    const PFN_lapBeginCapture begin = begin_capture;
+    const PFN_lapEndCapture end = end_capture;
+
+    if (strcmp(name, LAP_BEGIN_CAPTURE) == 0 || strcmp(name, "lapBeginCapture") == 0)
+        return (PFN_vkVoidFunction)begin;
+    if (strcmp(name, LAP_END_CAPTURE) == 0 || strcmp(name, "lapEndCapture") == 0)
+        return (PFN_vkVoidFunction)end;
+    return NULL;
+}
+
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice handle, const char *pName)
 {
     const struct gen_entry *entry = find_entry(pName);
@@ -245,6 +237,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice hand
 
     if (!dev)
         return NULL;
+    if (!entry && !layer.pass_through && find_own(pName))
+        return find_own(pName);
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
         return dev->next_get_proc_addr(handle, pName);
     /* By this very name: programs look for an extension's spelling to learn whether they may use it. */

@@ -8,8 +8,10 @@
  */
 #include <string.h>
 
+#include "codegen/support/chain.h"
 #include "gen_layer.h"
-#include "layer/import.h"
+#include "layer/core/extensions.h"
+#include "layer/memory/import.h"
 
 struct handle_type {
     uint32_t bits;
@@ -123,26 +125,15 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceExternalFenceProperties(
     }
 }
 
-static void *find_struct(const void *chain, VkStructureType type)
-{
-    union {
-        const void *read;
-        VkBaseOutStructure *found;
-    } at;
-    for (at.read = chain; at.found && at.found->sType != type; at.read = at.found->pNext)
-        ;
-    return at.found;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceImageFormatProperties2(
     VkPhysicalDevice physicalDevice, const VkPhysicalDeviceImageFormatInfo2 *pImageFormatInfo,
     VkImageFormatProperties2 *pImageFormatProperties)
 {
     struct layer_instance *instance = layer_instance_of_VkPhysicalDevice(physicalDevice);
     const VkPhysicalDeviceExternalImageFormatInfo *external =
-        find_struct(pImageFormatInfo->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
-    VkExternalImageFormatProperties *properties =
-        find_struct(pImageFormatProperties->pNext, VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES);
+        lap_chain_find(pImageFormatInfo->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
+    VkExternalImageFormatProperties *properties = (void *)(uintptr_t)lap_chain_find(
+        pImageFormatProperties->pNext, VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES);
     VkResult result =
         instance->vk.GetPhysicalDeviceImageFormatProperties2(physicalDevice, pImageFormatInfo, pImageFormatProperties);
     if (result >= 0 && external && hidden_types(memory_types, external->handleType))

@@ -6,6 +6,9 @@
 
 #include "base/version.h"
 #include "gen_layer.h"
+#include "layer/core/extensions.h"
+#include "layer/descriptor_heap.h"
+#include "layer/memory/backing.h"
 
 #define RECORD(command, gpu, ...)                                                                                      \
     do {                                                                                                               \
@@ -25,15 +28,26 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures(VkPhysicalDevice ph
     RECORD(GetPhysicalDeviceFeatures, physicalDevice, pFeatures);
 }
 
+/* Of extensions that are the layer's own: drivers that don't know them pass their structures over. */
+static void add_own_features(void *chain)
+{
+#ifdef VK_EXT_frame_boundary
+    for (VkBaseOutStructure *s = chain; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT)
+            ((VkPhysicalDeviceFrameBoundaryFeaturesEXT *)s)->frameBoundary = VK_TRUE;
+#endif
+}
+
 VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures2(VkPhysicalDevice physicalDevice,
                                                               VkPhysicalDeviceFeatures2 *pFeatures)
 {
     layer_instance_of_VkPhysicalDevice(physicalDevice)->vk.GetPhysicalDeviceFeatures2(physicalDevice, pFeatures);
     gen_hide_features(&pFeatures->features, pFeatures->pNext);
+    add_own_features(pFeatures->pNext);
     RECORD(GetPhysicalDeviceFeatures2, physicalDevice, pFeatures);
 }
 
-/* Heaps are the machine's own. */
+/* A heap that is shown a second time is as large as it is. */
 static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryProperties *properties)
 {
     const struct layer_physical_device *record = layer_physical_device_of(physical_device);
@@ -44,6 +58,11 @@ static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryP
     for (uint32_t i = 0; i < record->types.shown_count; i++) {
         properties->memoryTypes[i].propertyFlags = record->types.shown[i].flags;
         properties->memoryTypes[i].heapIndex = record->types.shown[i].heap;
+    }
+    for (uint32_t i = properties->memoryHeapCount; i < record->types.shown_heap_count; i++) {
+        properties->memoryHeaps[i] = properties->memoryHeaps[record->types.real_heap_of[i]];
+        properties->memoryHeaps[i].flags &= ~(VkMemoryHeapFlags)VK_MEMORY_HEAP_DEVICE_LOCAL_BIT;
+        properties->memoryHeapCount = i + 1;
     }
 }
 
@@ -71,6 +90,24 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceMemoryProperties2(
     show_types(physicalDevice, &pMemoryProperties->memoryProperties);
     adjust_budget(physicalDevice, pMemoryProperties->pNext);
     RECORD(GetPhysicalDeviceMemoryProperties2, physicalDevice, pMemoryProperties);
+}
+
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceGroupPeerMemoryFeatures(VkDevice device, uint32_t heapIndex,
+                                                                    uint32_t localDeviceIndex,
+                                                                    uint32_t remoteDeviceIndex,
+                                                                    VkPeerMemoryFeatureFlags *pPeerMemoryFeatures)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    struct lap_enc *enc;
+
+    dev->vk.GetDeviceGroupPeerMemoryFeatures(device, lap_types_real_heap(&dev->physical_device->types, heapIndex),
+                                             localDeviceIndex, remoteDeviceIndex, pPeerMemoryFeatures);
+    enc = layer_packet_begin(&dev->tables, GEN_vkGetDeviceGroupPeerMemoryFeatures, 0);
+    if (enc) {
+        gen_encode_vkGetDeviceGroupPeerMemoryFeatures(enc, device, heapIndex, localDeviceIndex, remoteDeviceIndex,
+                                                      pPeerMemoryFeatures);
+        layer_packet_end();
+    }
 }
 
 static void describe_us(VkPhysicalDeviceToolProperties *tool)
@@ -122,6 +159,37 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysica
     return result;
 }
 
+#ifdef VK_KHR_calibrated_timestamps
+/* Older loaders know the older name alone; they have functions for unknown names, too, but not always a way to the
+ * driver behind them. One without its extension ends the process. */
+static PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR time_domains(const struct layer_physical_device *gpu)
+{
+    const struct layer_instance *instance = gpu->instance;
+
+    return instance->older_time_domains && layer_device_has_extension(gpu, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)
+               ? (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)instance->older_time_domains
+               : instance->vk.GetPhysicalDeviceCalibrateableTimeDomainsKHR;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceCalibrateableTimeDomainsKHR(VkPhysicalDevice physicalDevice,
+                                                                                    uint32_t *pTimeDomainCount,
+                                                                                    VkTimeDomainKHR *pTimeDomains)
+{
+    const struct layer_physical_device *gpu = layer_physical_device_of(physicalDevice);
+    VkResult result =
+        gpu ? time_domains(gpu)(physicalDevice, pTimeDomainCount, pTimeDomains) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    struct lap_enc *enc =
+        layer_packet_begin(&layer_instance_of_VkPhysicalDevice(physicalDevice)->tables,
+                           GEN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR(enc, physicalDevice, pTimeDomainCount, pTimeDomains,
+                                                                  result);
+        layer_packet_end();
+    }
+    return result;
+}
+#endif
+
 /* Core commands of a version that this registry does not know could not be recorded: the device is shown as one of the
  * newest version that it knows. */
 static void cap_version(uint32_t *api_version)
@@ -142,4 +210,5 @@ void hook_after_GetPhysicalDeviceProperties2(struct layer_instance *instance_rec
                                              VkPhysicalDeviceProperties2 *pProperties)
 {
     cap_version(&pProperties->properties.apiVersion);
+    layer_descriptor_heaps_properties(instance_record, physicalDevice, pProperties);
 }

@@ -3,35 +3,37 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
-#include "layer/attachment.h"
-#include "layer/verify_all.h"
+#include "layer/command/attachment.h"
+#include "layer/submit/verify_all.h"
 
 /* An imageless framebuffer says which usage its images have, which may be more than the program asked for. */
-static VkResult create(struct layer_device *dev, const VkFramebufferCreateInfo *info,
-                       const VkAllocationCallbacks *allocator, VkFramebuffer *out)
-{
-    const VkFramebufferAttachmentsCreateInfo *asked = info->pNext;
+struct with_usage {
+    VkFramebufferCreateInfo info;
     VkFramebufferAttachmentsCreateInfo attachments;
     VkFramebufferAttachmentImageInfo *images;
-    VkFramebufferCreateInfo changed = *info;
-    VkResult result;
+};
 
-    if (!layer.options.verify_all || !asked || asked->sType != VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO ||
+/* The program's own info, or one in *changed, whose images the caller frees; NULL: out of memory. */
+static const VkFramebufferCreateInfo *add_usage(const VkFramebufferCreateInfo *info, struct with_usage *changed)
+{
+    const VkFramebufferAttachmentsCreateInfo *asked = info->pNext;
+
+    changed->images = NULL;
+    if (!layer.options.reads_back || !asked || asked->sType != VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO ||
         !asked->attachmentImageInfoCount)
-        return dev->vk.CreateFramebuffer(dev->handle, info, allocator, out);
-    images = malloc(asked->attachmentImageInfoCount * sizeof *images);
-    if (!images)
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
+        return info;
+    changed->images = malloc(asked->attachmentImageInfoCount * sizeof *changed->images);
+    if (!changed->images)
+        return NULL;
     for (uint32_t i = 0; i < asked->attachmentImageInfoCount; i++) {
-        images[i] = asked->pAttachmentImageInfos[i];
-        images[i].usage = layer_verify_all_usage(images[i].flags, images[i].usage);
+        changed->images[i] = asked->pAttachmentImageInfos[i];
+        changed->images[i].usage = layer_verify_all_usage(changed->images[i].flags, changed->images[i].usage);
     }
-    attachments = *asked;
-    attachments.pAttachmentImageInfos = images;
-    changed.pNext = &attachments;
-    result = dev->vk.CreateFramebuffer(dev->handle, &changed, allocator, out);
-    free(images);
-    return result;
+    changed->attachments = *asked;
+    changed->attachments.pAttachmentImageInfos = changed->images;
+    changed->info = *info;
+    changed->info.pNext = &changed->attachments;
+    return &changed->info;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateFramebuffer(VkDevice device, const VkFramebufferCreateInfo *pCreateInfo,
@@ -39,14 +41,20 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateFramebuffer(VkDevice device, const 
                                                          VkFramebuffer *pFramebuffer)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    VkResult result = create(dev, pCreateInfo, pAllocator, pFramebuffer);
+    struct with_usage changed;
+    const VkFramebufferCreateInfo *info = add_usage(pCreateInfo, &changed);
+    VkResult result =
+        info ? dev->vk.CreateFramebuffer(device, info, pAllocator, pFramebuffer) : VK_ERROR_OUT_OF_HOST_MEMORY;
     struct lap_object *record = result >= 0 ? LAYER_ADD(dev, VkFramebuffer, *pFramebuffer) : NULL;
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateFramebuffer, result < 0 ? LAP_PACKET_FAILED : 0);
 
     if (enc) {
-        gen_encode_vkCreateFramebuffer(enc, device, pCreateInfo, pAllocator, pFramebuffer, result);
+        /* As images are recorded: layer/resource.c. */
+        gen_encode_vkCreateFramebuffer(enc, device, layer.options.parts.on && info ? info : pCreateInfo, pAllocator,
+                                       pFramebuffer, result);
         layer_packet_end();
     }
+    free(changed.images);
     if (record)
         layer_framebuffer_remember(dev, pCreateInfo, *pFramebuffer);
     return result;

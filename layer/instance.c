@@ -10,7 +10,11 @@
 #include "base/version.h"
 #include "gen_decode.h"
 #include "gen_layer.h"
-#include "layer/records.h"
+#include "layer/core/describe.h"
+#include "layer/core/extensions.h"
+#include "layer/core/records.h"
+#include "layer/memory/backing.h"
+#include "layer/part/part.h"
 
 static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info)
 {
@@ -79,7 +83,21 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     instance = (struct layer_instance *)layer_object_prepare(GEN_HANDLE_VkInstance);
     if (!instance)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
-    layer_recording_start(); /* before the driver, which may crash */
+    static const struct layer_recording_hooks hooks = {.watch_forks = layer_fork_watch,
+                                                       .opened = layer_describe_process,
+                                                       .encode_call = gen_in_flight_encode,
+                                                       .part_begins_at_once = layer_part_begins_at_once,
+                                                       .frame_ended = layer_part_frame_ended,
+                                                       .submitted = layer_part_submitted,
+                                                       .waited = layer_part_waited,
+                                                       .ends = layer_part_process_ends,
+                                                       .forked = layer_part_forked,
+                                                       .start = layer_part_start,
+                                                       .stop = layer_part_stop,
+                                                       .keep_last = layer_part_keep_last,
+                                                       .keep = layer_part_keep,
+                                                       .last = layer_part_last};
+    layer_recording_start(&hooks); /* before the driver, which may crash */
     if (layer_call_begin(&call, GEN_vkCreateInstance, &args))
         layer_note_encode(&call);
     result = create_instance(pCreateInfo, pAllocator, link, create, pInstance, &imports);
@@ -112,6 +130,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
                                 : VK_API_VERSION_1_0;
     instance->knows_imports = imports;
     gen_load_instance_dispatch(&instance->vk, next, *pInstance, instance->api_version);
+    instance->older_time_domains = (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)next(
+        *pInstance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
 
     struct lap_enc *enc = layer_packet_begin(&instance->tables, GEN_vkCreateInstance, 0);
     if (enc) {
@@ -144,29 +164,6 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyInstance(VkInstance instance_handle, c
     lap_map_remove(&layer.instances_by_table, (uint64_t)(uintptr_t)instance->dispatch_table);
     layer_object_remove(NULL, GEN_HANDLE_VkInstance, gen_u64_VkInstance(instance_handle));
     destroy(instance_handle, pAllocator);
-}
-
-struct layer_physical_device *layer_physical_device_add(struct layer_instance *instance, VkPhysicalDevice handle)
-{
-    struct layer_physical_device *gpu = (struct layer_physical_device *)layer_object_find_or_add(
-        NULL, GEN_HANDLE_VkPhysicalDevice, gen_u64_VkPhysicalDevice(handle));
-    struct lap_type types[LAP_TYPES_MAX];
-
-    if (!gpu || atomic_load_explicit(&gpu->instance, memory_order_acquire))
-        return gpu;
-    pthread_mutex_lock(&layer.recording_mutex);
-    if (gpu->instance) /* another thread was first */
-        goto out;
-    instance->vk.GetPhysicalDeviceProperties(handle, &gpu->properties);
-    instance->vk.GetPhysicalDeviceMemoryProperties(handle, &gpu->memory);
-    for (uint32_t i = 0; i < gpu->memory.memoryTypeCount; i++)
-        types[i] = (struct lap_type){gpu->memory.memoryTypes[i].propertyFlags, gpu->memory.memoryTypes[i].heapIndex};
-    lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount,
-                   layer.options.real_memory_types || layer.pass_through);
-    atomic_store_explicit(&gpu->instance, instance, memory_order_release);
-out:
-    pthread_mutex_unlock(&layer.recording_mutex);
-    return gpu;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_EnumeratePhysicalDevices(VkInstance instance_handle,

@@ -8,17 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/chain.h"
 #include "codegen/support/layout.h"
+#include "codegen/support/modifier.h"
 #include "gen_layer.h"
-#include "layer/backing.h"
-#include "layer/check.h"
-#include "layer/import.h"
-#include "layer/payload.h"
-#include "layer/records.h"
+#include "gen_renamed.h"
+#include "layer/core/records.h"
+#include "layer/core/unseen.h"
+#include "layer/image/image_rows.h"
+#include "layer/memory/address.h"
+#include "layer/memory/backing.h"
+#include "layer/memory/import.h"
+#include "layer/memory/payload.h"
+#include "layer/memory/sparse_places.h"
+#include "layer/memory/unmapped_read.h"
 #include "layer/resource.h"
-#include "layer/show.h"
-#include "layer/sparse.h"
-#include "layer/verify_all.h"
+#include "layer/submit/check.h"
+#include "layer/submit/sparse.h"
+#include "layer/submit/verify_all.h"
 #include "memtrack/diff.h"
 
 #define PAGE_BYTES          4096u
@@ -39,14 +46,14 @@ static bool is_imported(const void *chain)
         VK_STRUCTURE_TYPE_IMPORT_MEMORY_BUFFER_COLLECTION_FUCHSIA,
     };
     for (size_t i = 0; i < sizeof imports / sizeof imports[0]; i++)
-        if (layer_chain_find(chain, imports[i]))
+        if (lap_chain_find(chain, imports[i]))
             return true;
     return false;
 }
 
 static bool has_addresses(const void *chain)
 {
-    const VkMemoryAllocateFlagsInfo *info = layer_chain_find(chain, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    const VkMemoryAllocateFlagsInfo *info = lap_chain_find(chain, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     return info && info->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
 }
 
@@ -54,6 +61,8 @@ static bool has_addresses(const void *chain)
 static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
 {
     uint32_t flags = memory->import || is_imported(chain) ? 0 : LAP_MEM_FRESH;
+    if (layer_payload_is_read(memory->payload)) /* the file shows what was stored, with no flush */
+        return LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT;
     if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
         return 0;
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -94,11 +103,11 @@ static void begin_unmapped(struct layer_device *dev, struct layer_memory *memory
     const VkMemoryPropertyFlags refused = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
 
     if (memory->import || memory->payload || memory->backing || is_imported(info->pNext) ||
-        memory->real_flags & refused || layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO))
+        memory->real_flags & refused || lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO))
         return;
     if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
         begin_as_zeroes(dev, memory, handle);
-    else if (!layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO))
+    else if (!lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO))
         memory->cleared = layer_verify_all_clear(dev, handle, memory->bytes, memory->real_type);
 }
 
@@ -122,7 +131,7 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     const VkMemoryDedicatedAllocateInfo *dedicated =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     struct layer_memory *memory = LAYER_ADD(dev, VkDeviceMemory, handle);
     if (!memory || memory->object.aliases) {
         layer_import_end(made->import);
@@ -229,7 +238,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdKHR(VkDevice device, const VkM
     VkResult result = dev->vk.GetMemoryFdKHR(device, pGetFdInfo, pFd);
 
     if (result >= 0 && memory)
-        layer_payload_exported(memory->payload, *pFd);
+        layer_payload_exported(memory->payload, pGetFdInfo->handleType, *pFd);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetMemoryFdKHR, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkGetMemoryFdKHR(enc, device, pGetFdInfo, pFd, result);
@@ -280,6 +289,9 @@ void layer_memory_finish(struct lap_object *object)
     layer_import_end(memory->import);
     layer_payload_untrack(memory->payload);
     layer_payload_end(memory->payload);
+    if (memory->paged)
+        layer_sparse_places_finish(memory->paged);
+    free(memory->paged);
 }
 
 /* ---- mapping ---- */
@@ -303,6 +315,11 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
         return;
     }
     *pointer = layer_backing_map(dev, record, offset, *pointer);
+    if (record) {
+        record->mapped = *pointer;
+        record->mapped_offset = offset;
+        record->mapped_bytes = size;
+    }
     if (record && record->mem && layer_is_recording())
         layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
 }
@@ -343,8 +360,35 @@ static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
     layer_backing_unmap(dev, record);
 }
 
-/* While the program maps and unmaps, the layer does not (show.h). It never maps memory of a payload, whose maps take a
- * lock that comes earlier. */
+#ifdef VK_KHR_map_memory2
+/* The driver could not keep the range reserved, so the memory is mapped as before. */
+static void remember_again(struct layer_device *dev, VkDeviceMemory memory)
+{
+    struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    if (record && record->mem && !record->payload && !record->import && !record->backing && layer_is_recording())
+        layer_tracking_result(lap_mem_map(record->mem, record->mapped, record->mapped_offset, record->mapped_bytes));
+}
+
+/* All of a payload is mapped, whatever the program asks for: at a place of the program's it has to be all as well. */
+static bool can_place(struct layer_device *dev, const VkMemoryMapInfoKHR *info)
+{
+#ifdef VK_EXT_map_memory_placed
+    const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, info->memory);
+    if (!(info->flags & VK_MEMORY_MAP_PLACED_BIT_EXT) || !record || !record->payload ||
+        (!info->offset && (info->size == VK_WHOLE_SIZE || info->size == record->bytes)))
+        return true;
+    lap_log(&layer.log, LAP_LOG_WARNING,
+            "a part of memory that is exported or imported can't be mapped at an address while it is recorded");
+    return false;
+#else
+    (void)dev, (void)info;
+    return true;
+#endif
+}
+#endif
+
+/* While the program maps and unmaps, the layer does not (unmapped_read.h). It never maps memory of a payload, whose
+ * maps take a lock that comes earlier. */
 static bool lock_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
     const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
@@ -395,20 +439,13 @@ VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory m
         gen_encode_vkUnmapMemory(enc, device, memory);
         layer_packet_end();
     }
-    layer_show_owed(dev, memory);
+    layer_read_unmapped(dev, memory);
 }
 
-/* The same calls with extensible parameters have one name from Vulkan 1.4 on and another one before. */
-#if defined(VK_VERSION_1_4)
-#define MAP_2(prefix)   prefix##MapMemory2
-#define UNMAP_2(prefix) prefix##UnmapMemory2
-#elif defined(VK_KHR_map_memory2)
-#define MAP_2(prefix)   prefix##MapMemory2KHR
-#define UNMAP_2(prefix) prefix##UnmapMemory2KHR
-#endif
-
-#ifdef MAP_2
-VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMapInfoKHR *pMemoryMapInfo, void **ppData)
+/* The same calls with extensible parameters. */
+#ifdef VK_KHR_map_memory2
+VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory2KHR(VkDevice device, const VkMemoryMapInfoKHR *pMemoryMapInfo,
+                                                     void **ppData)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryMapInfoKHR info = *pMemoryMapInfo;
@@ -418,13 +455,13 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
     widen_mapping(dev, info.memory, &info.offset, &info.size);
     info.memory = driver_memory(dev, info.memory);
     locked = lock_mapping(dev, pMemoryMapInfo->memory);
-    result = dev->vk.MAP_2()(device, &info, ppData);
+    result = can_place(dev, pMemoryMapInfo) ? dev->vk.MapMemory2KHR(device, &info, ppData) : VK_ERROR_MEMORY_MAP_FAILED;
     if (result >= 0)
         remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, ppData);
     unlock_mapping(dev, locked);
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, MAP_2(GEN_vk), FAILED_FLAG(result));
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory2KHR, FAILED_FLAG(result));
     if (enc) {
-        MAP_2(gen_encode_vk)(enc, device, pMemoryMapInfo, ppData, result);
+        gen_encode_vkMapMemory2KHR(enc, device, pMemoryMapInfo, ppData, result);
         layer_packet_end();
     }
     if (result >= 0)
@@ -432,7 +469,7 @@ VKAPI_ATTR VkResult VKAPI_CALL MAP_2(capture_)(VkDevice device, const VkMemoryMa
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemoryUnmapInfoKHR *pMemoryUnmapInfo)
+VKAPI_ATTR VkResult VKAPI_CALL capture_UnmapMemory2KHR(VkDevice device, const VkMemoryUnmapInfoKHR *pMemoryUnmapInfo)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryUnmapInfoKHR info = *pMemoryUnmapInfo;
@@ -442,15 +479,17 @@ VKAPI_ATTR VkResult VKAPI_CALL UNMAP_2(capture_)(VkDevice device, const VkMemory
     locked = lock_mapping(dev, info.memory);
     forget_mapping(dev, info.memory);
     info.memory = driver_memory(dev, info.memory);
-    result = dev->vk.UNMAP_2()(device, &info);
+    result = dev->vk.UnmapMemory2KHR(device, &info);
+    if (result < 0)
+        remember_again(dev, pMemoryUnmapInfo->memory);
     unlock_mapping(dev, locked);
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, UNMAP_2(GEN_vk), FAILED_FLAG(result));
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkUnmapMemory2KHR, FAILED_FLAG(result));
     if (enc) {
-        UNMAP_2(gen_encode_vk)(enc, device, pMemoryUnmapInfo, result);
+        gen_encode_vkUnmapMemory2KHR(enc, device, pMemoryUnmapInfo, result);
         layer_packet_end();
     }
     if (result >= 0)
-        layer_show_owed(dev, pMemoryUnmapInfo->memory);
+        layer_read_unmapped(dev, pMemoryUnmapInfo->memory);
     return result;
 }
 #endif
@@ -527,7 +566,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_InvalidateMappedMemoryRanges(VkDevice dev
 static bool has_succeeded(const void *chain, VkResult result)
 {
 #if defined(VK_VERSION_1_4) || defined(VK_KHR_maintenance6)
-    const VkBindMemoryStatusKHR *status = layer_chain_find(chain, VK_STRUCTURE_TYPE_BIND_MEMORY_STATUS_KHR);
+    const VkBindMemoryStatusKHR *status = lap_chain_find(chain, VK_STRUCTURE_TYPE_BIND_MEMORY_STATUS_KHR);
     if (status && status->pResult)
         return *status->pResult >= 0;
 #endif
@@ -536,24 +575,24 @@ static bool has_succeeded(const void *chain, VkResult result)
 
 static bool is_device_only(const struct layer_memory *memory)
 {
-    return !layer.options.verify_all && !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    return !layer.options.reads_back && !(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
+           !layer_payload_is_read(memory->payload);
 }
 
 /* A replay of a trace without aliases need not look for them, nor behind the last one. Only the first piece of an
  * object is looked at. The packet has been written. */
 static void count_bind(const struct lap_memobj *object, bool plane)
 {
-    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     struct lap_memobj_place place = {0};
 
-    if (!writer)
+    if (!layer_is_writing())
         return;
     if (object && !plane)
         place = lap_memobj_place(object);
-    lap_writer_count(writer, LAP_COUNTER_BINDS, 1);
+    layer_count(LAP_COUNTER_BINDS, 1);
     if (!place.mem || place.aliased) {
-        lap_writer_count(writer, LAP_COUNTER_ALIASED_BINDS, 1);
-        lap_writer_note_ticket(writer, LAP_COUNTER_LAST_ALIASED);
+        layer_count(LAP_COUNTER_ALIASED_BINDS, 1);
+        layer_note_ticket(LAP_COUNTER_LAST_ALIASED);
     }
 }
 
@@ -585,23 +624,45 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
     buffer->device_only = is_device_only(memory);
     buffer->cleared = memory->cleared;
     buffer->non_coherent = !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-    layer_address_tell_memory(dev, buffer, memory);
+    layer_address_record_memory(dev, buffer, memory);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
     if (enc) {
         gen_encode_lapilliBindBuffer(enc, handle, memory_handle, offset, buffer->bytes, memory->shown_flags);
         layer_packet_end();
-        layer_life_begin(&buffer->life, buffer->bytes,
-                         memory->shown_flags | (buffer->capturable ? LAP_LIFE_HAS_ADDRESS : 0));
     }
     if (buffer->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(buffer->memobj, 0, memory->mem, offset, buffer->bytes));
     count_bind(buffer->memobj, false);
-    layer_show_owed(dev, memory_handle);
+    layer_read_unmapped(dev, memory_handle);
 }
 
 static uint32_t plane_number(VkImageAspectFlags plane)
 {
-    return plane == VK_IMAGE_ASPECT_PLANE_2_BIT ? 2 : plane == VK_IMAGE_ASPECT_PLANE_1_BIT;
+    switch (plane) {
+    case VK_IMAGE_ASPECT_PLANE_1_BIT:
+    case VK_IMAGE_ASPECT_MEMORY_PLANE_1_BIT_EXT:
+        return 1;
+    case VK_IMAGE_ASPECT_PLANE_2_BIT:
+    case VK_IMAGE_ASPECT_MEMORY_PLANE_2_BIT_EXT:
+        return 2;
+    case VK_IMAGE_ASPECT_MEMORY_PLANE_3_BIT_EXT:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+/* A replay has an image with a modifier as one without. Of memory planes that are none of its format it knows the first
+ * alone, and all of the image is bound with that. False: this one is not said. */
+static bool recorded_plane(const struct layer_image *image, VkImageAspectFlags *plane)
+{
+    bool first = plane_number(*plane) == 0;
+    if (!image->memory_planes || !*plane)
+        return true;
+    *plane = image->info.tiling == VK_IMAGE_TILING_LINEAR && image->memory_planes > 1
+                 ? lap_modifier_format_aspect(image->info.format, *plane)
+                 : 0;
+    return *plane || first;
 }
 
 static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory memory_handle, VkDeviceSize offset,
@@ -610,6 +671,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     struct layer_image *image = LAYER_GET(dev, VkImage, handle);
     const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, memory_handle);
     VkDeviceSize object_offset = 0, bytes;
+    VkImageAspectFlags shown = plane;
     uint64_t layout = 0;
     struct lap_enc *enc;
 
@@ -632,19 +694,27 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
         }
     }
     /* A replay wants to know whether its rows lie as these do, when the bytes are also another object's. */
-    if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
-        layout = lap_layout_hash(dev->handle, dev->vk.GetImageSubresourceLayout, handle, &image->info, plane);
-    enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
+    enc = NULL;
+    if (recorded_plane(image, &shown)) {
+        if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
+            layout = lap_layout_hash(dev->handle, dev->vk.GetImageSubresourceLayout, handle, &image->info, shown,
+                                     image->memory_planes != 0);
+        enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
+    }
     if (enc) {
-        gen_encode_lapilliBindImage(enc, handle, plane, memory_handle, offset, bytes, memory->shown_flags, layout,
+        gen_encode_lapilliBindImage(enc, handle, shown, memory_handle, offset, bytes, memory->shown_flags, layout,
                                     VK_NULL_HANDLE, 0);
         layer_packet_end();
-        layer_life_begin(&image->life, bytes, memory->shown_flags);
     }
     if (image->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));
+    if (image->memory_planes && image->info.tiling != VK_IMAGE_TILING_LINEAR)
+        layer_payload_hides(memory->payload);
+    if (image->info.initialLayout == VK_IMAGE_LAYOUT_PREINITIALIZED && image->info.tiling != VK_IMAGE_TILING_LINEAR &&
+        memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT && layer_is_recording())
+        layer_note_unseen(LAYER_UNSEEN_TILED_BYTES);
     count_bind(image->memobj, plane != 0);
-    layer_show_owed(dev, memory_handle);
+    layer_read_unmapped(dev, memory_handle);
 }
 
 /* The image becomes one of a swapchain's: its memory is not the program's. */
@@ -765,9 +835,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BindImageMemory2(VkDevice device, uint32_
     for (uint32_t i = 0; i < bindInfoCount; i++) {
         const VkBindImageMemoryInfo *bind = &pBindInfos[i];
         const VkBindImageMemorySwapchainInfoKHR *swapchain =
-            layer_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR);
+            lap_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR);
         const VkBindImagePlaneMemoryInfo *plane =
-            layer_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO);
+            lap_chain_find(bind->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO);
         if (!has_succeeded(bind->pNext, result))
             continue;
         if (swapchain && swapchain->swapchain != VK_NULL_HANDLE)

@@ -1,188 +1,293 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline: what pipelines reach, from the code of their shaders: the descriptors that they store to, and memory that
- * no descriptor names. Draws and dispatches bring a pipeline and the bound sets together; most draws have nothing to do
- * here.
+ * pipeline: creation of graphics and compute pipelines.
+ *
+ * Programs may leave out the code of a stage and name an identifier or binaries instead, if the driver has the code.
+ * The trace gets the code all the same. Where the layer does not know it, it answers what the specification has for a
+ * driver that does not have it: VK_PIPELINE_COMPILE_REQUIRED. The program then brings the code.
  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "codegen/support/chain.h"
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
-#include "layer/address.h"
-#include "layer/records.h"
-#include "layer/resource.h"
-#include "layer/touched.h"
+#include "layer/command/shader_access.h"
+#include "layer/shader/stages.h"
 
-void layer_shader_module_finish(struct lap_object *object)
+#define EARLY_RETURN VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
+
+/* A call to create pipelines of one kind. */
+struct call {
+    struct layer_device *dev;
+    VkPipelineCache cache;
+    uint32_t count;
+    const VkAllocationCallbacks *allocator;
+    VkPipeline *pipelines;
+    const VkGraphicsPipelineCreateInfo *graphics; /* one of the two */
+    const VkComputePipelineCreateInfo *compute;
+};
+
+static VkResult create(const struct call *call)
 {
-    free(((struct layer_shader_module *)object)->reach);
+    if (call->graphics)
+        return call->dev->vk.CreateGraphicsPipelines(call->dev->handle, call->cache, call->count, call->graphics,
+                                                     call->allocator, call->pipelines);
+    return call->dev->vk.CreateComputePipelines(call->dev->handle, call->cache, call->count, call->compute,
+                                                call->allocator, call->pipelines);
 }
 
-void layer_pipeline_finish(struct lap_object *object)
+static VkPipelineCreateFlags flags_of(const struct call *call, uint32_t i)
 {
-    free(((struct layer_pipeline *)object)->reach);
+    return call->graphics ? call->graphics[i].flags : call->compute[i].flags;
 }
 
-/* A copy when there is something to remember; NULL otherwise, and when out of memory (the recording stops). Where the
- * program did not enable addresses, code that can't be read has none either. */
-static struct lap_spirv_reach *keep(const struct layer_device *dev, struct lap_spirv_reach reach)
+static const void *chain_of(const struct call *call, uint32_t i)
 {
-    struct lap_spirv_reach *kept;
-    reach.addresses &= dev->device_addresses;
-    if (!lap_spirv_reach_any(&reach))
-        return NULL;
-    kept = malloc(sizeof *kept);
-    if (kept)
-        *kept = reach;
-    else
-        layer_stop("out of memory");
-    return kept;
+    return call->graphics ? call->graphics[i].pNext : call->compute[i].pNext;
 }
 
-void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device,
-                                   const VkShaderModuleCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
-                                   VkShaderModule *pShaderModule, VkResult result)
+static uint32_t stages_of(const struct call *call, uint32_t i, const VkPipelineShaderStageCreateInfo **out_stages)
 {
-    struct layer_shader_module *record = LAYER_GET(dev, VkShaderModule, *pShaderModule);
-    struct lap_spirv_reach reach;
-    if (!record || record->object.aliases || !layer_is_recording())
-        return;
-    lap_spirv_find_reach(pCreateInfo->pCode, pCreateInfo->codeSize / 4, &reach);
-    record->reach = keep(dev, reach);
-}
-
-static void add_stage(struct layer_device *dev, const VkPipelineShaderStageCreateInfo *stage,
-                      struct lap_spirv_reach *reach)
-{
-    const struct layer_shader_module *module = LAYER_GET(dev, VkShaderModule, stage->module);
-    const VkShaderModuleCreateInfo *code = layer_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-    struct lap_spirv_reach found;
-
-    if (dev->device_addresses)
-        layer_address_look(dev, stage->pSpecializationInfo);
-    if (module) {
-        if (module->reach)
-            lap_spirv_reach_add(reach, module->reach);
-    } else if (code) {
-        lap_spirv_find_reach(code->pCode, code->codeSize / 4, &found);
-        lap_spirv_reach_add(reach, &found);
-    } else { /* only an identifier of code that the driver has */
-        lap_spirv_reach_all(reach);
+    if (call->compute) {
+        *out_stages = &call->compute[i].stage;
+        return 1;
     }
+    *out_stages = call->graphics[i].pStages;
+    return cond_reads_stages(&call->graphics[i]) ? call->graphics[i].stageCount : 0;
 }
 
-static void set_pipeline(struct layer_device *dev, VkPipeline pipeline, const struct lap_spirv_reach *reach)
+static bool returns_early(const struct call *call, uint32_t i)
 {
-    struct layer_pipeline *record = LAYER_GET(dev, VkPipeline, pipeline);
-    if (!record || record->object.aliases)
-        return;
-    record->reach = keep(dev, *reach);
-    if (record->reach)
-        atomic_store_explicit(&dev->shaders_reach, true, memory_order_relaxed);
+#ifdef VK_KHR_maintenance5
+    const VkPipelineCreateFlags2CreateInfoKHR *flags2 =
+        lap_chain_find(chain_of(call, i), VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+    if (flags2)
+        return flags2->flags & EARLY_RETURN;
+#endif
+    return flags_of(call, i) & EARLY_RETURN;
 }
 
-void hook_after_CreateGraphicsPipelines(struct layer_device *dev, VkDevice device, VkPipelineCache pipelineCache,
-                                        uint32_t createInfoCount, const VkGraphicsPipelineCreateInfo *pCreateInfos,
-                                        const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines,
-                                        VkResult result)
+/* ---- devices that keep code ---- */
+
+struct kept {
+    struct call recorded;
+    struct lap_arena arena;
+    bool *unknown; /* [pipeline]; NULL: none is */
+};
+
+/* False: out of memory. */
+static bool replace_stages(struct kept *kept, uint32_t i, const VkPipelineShaderStageCreateInfo *stages)
 {
-    for (uint32_t i = 0; i < createInfoCount && layer_is_recording(); i++) {
-        const VkPipelineLibraryCreateInfoKHR *libraries =
-            layer_chain_find(pCreateInfos[i].pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
-        struct lap_spirv_reach reach = {0};
-        for (uint32_t j = 0; cond_reads_stages(&pCreateInfos[i]) && j < pCreateInfos[i].stageCount; j++)
-            add_stage(dev, &pCreateInfos[i].pStages[j], &reach);
-        for (uint32_t j = 0; libraries && j < libraries->libraryCount; j++) {
-            const struct layer_pipeline *library = LAYER_GET(dev, VkPipeline, libraries->pLibraries[j]);
-            if (library && library->reach)
-                lap_spirv_reach_add(&reach, library->reach);
+    struct call *call = &kept->recorded;
+    const size_t bytes = call->graphics ? sizeof *call->graphics : sizeof *call->compute;
+    const void *infos = call->graphics ? (const void *)call->graphics : (const void *)call->compute;
+    void *copies = lap_arena_alloc(&kept->arena, call->count * bytes, 8);
+
+    if (!copies)
+        return false;
+    memcpy(copies, infos, call->count * bytes);
+    if (call->graphics) {
+        ((VkGraphicsPipelineCreateInfo *)copies)[i].pStages = stages;
+        call->graphics = copies;
+    } else {
+        ((VkComputePipelineCreateInfo *)copies)[i].stage = *stages;
+        call->compute = copies;
+    }
+    return true;
+}
+
+/* What is to be recorded of a call. False: out of memory. */
+static bool keep(const struct call *call, struct kept *kept)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        const VkPipelineShaderStageCreateInfo *stages, *found;
+        uint32_t count = stages_of(call, i, &stages);
+        switch (layer_stages_find_code(call->dev, &kept->arena, chain_of(call, i), count, stages, &found)) {
+        case LAYER_STAGES_COPIED:
+            if (!replace_stages(kept, i, found))
+                return false;
+            break;
+        case LAYER_STAGES_UNKNOWN:
+            if (!kept->unknown)
+                kept->unknown = lap_arena_zalloc(&kept->arena, call->count, sizeof *kept->unknown, 1);
+            if (!kept->unknown)
+                return false;
+            kept->unknown[i] = true;
+            break;
+        case LAYER_STAGES_NO_MEMORY:
+            return false;
+        default:
+            break;
         }
-        set_pipeline(dev, pPipelines[i], &reach);
+    }
+    return true;
+}
+
+/* A derivative of a pipeline that is created by the same call names it by number. */
+static void name_base(const struct call *call, struct call *one, VkGraphicsPipelineCreateInfo *graphics,
+                      VkComputePipelineCreateInfo *compute, uint32_t i)
+{
+    VkPipeline *base = call->graphics ? &graphics->basePipelineHandle : &compute->basePipelineHandle;
+    int32_t *number = call->graphics ? &graphics->basePipelineIndex : &compute->basePipelineIndex;
+
+    if (call->graphics) {
+        *graphics = call->graphics[i];
+        one->graphics = graphics;
+    } else {
+        *compute = call->compute[i];
+        one->compute = compute;
+    }
+    if (flags_of(call, i) & VK_PIPELINE_CREATE_DERIVATIVE_BIT && *number >= 0 && (uint32_t)*number < i) {
+        *base = call->pipelines[*number];
+        *number = -1;
     }
 }
 
-void hook_after_CreateComputePipelines(struct layer_device *dev, VkDevice device, VkPipelineCache pipelineCache,
-                                       uint32_t createInfoCount, const VkComputePipelineCreateInfo *pCreateInfos,
-                                       const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines, VkResult result)
+/* The driver creates the others, one by one: it must not see what it may have and the trace has not. */
+static VkResult create_known(const struct call *call, const struct kept *kept)
 {
-    for (uint32_t i = 0; i < createInfoCount && layer_is_recording(); i++) {
-        struct lap_spirv_reach reach = {0};
-        add_stage(dev, &pCreateInfos[i].stage, &reach);
-        set_pipeline(dev, pPipelines[i], &reach);
+    VkResult result = VK_SUCCESS;
+    uint32_t i;
+
+    for (i = 0; i < call->count; i++) {
+        VkGraphicsPipelineCreateInfo graphics;
+        VkComputePipelineCreateInfo compute;
+        struct call one = *call;
+        VkResult got = VK_PIPELINE_COMPILE_REQUIRED_EXT;
+
+        call->pipelines[i] = VK_NULL_HANDLE;
+        if (!kept->unknown[i]) {
+            one.count = 1;
+            one.pipelines = &call->pipelines[i];
+            name_base(call, &one, &graphics, &compute, i);
+            got = create(&one);
+        }
+        if (result >= 0 && got != VK_SUCCESS) /* errors count more than what has to be compiled */
+            result = got;
+        if (got != VK_SUCCESS && returns_early(call, i))
+            break;
+    }
+    for (i++; i < call->count; i++)
+        call->pipelines[i] = VK_NULL_HANDLE;
+    return result;
+}
+
+static void keep_origin(const struct call *recorded, uint32_t i)
+{
+    struct layer_pipeline *record = LAYER_GET(recorded->dev, VkPipeline, recorded->pipelines[i]);
+    const VkPipelineShaderStageCreateInfo *stages;
+    uint32_t count = stages_of(recorded, i, &stages);
+
+    if (record && !record->object.aliases && layer_stages_are_captured(flags_of(recorded, i), chain_of(recorded, i)))
+        record->origin = layer_stages_origin(recorded->dev, count, stages);
+}
+
+/* ---- all devices ---- */
+
+static void record(const struct call *call, VkResult result, bool any)
+{
+    uint32_t flags = result < 0 && !any ? LAP_PACKET_FAILED : 0;
+    struct lap_enc *enc = layer_packet_begin(
+        &call->dev->tables, call->graphics ? GEN_vkCreateGraphicsPipelines : GEN_vkCreateComputePipelines, flags);
+
+    if (enc && call->graphics)
+        gen_encode_vkCreateGraphicsPipelines(enc, call->dev->handle, call->cache, call->count, call->graphics,
+                                             call->allocator, call->pipelines, result);
+    else if (enc)
+        gen_encode_vkCreateComputePipelines(enc, call->dev->handle, call->cache, call->count, call->compute,
+                                            call->allocator, call->pipelines, result);
+    if (enc)
+        layer_packet_end();
+    for (uint32_t i = 0; i < call->count && layer_is_recording(); i++) {
+        if (call->graphics)
+            layer_shader_access_of_graphics(call->dev, call->pipelines[i], &call->graphics[i]);
+        else
+            layer_shader_access_of_compute(call->dev, call->pipelines[i], &call->compute[i]);
+        if (call->dev->keeps_code)
+            keep_origin(call, i);
     }
 }
 
-void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
-                                VkPipelineBindPoint pipelineBindPoint, VkPipeline pipeline)
+static VkResult created(const struct call *given, const struct call *recorded, VkResult result)
 {
-    struct layer_bound *bound = layer_bound_at(cb, pipelineBindPoint);
-    const struct layer_pipeline *record;
-    if (cb->state != LAYER_CMDBUF_RECORDING)
-        return;
-    if (!bound) { /* ray tracing and what else there may be: nobody looked at its shaders */
-        layer_touch_unknown(cb);
-        return;
+    bool any = false;
+    for (uint32_t i = 0; given->pipelines && i < given->count; i++)
+        if (given->pipelines[i])
+            any |= LAYER_ADD(given->dev, VkPipeline, given->pipelines[i]) != NULL;
+    record(recorded, result, any);
+    return result;
+}
+
+static __attribute__((noinline)) VkResult create_kept(const struct call *call)
+{
+    struct kept kept = {.recorded = *call};
+    VkResult result;
+
+    lap_arena_init(&kept.arena, 0);
+    if (!keep(call, &kept)) {
+        layer_stop("out of memory");
+        kept.recorded = *call;
+        kept.unknown = NULL;
     }
-    if (!atomic_load_explicit(&cb->device->shaders_reach, memory_order_relaxed))
-        return;
-    record = LAYER_GET(cb->device, VkPipeline, pipeline);
-    bound->reach = record ? record->reach : NULL;
-    bound->stale = bound->reach;
-    if (bound->reach && bound->reach->addresses)
-        layer_touch_unknown(cb);
+    result = created(call, &kept.recorded, kept.unknown ? create_known(call, &kept) : create(call));
+    lap_arena_finish(&kept.arena);
+    return result;
 }
 
-/* ---- work ---- */
-
-void hook_after_CmdDraw(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t vertexCount,
-                        uint32_t instanceCount, uint32_t firstVertex, uint32_t firstInstance)
+static VkResult capture(const struct call *call)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
+    if (call->dev->keeps_code && layer_is_recording())
+        return create_kept(call);
+    return created(call, call, create(call));
 }
 
-void hook_after_CmdDrawIndexed(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t indexCount,
-                               uint32_t instanceCount, uint32_t firstIndex, int32_t vertexOffset,
-                               uint32_t firstInstance)
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateGraphicsPipelines(VkDevice device, VkPipelineCache pipelineCache,
+                                                               uint32_t createInfoCount,
+                                                               const VkGraphicsPipelineCreateInfo *pCreateInfos,
+                                                               const VkAllocationCallbacks *pAllocator,
+                                                               VkPipeline *pPipelines)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
+    return capture(&(struct call){.dev = layer_device_of_VkDevice(device),
+                                  .cache = pipelineCache,
+                                  .count = createInfoCount,
+                                  .allocator = pAllocator,
+                                  .pipelines = pPipelines,
+                                  .graphics = pCreateInfos});
 }
 
-void hook_after_CmdDrawMultiEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t drawCount,
-                                const VkMultiDrawInfoEXT *pVertexInfo, uint32_t instanceCount, uint32_t firstInstance,
-                                uint32_t stride)
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateComputePipelines(VkDevice device, VkPipelineCache pipelineCache,
+                                                              uint32_t createInfoCount,
+                                                              const VkComputePipelineCreateInfo *pCreateInfos,
+                                                              const VkAllocationCallbacks *pAllocator,
+                                                              VkPipeline *pPipelines)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
+    return capture(&(struct call){.dev = layer_device_of_VkDevice(device),
+                                  .cache = pipelineCache,
+                                  .count = createInfoCount,
+                                  .allocator = pAllocator,
+                                  .pipelines = pPipelines,
+                                  .compute = pCreateInfos});
 }
 
-void hook_after_CmdDrawMultiIndexedEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t drawCount,
-                                       const VkMultiDrawIndexedInfoEXT *pIndexInfo, uint32_t instanceCount,
-                                       uint32_t firstInstance, uint32_t stride, const int32_t *pVertexOffset)
+/* ---- identifiers ---- */
+
+void hook_after_GetShaderModuleIdentifierEXT(struct layer_device *dev, VkDevice device, VkShaderModule shaderModule,
+                                             VkShaderModuleIdentifierEXT *pIdentifier)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
+    const struct layer_shader_module *module = LAYER_GET(dev, VkShaderModule, shaderModule);
+    struct layer_origin *origin = module && layer_is_recording() ? layer_origin_of_code(module->code) : NULL;
+    layer_code_note(dev, LAYER_CODE_MODULE_IDENTIFIER, pIdentifier->identifier, pIdentifier->identifierSize, origin);
+    layer_origin_release(origin);
 }
 
-void hook_after_CmdDrawMeshTasksEXT(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t groupCountX,
-                                    uint32_t groupCountY, uint32_t groupCountZ)
+void hook_after_GetShaderModuleCreateInfoIdentifierEXT(struct layer_device *dev, VkDevice device,
+                                                       const VkShaderModuleCreateInfo *pCreateInfo,
+                                                       VkShaderModuleIdentifierEXT *pIdentifier)
 {
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-}
-
-void hook_after_CmdDrawMeshTasksNV(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t taskCount,
-                                   uint32_t firstTask)
-{
-    layer_touch_work(cb, LAYER_BIND_GRAPHICS);
-}
-
-void hook_after_CmdDispatch(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t groupCountX,
-                            uint32_t groupCountY, uint32_t groupCountZ)
-{
-    layer_touch_work(cb, LAYER_BIND_COMPUTE);
-}
-
-void hook_after_CmdDispatchBase(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer, uint32_t baseGroupX,
-                                uint32_t baseGroupY, uint32_t baseGroupZ, uint32_t groupCountX, uint32_t groupCountY,
-                                uint32_t groupCountZ)
-{
-    layer_touch_work(cb, LAYER_BIND_COMPUTE);
+    struct layer_code *code =
+        layer_is_recording() ? layer_code_create(pCreateInfo->pCode, pCreateInfo->codeSize) : NULL;
+    struct layer_origin *origin = layer_origin_of_code(code);
+    layer_code_note(dev, LAYER_CODE_MODULE_IDENTIFIER, pIdentifier->identifier, pIdentifier->identifierSize, origin);
+    layer_origin_release(origin);
+    layer_code_release(code);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
 #include "gen_layer.h"
-#include "layer/import.h"
-#include "layer/verify_all.h"
+#include "gen_renamed.h"
+#include "layer/memory/backing.h"
+#include "layer/memory/import.h"
+#include "layer/submit/verify_all.h"
 
 static uint32_t shown(const struct layer_device *dev, uint32_t mask)
 {
@@ -93,7 +95,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceBufferMemoryRequirements(VkDevice de
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
     /* Of what the driver will be asked for. */
     VkDeviceBufferMemoryRequirements info = *pInfo;
-    VkBufferCreateInfo changed;
+    struct layer_readable_buffer changed;
     bool readable;
     info.pCreateInfo = layer_verify_all_buffer(pInfo->pCreateInfo, &changed, &readable);
     dev->vk.GetDeviceBufferMemoryRequirements(device, &info, pMemoryRequirements);
@@ -115,6 +117,21 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceImageMemoryRequirements(VkDevice dev
     requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
     RECORD(GetDeviceImageMemoryRequirements, device, pInfo, pMemoryRequirements);
 }
+
+#ifdef VK_KHR_maintenance5
+VKAPI_ATTR void VKAPI_CALL capture_GetDeviceImageSubresourceLayoutKHR(VkDevice device,
+                                                                      const VkDeviceImageSubresourceInfoKHR *pInfo,
+                                                                      VkSubresourceLayout2KHR *pLayout)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkDeviceImageSubresourceInfoKHR info = *pInfo;
+    VkImageCreateInfo changed;
+    bool readable;
+    info.pCreateInfo = layer_verify_all_image(dev, pInfo->pCreateInfo, &changed, &readable);
+    dev->vk.GetDeviceImageSubresourceLayoutKHR(device, &info, pLayout);
+    RECORD(GetDeviceImageSubresourceLayoutKHR, device, pInfo, pLayout);
+}
+#endif
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
                                                                 VkExternalMemoryHandleTypeFlagBits handleType, int fd,

@@ -2,29 +2,19 @@
 /* Buffers, images and their views: what their records need to know. */
 #include "layer/resource.h"
 
+#include "codegen/support/chain.h"
 #include "gen_layer.h"
-#include "layer/backing.h"
-#include "layer/format_utils.h"
-#include "layer/sparse.h"
-#include "layer/touched.h"
-#include "layer/verify_all.h"
-#include "trace/lives.h"
-
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
-        if (s->sType == type)
-            return s;
-    return NULL;
-}
-
-void layer_tracking_result(enum lap_status status)
-{
-    if (status == LAP_ERROR_MEMORY)
-        layer_stop(lap_error_message());
-    else if (status < 0)
-        lap_log(&layer.log, LAP_LOG_DEBUG, "%s", lap_error_message());
-}
+#include "layer/command/touched.h"
+#include "layer/core/records.h"
+#include "layer/image/format_utils.h"
+#include "layer/image/image_modifier.h"
+#include "layer/image/image_rows.h"
+#include "layer/memory/address.h"
+#include "layer/memory/address_range.h"
+#include "layer/memory/backing.h"
+#include "layer/memory/sparse_places.h"
+#include "layer/submit/sparse.h"
+#include "layer/submit/verify_all.h"
 
 static void track(struct layer_device *dev, layer_resource resource, void *record, VkDeviceSize bytes,
                   bool host_readable_layout, struct lap_memobj **memobj)
@@ -44,46 +34,13 @@ static void untrack(struct layer_device *dev, layer_resource resource, struct la
     lap_memobj_destroy(memobj);
 }
 
-/* ---- long lives ---- */
-
-void layer_life_begin(struct layer_life *life, VkDeviceSize bytes, VkMemoryPropertyFlags memory_flags)
-{
-    const struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
-
-    life->bytes += bytes;
-    if (life->ticket || !writer)
-        return;
-    life->ticket = layer_packet_ticket();
-    life->passed = lap_writer_passed(writer);
-    life->memory_flags = memory_flags;
-}
-
-/* A replay looks only so far ahead. */
-static void end_life(const struct layer_device *dev, const struct lap_object *object, const struct layer_life *life)
-{
-    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
-
-    if (!writer || !life->ticket || dev->tables.inherited)
-        return;
-    uint64_t passed = lap_writer_passed(writer) - life->passed;
-    if (passed <= LAP_LIVES_LONG_BYTES)
-        return;
-    lap_writer_long_life(writer, &(struct lap_long_life){.handle_type = object->type,
-                                                         .memory_flags = life->memory_flags,
-                                                         .device = dev->object.index,
-                                                         .index = object->index,
-                                                         .bytes = life->bytes,
-                                                         .passed = passed,
-                                                         .begin = life->ticket});
-}
-
 /* ---- buffers ---- */
 
 static VkFlags64 all_usage(const VkBufferCreateInfo *info)
 {
 #ifdef VK_KHR_maintenance5
     const VkBufferUsageFlags2CreateInfoKHR *usage =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
     if (usage)
         return usage->usage;
 #endif
@@ -118,7 +75,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_backing_object backing;
     struct layer_address_buffer with_address;
-    VkBufferCreateInfo with_usage;
+    struct layer_readable_buffer with_usage;
     bool readable;
     const VkBufferCreateInfo *asked = layer_verify_all_buffer(pCreateInfo, &with_usage, &readable);
     const VkBufferCreateInfo *info = layer_address_buffer_info(dev, asked, &with_address);
@@ -146,13 +103,18 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
     return result;
 }
 
+void layer_buffer_finish(struct lap_object *object)
+{
+    layer_sparse_pages_destroy(((struct layer_buffer *)object)->pages);
+}
+
 void hook_before_DestroyBuffer(struct layer_device *dev, VkDevice device, VkBuffer buffer,
                                const VkAllocationCallbacks *pAllocator)
 {
     struct layer_buffer *record = LAYER_GET(dev, VkBuffer, buffer);
     if (!record || record->object.aliases)
         return;
-    end_life(dev, &record->object, &record->life);
+    layer_address_range_remove(dev, record);
     untrack(dev, layer_resource_of_buffer(record), &record->memobj);
     layer_backing_settle(dev, &record->backing);
 }
@@ -173,37 +135,6 @@ void hook_after_CreateBufferView(struct layer_device *dev, VkDevice device, cons
 
 /* ---- images ---- */
 
-static VkDeviceSize plane_bytes(struct layer_device *dev, VkImage image, uint32_t plane)
-{
-    VkImagePlaneMemoryRequirementsInfo which = {.sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO};
-    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                           .pNext = &which};
-    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-    which.planeAspect = (VkImageAspectFlagBits)(VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
-    info.image = image;
-    dev->vk.GetImageMemoryRequirements2(dev->handle, &info, &requirements);
-    return requirements.memoryRequirements.size;
-}
-
-void layer_image_planes(struct layer_device *dev, const struct layer_image *image, struct layer_image_planes *out)
-{
-    VkImage handle = gen_VkImage(image->object.handle);
-    uint32_t count = image->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT ? FormatPlaneCount(image->info.format) : 1;
-    VkMemoryRequirements requirements;
-
-    *out = (struct layer_image_planes){.count = 1};
-    if (count <= 1 || count > LAYER_MAX_PLANES || !dev->vk.GetImageMemoryRequirements2) {
-        dev->vk.GetImageMemoryRequirements(dev->handle, handle, &requirements);
-        out->bytes[0] = requirements.size;
-        return;
-    }
-    out->count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        out->offsets[i] = i ? out->offsets[i - 1] + out->bytes[i - 1] : 0;
-        out->bytes[i] = plane_bytes(dev, handle, i);
-    }
-}
-
 void layer_image_track(struct layer_device *dev, struct layer_image *image)
 {
     struct layer_image_planes planes;
@@ -216,17 +147,29 @@ void layer_image_track(struct layer_device *dev, struct layer_image *image)
           &image->memobj);
 }
 
+void layer_image_track_presentable(struct layer_device *dev, struct layer_image *image)
+{
+    if (layer.options.parts.on && !image->memobj)
+        track(dev, layer_resource_of_image(image), image, 1, false, &image->memobj);
+}
+
+void layer_image_untrack(struct layer_device *dev, struct layer_image *image)
+{
+    untrack(dev, layer_resource_of_image(image), &image->memobj);
+}
+
 /* Before they are bound the driver must not be asked about the memory of images whose memory is made elsewhere. */
 static bool is_measurable(const VkImageCreateInfo *info)
 {
     const VkImageSwapchainCreateInfoKHR *swapchain =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR);
     const VkExternalMemoryImageCreateInfo *external =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     return (!swapchain || swapchain->swapchain == VK_NULL_HANDLE) &&
            (!external || !(external->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID));
 }
 
+/* pCreateInfo: as it is recorded. */
 static void remember_image(struct layer_device *dev, const VkImageCreateInfo *pCreateInfo,
                            const struct layer_backing_object *backing, struct layer_image *image)
 {
@@ -235,6 +178,7 @@ static void remember_image(struct layer_device *dev, const VkImageCreateInfo *pC
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     image->info.queueFamilyIndexCount = 0;
+    layer_image_modifier_remember(image, pCreateInfo);
     if (is_measurable(pCreateInfo))
         layer_image_track(dev, image);
     if (pCreateInfo->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT)
@@ -251,15 +195,22 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImag
     const VkImageCreateInfo *info = layer_verify_all_image(dev, pCreateInfo, &with_usage, &readable);
     VkResult result = layer_backing_create_image(dev, info, pAllocator, pImage, &backing);
     struct layer_image *image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
-    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateImage, result < 0 ? LAP_PACKET_FAILED : 0);
+    struct layer_image_modifier modifier;
+    /* A replay of a part writes what the image held, as the layer reads it. */
+    const VkImageCreateInfo *recorded = layer.options.parts.on ? info : pCreateInfo;
+    struct lap_enc *enc;
 
+    if (result >= 0)
+        recorded = layer_image_modifier_record(dev, *pImage, recorded, &modifier);
+    layer_note_image_format(pCreateInfo->format);
+    enc = layer_packet_begin(&dev->tables, GEN_vkCreateImage, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
-        gen_encode_vkCreateImage(enc, device, pCreateInfo, pAllocator, pImage, result);
+        gen_encode_vkCreateImage(enc, device, recorded, pAllocator, pImage, result);
         layer_packet_end();
     }
     if (image && !image->object.aliases) {
         image->readable = readable;
-        remember_image(dev, pCreateInfo, &backing, image);
+        remember_image(dev, recorded, &backing, image);
     } else {
         layer_backing_settle(dev, &backing);
     }
@@ -272,12 +223,12 @@ void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage
     struct layer_image *record = LAYER_GET(dev, VkImage, image);
     if (!record || record->object.aliases)
         return;
-    end_life(dev, &record->object, &record->life);
     untrack(dev, layer_resource_of_image(record), &record->memobj);
     layer_backing_settle(dev, &record->backing);
 }
 
-/* What a 3D image shows through another type of view, or some of its slices, can't be told in levels and layers. */
+/* What a 3D image shows through another type of view, or some of its slices, can't be expressed in levels and layers.
+ */
 static struct layer_view_range view_range(const struct layer_image *image, const VkImageViewCreateInfo *info)
 {
     const VkImageSubresourceRange *range = &info->subresourceRange;

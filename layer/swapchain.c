@@ -6,10 +6,13 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
-#include "layer/records.h"
-#include "layer/submit.h"
-#include "layer/verify.h"
-#include "layer/verify_all.h"
+#include "layer/core/records.h"
+#include "layer/part/key.h"
+#include "layer/part/presentable.h"
+#include "layer/resource.h"
+#include "layer/submit/submit.h"
+#include "layer/submit/verify.h"
+#include "layer/submit/verify_all.h"
 
 void layer_swapchain_finish(struct lap_object *object)
 {
@@ -40,6 +43,20 @@ static VkResult create(struct layer_device *dev, VkDevice device, const VkSwapch
     return dev->vk.CreateSwapchainKHR(device, info, allocator, out);
 }
 
+static void remember(struct layer_device *dev, const VkSwapchainCreateInfoKHR *info, VkSwapchainKHR handle,
+                     bool readable)
+{
+    struct layer_swapchain *record = LAYER_ADD(dev, VkSwapchainKHR, handle);
+
+    if (!record)
+        return;
+    record->info = *info;
+    record->info.pNext = NULL;
+    record->info.pQueueFamilyIndices = NULL;
+    record->info.queueFamilyIndexCount = 0;
+    record->readable = readable;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSwapchainKHR(VkDevice device, const VkSwapchainCreateInfoKHR *pCreateInfo,
                                                           const VkAllocationCallbacks *pAllocator,
                                                           VkSwapchainKHR *pSwapchain)
@@ -47,19 +64,59 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSwapchainKHR(VkDevice device, const
     struct layer_device *dev = layer_device_of_VkDevice(device);
     bool readable;
     VkResult result = create(dev, device, pCreateInfo, pAllocator, pSwapchain, &readable);
-    struct layer_swapchain *record = result >= 0 ? LAYER_ADD(dev, VkSwapchainKHR, *pSwapchain) : NULL;
 
-    if (record) {
-        record->info = *pCreateInfo;
-        record->info.pNext = NULL;
-        record->info.pQueueFamilyIndices = NULL;
-        record->info.queueFamilyIndexCount = 0;
-        record->readable = readable;
-    }
+    if (result >= 0)
+        remember(dev, pCreateInfo, *pSwapchain, readable);
+    layer_note_image_format(pCreateInfo->imageFormat);
     struct lap_enc *enc =
         layer_packet_begin(&dev->tables, GEN_vkCreateSwapchainKHR, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkCreateSwapchainKHR(enc, device, pCreateInfo, pAllocator, pSwapchain, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+/* The same for several at once: all get the usage, or none. */
+static VkResult create_shared(struct layer_device *dev, VkDevice device, uint32_t count,
+                              const VkSwapchainCreateInfoKHR *infos, const VkAllocationCallbacks *allocator,
+                              VkSwapchainKHR *out, bool *out_changed)
+{
+    VkSwapchainCreateInfoKHR *readable =
+        layer_verify_wants_presents() ? malloc((count ? count : 1) * sizeof *readable) : NULL;
+
+    *out_changed = readable != NULL;
+    for (uint32_t i = 0; *out_changed && i < count; i++) {
+        readable[i] = infos[i];
+        readable[i].imageUsage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+        *out_changed = can_be_copied(dev, &infos[i]);
+    }
+    *out_changed =
+        *out_changed && dev->vk.CreateSharedSwapchainsKHR(device, count, readable, allocator, out) == VK_SUCCESS;
+    free(readable);
+    return *out_changed ? VK_SUCCESS : dev->vk.CreateSharedSwapchainsKHR(device, count, infos, allocator, out);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSharedSwapchainsKHR(VkDevice device, uint32_t swapchainCount,
+                                                                 const VkSwapchainCreateInfoKHR *pCreateInfos,
+                                                                 const VkAllocationCallbacks *pAllocator,
+                                                                 VkSwapchainKHR *pSwapchains)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    bool changed;
+    VkResult result = create_shared(dev, device, swapchainCount, pCreateInfos, pAllocator, pSwapchains, &changed);
+
+    for (uint32_t i = 0; i < swapchainCount; i++) {
+        if (result >= 0)
+            remember(dev, &pCreateInfos[i], pSwapchains[i],
+                     changed || pCreateInfos[i].imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+        layer_note_image_format(pCreateInfos[i].imageFormat);
+    }
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkCreateSharedSwapchainsKHR, result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkCreateSharedSwapchainsKHR(enc, device, swapchainCount, pCreateInfos, pAllocator, pSwapchains,
+                                               result);
         layer_packet_end();
     }
     return result;
@@ -76,8 +133,12 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroySwapchainKHR(VkDevice device, VkSwapch
         gen_encode_vkDestroySwapchainKHR(enc, device, swapchain, pAllocator);
         layer_packet_end();
     }
-    for (uint32_t i = 0; record && i < record->image_count; i++)
+    for (uint32_t i = 0; record && i < record->image_count; i++) {
+        struct layer_image *image = LAYER_GET(dev, VkImage, record->images[i]);
+        if (image)
+            layer_image_untrack(dev, image);
         layer_object_remove(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(record->images[i]));
+    }
     layer_object_remove(dev, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
     dev->vk.DestroySwapchainKHR(device, swapchain, pAllocator);
 }
@@ -116,6 +177,7 @@ static void add_new_images(struct layer_device *dev, VkSwapchainKHR swapchain, u
         if (image) {
             image->info = image_info(&record->info);
             image->swapchain = swapchain;
+            layer_image_track_presentable(dev, image);
         }
         record->images[i] = images[i];
     }
@@ -159,12 +221,22 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSw
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.AcquireNextImageKHR(device, swapchain, timeout, semaphore, fence, pImageIndex);
-    struct lap_enc *enc = was_acquired(result) ? layer_packet_begin(&dev->tables, GEN_vkAcquireNextImageKHR, 0) : NULL;
+    struct lap_enc *enc;
+    int cancel = 0;
 
+    if (!was_acquired(result))
+        return result;
+    layer_queues_lock(dev, &cancel);
+    pthread_mutex_lock(&dev->submit_mutex); /* no part begins between the packet and what is known of the image */
+    enc = layer_packet_begin(&dev->tables, GEN_vkAcquireNextImageKHR, 0);
     if (enc) {
         gen_encode_vkAcquireNextImageKHR(enc, device, swapchain, timeout, semaphore, fence, pImageIndex, result);
         layer_packet_end();
     }
+    layer_submit_acquired(dev, swapchain, *pImageIndex, semaphore);
+    layer_presentable_acquired(dev, swapchain, *pImageIndex, semaphore, fence);
+    pthread_mutex_unlock(&dev->submit_mutex);
+    layer_queues_unlock(dev, cancel);
     return result;
 }
 
@@ -174,23 +246,24 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device,
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = dev->vk.AcquireNextImage2KHR(device, pAcquireInfo, pImageIndex);
-    struct lap_enc *enc = was_acquired(result) ? layer_packet_begin(&dev->tables, GEN_vkAcquireNextImage2KHR, 0) : NULL;
+    struct lap_enc *enc;
+    int cancel = 0;
 
+    if (!was_acquired(result))
+        return result;
+    layer_queues_lock(dev, &cancel);
+    pthread_mutex_lock(&dev->submit_mutex);
+    enc = layer_packet_begin(&dev->tables, GEN_vkAcquireNextImage2KHR, 0);
     if (enc) {
         gen_encode_vkAcquireNextImage2KHR(enc, device, pAcquireInfo, pImageIndex, result);
         layer_packet_end();
     }
+    layer_submit_acquired(dev, pAcquireInfo->swapchain, *pImageIndex, pAcquireInfo->semaphore);
+    layer_presentable_acquired(dev, pAcquireInfo->swapchain, *pImageIndex, pAcquireInfo->semaphore,
+                               pAcquireInfo->fence);
+    pthread_mutex_unlock(&dev->submit_mutex);
+    layer_queues_unlock(dev, cancel);
     return result;
-}
-
-/* The extension is hidden: a program that calls it all the same goes unrecorded in this. */
-VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSharedSwapchainsKHR(VkDevice device, uint32_t swapchainCount,
-                                                                 const VkSwapchainCreateInfoKHR *pCreateInfos,
-                                                                 const VkAllocationCallbacks *pAllocator,
-                                                                 VkSwapchainKHR *pSwapchains)
-{
-    struct layer_device *dev = layer_device_of_VkDevice(device);
-    return dev->vk.CreateSharedSwapchainsKHR(device, swapchainCount, pCreateInfos, pAllocator, pSwapchains);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *pPresentInfo)
@@ -204,6 +277,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
         return dev->vk.QueuePresentKHR(queue, pPresentInfo);
     if (layer_verify_wants_presents())
         layer_verify_present(dev, queue, pPresentInfo, atomic_load_explicit(&layer.frames, memory_order_relaxed) + 1);
+    layer_queues_lock(dev, &cancel);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkQueuePresentKHR, 0);
     if (enc) {
         ticket = layer_packet_ticket();
@@ -211,12 +285,46 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
         layer_packet_end();
     }
     layer_submit_present(dev, queue, pPresentInfo);
-    layer_verify_all_lock(dev, &cancel);
     result = dev->vk.QueuePresentKHR(queue, pPresentInfo);
-    layer_verify_all_unlock(dev, cancel);
+    layer_queues_unlock(dev, cancel);
     if (result != VK_SUCCESS && ticket)
         layer_packet_result(&dev->tables, ticket, result);
     atomic_fetch_add_explicit(&layer.frames, 1, memory_order_relaxed);
+    layer_key_presented(dev, pPresentInfo);
     layer_frame_end();
     return result;
 }
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForPresentKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t presentId,
+                                                         uint64_t timeout)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.WaitForPresentKHR(device, swapchain, presentId, timeout);
+    struct lap_enc *enc = was_acquired(result) ? layer_packet_begin(&dev->tables, GEN_vkWaitForPresentKHR, 0) : NULL;
+
+    if (enc) {
+        gen_encode_vkWaitForPresentKHR(enc, device, swapchain, presentId, timeout, result);
+        layer_packet_end();
+    }
+    if (was_acquired(result) && layer_is_recording())
+        layer_learn_present(dev, swapchain, presentId);
+    return result;
+}
+
+#ifdef VK_KHR_present_wait2
+VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForPresent2KHR(VkDevice device, VkSwapchainKHR swapchain,
+                                                          const VkPresentWait2InfoKHR *pPresentWait2Info)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = dev->vk.WaitForPresent2KHR(device, swapchain, pPresentWait2Info);
+    struct lap_enc *enc = was_acquired(result) ? layer_packet_begin(&dev->tables, GEN_vkWaitForPresent2KHR, 0) : NULL;
+
+    if (enc) {
+        gen_encode_vkWaitForPresent2KHR(enc, device, swapchain, pPresentWait2Info, result);
+        layer_packet_end();
+    }
+    if (was_acquired(result) && layer_is_recording())
+        layer_learn_present(dev, swapchain, pPresentWait2Info->presentId);
+    return result;
+}
+#endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
-#include "layer/submit.h"
+#include "layer/submit/submit.h"
 
 /* Lists that are usually short. */
 #define FEW 16u
@@ -41,6 +41,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t f
         return result;
     if (waitAll || fenceCount <= 1) {
         record_fences(dev, device, fenceCount, pFences, timeout);
+        layer_waited();
         return result;
     }
     if (fenceCount > FEW)
@@ -55,6 +56,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t f
     record_fences(dev, device, count, signalled, timeout);
     if (signalled != few)
         free(signalled);
+    layer_waited();
     return result;
 }
 
@@ -69,8 +71,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetFenceStatus(VkDevice device, VkFence f
     if (enc) {
         gen_encode_vkGetFenceStatus(enc, device, fence, result);
         layer_packet_end();
-        layer_learn_fence(dev, fence);
     }
+    if (layer_is_recording())
+        layer_learn_fence(dev, fence);
+    layer_waited();
     return result;
 }
 
@@ -130,6 +134,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitSemaphores(VkDevice device, const VkS
         return result;
     if (!(info.flags & VK_SEMAPHORE_WAIT_ANY_BIT) || info.semaphoreCount <= 1) {
         record_semaphores(dev, device, pWaitInfo, timeout);
+        layer_waited();
         return result;
     }
     if (info.semaphoreCount > FEW) {
@@ -153,6 +158,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitSemaphores(VkDevice device, const VkS
         free(semaphores);
         free(values);
     }
+    layer_waited();
     return result;
 }
 
@@ -170,6 +176,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreCounterValue(VkDevice device,
         layer_packet_end();
     }
     layer_learn_semaphore(dev, semaphore, *pValue);
+    layer_waited();
     return result;
 }
 
@@ -186,8 +193,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetEventStatus(VkDevice device, VkEvent e
     if (enc) {
         gen_encode_vkGetEventStatus(enc, device, event, result);
         layer_packet_end();
-        layer_learn_indirectly(dev, layer_tell_of_event(dev, event));
     }
+    if (layer_is_recording())
+        layer_learn_indirectly(dev, layer_progress_query_of_event(dev, event));
     return result;
 }
 
@@ -206,10 +214,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetQueryPoolResults(VkDevice device, VkQu
         gen_encode_vkGetQueryPoolResults(enc, device, queryPool, firstQuery, queryCount, dataSize, pData, stride, flags,
                                          result);
         layer_packet_end();
-        /* A part of a result says nothing. */
-        if (!(flags & VK_QUERY_RESULT_PARTIAL_BIT) || (flags & VK_QUERY_RESULT_WAIT_BIT))
-            layer_learn_indirectly(dev, layer_tell_of_queries(dev, queryPool, firstQuery, queryCount));
     }
+    /* A part of a result says nothing. */
+    if (layer_is_recording() && (!(flags & VK_QUERY_RESULT_PARTIAL_BIT) || (flags & VK_QUERY_RESULT_WAIT_BIT)))
+        layer_learn_indirectly(dev, layer_progress_query_of_queries(dev, queryPool, firstQuery, queryCount));
     return result;
 }
 
@@ -226,8 +234,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueWaitIdle(VkQueue queue)
     if (enc) {
         gen_encode_vkQueueWaitIdle(enc, queue, result);
         layer_packet_end();
-        layer_learn_queue(dev, queue);
     }
+    if (layer_is_recording())
+        layer_learn_queue(dev, queue);
+    layer_waited();
     return result;
 }
 
@@ -242,7 +252,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_DeviceWaitIdle(VkDevice device)
     if (enc) {
         gen_encode_vkDeviceWaitIdle(enc, device, result);
         layer_packet_end();
-        layer_learn_device(dev);
     }
+    if (layer_is_recording())
+        layer_learn_device(dev);
+    layer_waited();
     return result;
 }

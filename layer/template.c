@@ -10,34 +10,10 @@
 #include "codegen/support/conditions.h"
 #include "gen_encode_block.h"
 #include "gen_layer.h"
-#include "layer/layer.h"
-#include "layer/records.h"
-#include "layer/touched.h"
-
-/* Vulkan 1.4 made push descriptors core, and the registry's main name of the commands changed with it. */
-#ifdef VK_VERSION_1_4
-#define PUSH_COMMAND                GEN_vkCmdPushDescriptorSet
-#define PUSH_ENCODE                 gen_encode_vkCmdPushDescriptorSet
-#define PUSH_HOOK                   hook_after_CmdPushDescriptorSet
-#define PUSH_TEMPLATE_CAPTURE       capture_CmdPushDescriptorSetWithTemplate
-#define PUSH_TEMPLATE_NEXT(device)  (device)->vk.CmdPushDescriptorSetWithTemplate
-#define PUSH2_COMMAND               GEN_vkCmdPushDescriptorSet2
-#define PUSH2_ENCODE                gen_encode_vkCmdPushDescriptorSet2
-#define PUSH2_HOOK                  hook_after_CmdPushDescriptorSet2
-#define PUSH2_TEMPLATE_CAPTURE      capture_CmdPushDescriptorSetWithTemplate2
-#define PUSH2_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplate2
-#else
-#define PUSH_COMMAND                GEN_vkCmdPushDescriptorSetKHR
-#define PUSH_ENCODE                 gen_encode_vkCmdPushDescriptorSetKHR
-#define PUSH_HOOK                   hook_after_CmdPushDescriptorSetKHR
-#define PUSH_TEMPLATE_CAPTURE       capture_CmdPushDescriptorSetWithTemplateKHR
-#define PUSH_TEMPLATE_NEXT(device)  (device)->vk.CmdPushDescriptorSetWithTemplateKHR
-#define PUSH2_COMMAND               GEN_vkCmdPushDescriptorSet2KHR
-#define PUSH2_ENCODE                gen_encode_vkCmdPushDescriptorSet2KHR
-#define PUSH2_HOOK                  hook_after_CmdPushDescriptorSet2KHR
-#define PUSH2_TEMPLATE_CAPTURE      capture_CmdPushDescriptorSetWithTemplate2KHR
-#define PUSH2_TEMPLATE_NEXT(device) (device)->vk.CmdPushDescriptorSetWithTemplate2KHR
-#endif
+#include "gen_renamed.h"
+#include "layer/command/touched.h"
+#include "layer/core/layer.h"
+#include "layer/core/records.h"
 
 void layer_template_finish(struct lap_object *object)
 {
@@ -200,29 +176,29 @@ VKAPI_ATTR void VKAPI_CALL capture_UpdateDescriptorSetWithTemplate(VkDevice devi
     free(scratch.heap);
 }
 
-VKAPI_ATTR void VKAPI_CALL PUSH_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
-                                                 VkDescriptorUpdateTemplate descriptorUpdateTemplate,
-                                                 VkPipelineLayout layout, uint32_t set, const void *pData)
+VKAPI_ATTR void VKAPI_CALL capture_CmdPushDescriptorSetWithTemplateKHR(
+    VkCommandBuffer commandBuffer, VkDescriptorUpdateTemplate descriptorUpdateTemplate, VkPipelineLayout layout,
+    uint32_t set, const void *pData)
 {
     struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
     const struct layer_template *from = LAYER_GET(cb->device, VkDescriptorUpdateTemplate, descriptorUpdateTemplate);
     struct scratch scratch;
     const VkWriteDescriptorSet *writes;
 
-    PUSH_TEMPLATE_NEXT(cb->device)(commandBuffer, descriptorUpdateTemplate, layout, set, pData);
+    cb->device->vk.CmdPushDescriptorSetWithTemplateKHR(commandBuffer, descriptorUpdateTemplate, layout, set, pData);
     if (!from || !from->entries || cb->state != LAYER_CMDBUF_RECORDING ||
         !(writes = make_writes(&scratch, from, VK_NULL_HANDLE, pData)))
         return;
-    struct lap_enc *enc = layer_block_command(cb, PUSH_COMMAND);
+    struct lap_enc *enc = layer_block_command(cb, GEN_vkCmdPushDescriptorSetKHR);
     if (enc)
-        PUSH_ENCODE(enc, from->bind_point, layout, set, from->entry_count, writes);
-    PUSH_HOOK(cb, commandBuffer, from->bind_point, layout, set, from->entry_count, writes);
+        gen_encode_vkCmdPushDescriptorSetKHR(enc, from->bind_point, layout, set, from->entry_count, writes);
+    hook_after_CmdPushDescriptorSetKHR(cb, commandBuffer, from->bind_point, layout, set, from->entry_count, writes);
     free(scratch.heap);
 }
 
 #ifdef VK_KHR_maintenance6
-VKAPI_ATTR void VKAPI_CALL PUSH2_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
-                                                  const VkPushDescriptorSetWithTemplateInfoKHR *info)
+VKAPI_ATTR void VKAPI_CALL capture_CmdPushDescriptorSetWithTemplate2KHR(
+    VkCommandBuffer commandBuffer, const VkPushDescriptorSetWithTemplateInfoKHR *info)
 {
     struct layer_cmdbuf *cb = layer_cmdbuf_of(commandBuffer);
     const struct layer_template *from =
@@ -231,7 +207,7 @@ VKAPI_ATTR void VKAPI_CALL PUSH2_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
     VkPushDescriptorSetWithTemplateInfoKHR given = *info; /* validation layers have written to it */
     struct scratch scratch;
 
-    PUSH2_TEMPLATE_NEXT(cb->device)(commandBuffer, &given);
+    cb->device->vk.CmdPushDescriptorSetWithTemplate2KHR(commandBuffer, &given);
     if (!from || !from->entries || cb->state != LAYER_CMDBUF_RECORDING ||
         !(push.pDescriptorWrites = make_writes(&scratch, from, VK_NULL_HANDLE, info->pData)))
         return;
@@ -240,10 +216,10 @@ VKAPI_ATTR void VKAPI_CALL PUSH2_TEMPLATE_CAPTURE(VkCommandBuffer commandBuffer,
     push.layout = info->layout;
     push.set = info->set;
     push.descriptorWriteCount = from->entry_count;
-    struct lap_enc *enc = layer_block_command(cb, PUSH2_COMMAND);
+    struct lap_enc *enc = layer_block_command(cb, GEN_vkCmdPushDescriptorSet2KHR);
     if (enc)
-        PUSH2_ENCODE(enc, &push);
-    PUSH2_HOOK(cb, commandBuffer, &push);
+        gen_encode_vkCmdPushDescriptorSet2KHR(enc, &push);
+    hook_after_CmdPushDescriptorSet2KHR(cb, commandBuffer, &push);
     free(scratch.heap);
 }
 #endif

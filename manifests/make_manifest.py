@@ -2,7 +2,7 @@
 """Writes a layer manifest: make_manifest.py --kind explicit|implicit --library-path PATH --bits 32|64 --ids gen_ids.h --out FILE
 
 Both kinds name the same layer. The implicit one is off unless LAPILLI_CAPTURE=1, so installing it changes no program.
-The settings are those of layer/options.c. The API version is that of the registry which the layer was generated from: it
+The settings are those of layer/core/options.c. The API version is that of the registry which the layer was generated from: it
 shows programs nothing that came later. Programs of 32 and of 64 bits find both manifests in one folder, and a loader leaves
 out the one that is not for its own bits.
 """
@@ -29,7 +29,13 @@ def read_registry_version(path: Path) -> str:
     return re.search(r'^#define GEN_REGISTRY_VERSION "([\d.]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE).group(1)
 
 
-def manifest(kind: str, library_path: str, bits: str, api_version: str, version: dict[str, str]) -> dict:
+def own_extensions(knows_boundaries: bool) -> list[dict]:
+    """What the layer adds to a driver's (layer/entry.c)."""
+    tooling = {"name": "VK_EXT_tooling_info", "spec_version": "1", "entrypoints": ["vkGetPhysicalDeviceToolPropertiesEXT"]}
+    return [tooling] + ([{"name": "VK_EXT_frame_boundary", "spec_version": "1", "entrypoints": []}] if knows_boundaries else [])
+
+
+def manifest(kind: str, library_path: str, bits: str, api_version: str, knows_boundaries: bool, version: dict[str, str]) -> dict:
     """The manifest as the loader and vkconfig read it."""
     settings = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
     layer = {
@@ -40,15 +46,11 @@ def manifest(kind: str, library_path: str, bits: str, api_version: str, version:
         "api_version": api_version,
         "implementation_version": version["LAPILLI_IMPLEMENTATION_VERSION"],
         "description": version["LAPILLI_LAYER_DESCRIPTION"],
-        "introduction": "Records the Vulkan calls of a program, and what it writes to memory, into a trace that can be "
+        "introduction": "Records the Vulkan calls of a program, and its writes to memory, into a trace that can be "
                         "replayed on another device.",
         "platforms": ["LINUX", "ANDROID"],
         "status": "BETA",
-        "device_extensions": [{
-            "name": "VK_EXT_tooling_info",
-            "spec_version": "1",
-            "entrypoints": ["vkGetPhysicalDeviceToolPropertiesEXT"],
-        }],
+        "device_extensions": own_extensions(knows_boundaries),
         "features": {"settings": settings},
     }
     if kind == "implicit":
@@ -62,10 +64,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--kind", required=True, choices=("explicit", "implicit"))
     parser.add_argument("--library-path", required=True, help="absolute, relative to the manifest (with a /), or a bare name")
     parser.add_argument("--bits", required=True, choices=("32", "64"))
-    parser.add_argument("--ids", required=True, type=Path, help="the gen_ids.h that the layer was built with")
+    parser.add_argument("--ids", required=True, type=Path, help="the gen_ids.h that the layer was built with, beside its gen_ids.c")
     parser.add_argument("--out", required=True)
     options = parser.parse_args(arguments)
-    text = manifest(options.kind, options.library_path, options.bits, read_registry_version(options.ids),
+    knows_boundaries = '"VK_EXT_frame_boundary"' in options.ids.with_suffix(".c").read_text(encoding="utf-8")
+    text = manifest(options.kind, options.library_path, options.bits, read_registry_version(options.ids), knows_boundaries,
                     read_version_header(HERE.parent / "base" / "version.h"))
     Path(options.out).write_text(json.dumps(text, indent=4) + "\n", encoding="utf-8")
     return 0

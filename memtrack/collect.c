@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "memtrack/internal.h"
+#include "memtrack/invariants.h"
 
 struct collect {
     struct lap_memtrack *tracker;
@@ -160,6 +162,9 @@ static void emit_range(struct collect *collect, struct lap_memobj *object, uint6
         /* Pending is bound: unbinding drops it. */
         const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(lap_tree_first(object->pieces, from, to));
         const unsigned char *data = emit_data(collect->tracker, piece, from, &to);
+        LAP_ASSERT(!lap_interval_intersects(&piece->mem->device, from - piece->in_object.begin + piece->in_mem.begin,
+                                            to - piece->in_object.begin + piece->in_mem.begin),
+                   "(8) an update contains no byte of D(m)");
         collect->status = collect->emit(collect->emit_context, object->user, from, data, to - from);
         if (collect->status != LAP_OK)
             break;
@@ -246,19 +251,13 @@ static void each_written_range(const struct lap_touched *touched,
 /* ---- */
 
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
-                                     void *context, struct lap_collect_stats *stats)
-{
-    return lap_memtrack_collect_gathered(tracker, touched, emit, NULL, context, stats);
-}
-
-enum lap_status lap_memtrack_collect_gathered(struct lap_memtrack *tracker, const struct lap_touched *touched,
-                                              lap_emit_fn emit, lap_emitted_fn emitted, void *context,
-                                              struct lap_collect_stats *stats)
+                                     lap_emitted_fn emitted, void *context, struct lap_collect_stats *stats)
 {
     struct lap_collect_stats ignored;
     struct collect collect = {
         .tracker = tracker, .emit = emit, .emit_context = context, .stats = stats ? stats : &ignored};
     lap_memtrack_lock(tracker);
+    lap_memtrack_check_invariants(tracker);
     *collect.stats = tracker->since;
     tracker->since = (struct lap_collect_stats){0};
     if (tracker->failed == LAP_OK)
@@ -278,6 +277,8 @@ enum lap_status lap_memtrack_collect_gathered(struct lap_memtrack *tracker, cons
         each_written_range(touched, lap_mem_expect_device);
     if (tracker->failed != LAP_OK)
         collect.status = lap_fail(tracker->failed, "out of memory while tracking what the program writes");
+    else if (collect.status == LAP_OK)
+        lap_memtrack_check_invariants(tracker);
     lap_memtrack_unlock(tracker);
     return collect.status;
 }
@@ -288,6 +289,7 @@ void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_to
         return;
     lap_memtrack_lock(tracker);
     each_written_range(touched, lap_mem_absorb_device);
+    lap_memtrack_check_invariants(tracker);
     lap_memtrack_unlock(tracker);
 }
 

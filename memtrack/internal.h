@@ -3,10 +3,7 @@
  * internal: what the files of memtrack share. Everything here is called with the tracker's mutex held, unless it says
  * otherwise. Offsets are in the memory's space unless they are called object offsets; ranges are [begin, end).
  *
- * For a memory m with the sets W(m) and D(m), and an object o with pending P(o), seen through o's pieces in m:
- *     P(o) in m  is a subset of  W(m) without D(m)
- *     W(m)       is a subset of  the bytes whose shadow is what the host wrote last
- * See docs/memory.md.
+ * docs/memory.md, "Invariants", says what holds between two calls; invariants.h checks it.
  */
 #ifndef LAP_MEMTRACK_INTERNAL_H
 #define LAP_MEMTRACK_INTERNAL_H
@@ -55,7 +52,7 @@ struct lap_mem {
     uint32_t flags;
     struct lap_shadow shadow;
     struct lap_interval written;    /* W: bytes that the host wrote last */
-    struct lap_interval device;     /* D: bytes that the device wrote, or was told to write, after the host did */
+    struct lap_interval device;     /* D: bytes that the device wrote, or was ordered to write, after the host did */
     struct lap_interval unread;     /* U: bytes of D that are newer than the shadow */
     struct lap_interval finished;   /* F: bytes of D with which the device is known to have finished */
     struct lap_interval stale;      /* S: bytes of F of which the shadow need not be what the device wrote */

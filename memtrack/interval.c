@@ -425,26 +425,3 @@ bool lap_interval_intersects(const struct lap_interval *set, uint64_t begin, uin
     uint64_t found_begin, found_end;
     return begin < end && lap_interval_next(set, begin, &found_begin, &found_end) && found_begin < end;
 }
-
-uint64_t lap_interval_bytes(const struct lap_interval *set)
-{
-    uint64_t bytes = 0, begin, end, from = 0;
-    while (lap_interval_next(set, from, &begin, &end)) {
-        bytes += end - begin;
-        from = end;
-    }
-    return bytes;
-}
-
-uint64_t lap_interval_heap_bytes(const struct lap_interval *set)
-{
-    const leaves_t *leaves = set->leaves;
-    uint64_t bytes = 0;
-    if (!leaves)
-        return 0;
-    for (uint32_t i = 0; i < leaves->count; i++)
-        bytes += sizeof(struct leaf) + leaves->at[i]->capacity * sizeof(struct range);
-    if (leaves->spare)
-        bytes += sizeof(struct leaf) + leaves->spare->capacity * sizeof(struct range);
-    return bytes + sizeof(*leaves) + (uint64_t)leaves->capacity * sizeof(leaves->at[0]);
-}

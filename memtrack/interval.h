@@ -44,9 +44,6 @@ bool lap_interval_first_hole(const struct lap_interval *set, uint64_t begin, uin
                              uint64_t *out_end);
 
 bool lap_interval_intersects(const struct lap_interval *set, uint64_t begin, uint64_t end);
-uint64_t lap_interval_bytes(const struct lap_interval *set); /* O(n) */
-/* How many bytes of the heap the set has. */
-uint64_t lap_interval_heap_bytes(const struct lap_interval *set);
 
 static inline bool lap_interval_empty(const struct lap_interval *set)
 {

@@ -394,17 +394,3 @@ void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
         invalidate_part(&part, part.begin, part.end);
     lap_memtrack_unlock(mem->tracker);
 }
-
-void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes)
-{
-    void *pointer = NULL;
-    lap_memtrack_lock(mem->tracker);
-    if (mem->whole)
-        mem = mem->whole;
-    if (mem->is_view)
-        pointer = offset <= mem->bytes && bytes <= mem->bytes - offset ? mem->pointer + offset : NULL;
-    else if (mem->mapped && offset >= mem->map_begin && offset <= mem->map_end && bytes <= mem->map_end - offset)
-        pointer = mem->pointer + (offset - mem->map_begin);
-    lap_memtrack_unlock(mem->tracker);
-    return pointer;
-}

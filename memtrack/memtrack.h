@@ -126,17 +126,13 @@ bool lap_mem_owes(const struct lap_mem *mem, uint64_t *out_offset, uint64_t *out
  * map the memory meanwhile; one that is mapped is left alone. */
 void lap_mem_show(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes);
 
-/* Where the program's mapping has [offset, offset + bytes); NULL unless all of it is mapped now. To be read only where
- * nobody can unmap it. */
-void *lap_mem_pointer(const struct lap_mem *mem, uint64_t offset, uint64_t bytes);
-
 /* ---- objects ---- */
 
 /* user is handed to lap_emit_fn. bytes is the object's created size (for images the size it needs at capture). */
 enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
                                   struct lap_memobj **out) LAP_MUST_CHECK;
 void lap_memobj_destroy(struct lap_memobj **object);
-/* No work ever writes to the object, also none of which nobody can tell where it writes. Before it is bound. */
+/* No work ever writes to the object, not even work that writes to unknown places. Before it is bound. */
 void lap_memobj_only_read(struct lap_memobj *object);
 /* The object lies at `offset` of `mem` from now on. What the host wrote there earlier is pending for it, and so is what
  * finished work wrote there for objects that are gone, unless another object with a readable layout lies there, from
@@ -230,19 +226,18 @@ struct lap_collect_stats {
     uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans;
 };
 
+/* Called once behind the last run, with the tracker's mutex still held, also when there was none or emit failed. No
+ * object that emit was given is gone by then. */
+typedef enum lap_status (*lap_emitted_fn)(void *context);
+
 /* At submit: scans exposed memory that the touched ranges (or, with touched NULL or ->everything, all objects) lie in
  * and emits what is pending there, at most 1 MiB a call. Objects with host_readable_layout false (optimal images) are
  * never emitted. Where a touched range is ->written, what is pending for other objects in the same bytes is emitted
- * too. When emit returns anything but LAP_OK, collect stops and returns that; what was not emitted stays pending. stats
- * may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
+ * too. When emit returns anything but LAP_OK, collect stops and returns that; what was not emitted stays pending.
+ * emitted and stats may be NULL. LAP_ERROR_MEMORY is final: some write was not tracked. */
 enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct lap_touched *touched, lap_emit_fn emit,
-                                     void *context, struct lap_collect_stats *stats) LAP_MUST_CHECK;
-/* The same for who gathers runs: `emitted` is called once behind the last of them, with the tracker's mutex still held,
- * also when there was none or emit failed. No object that emit was given is gone by then. */
-typedef enum lap_status (*lap_emitted_fn)(void *context);
-enum lap_status lap_memtrack_collect_gathered(struct lap_memtrack *tracker, const struct lap_touched *touched,
-                                              lap_emit_fn emit, lap_emitted_fn emitted, void *context,
-                                              struct lap_collect_stats *stats) LAP_MUST_CHECK;
+                                     lap_emitted_fn emitted, void *context,
+                                     struct lap_collect_stats *stats) LAP_MUST_CHECK;
 
 /* The program has learnt that the device finished writing these ranges (those with ->written): their bytes are no host
  * writes, and nothing is pending in them any more. ->everything says nothing here. Bytes of the same pages that the

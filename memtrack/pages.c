@@ -8,7 +8,7 @@
  * memories that nobody outside sees, at disjoint ranges of addresses. A view lies over one or more whole parts. Where a
  * new view begins or ends inside of a part, that falls in two; it goes with the last view, so no watch and no
  * comparison ever reaches a page that the program has got back. Memories of one payload have one part, all of it; who
- * maps them tells where it can be read. All parts of an origin keep its offsets: only what is mapped of it differs.
+ * maps them says where it can be read. All parts of an origin keep its offsets: only what is mapped of it differs.
  */
 #include <stdlib.h>
 #include <string.h>

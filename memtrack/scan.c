@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "memtrack/diff.h"
 #include "memtrack/internal.h"
 
@@ -244,16 +245,8 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
 
 static bool reserve_asked(struct lap_memtrack *tracker)
 {
-    size_t capacity = tracker->asked_capacity ? tracker->asked_capacity * 2 : 64;
-    struct lap_watch_range *asked;
-    if (tracker->asked_count < tracker->asked_capacity)
-        return true;
-    asked = realloc(tracker->asked, capacity * sizeof(*asked));
-    if (!asked)
-        return false;
-    tracker->asked = asked;
-    tracker->asked_capacity = capacity;
-    return true;
+    return lap_array_grow(&tracker->asked, sizeof(*tracker->asked), &tracker->asked_capacity,
+                          (size_t)tracker->asked_count + 1);
 }
 
 void lap_mem_ask(struct lap_mem *mem, uint64_t begin, uint64_t end)

@@ -28,6 +28,20 @@ static bool is_combined(struct lap_type type)
            !(type.flags & ~(uint32_t)PLAIN);
 }
 
+/* The shown heap for types that are not DEVICE_LOCAL; UINT32_MAX: there is no room for one. */
+static uint32_t host_heap(struct lap_types *types, uint32_t real, struct lap_heaps heaps)
+{
+    if (real >= LAP_HEAPS_MAX || !(heaps.local >> real & 1))
+        return real;
+    for (uint32_t i = types->real_heap_count; i < types->shown_heap_count; i++)
+        if (types->real_heap_of[i] == real)
+            return i;
+    if (types->shown_heap_count == LAP_HEAPS_MAX)
+        return UINT32_MAX;
+    types->real_heap_of[types->shown_heap_count] = real;
+    return types->shown_heap_count++;
+}
+
 /* Adds one half of real type `real`, unless the machine has a type of these flags, or it has been added. */
 static void add_half(struct candidate *list, uint32_t *count, const struct lap_type *reals, uint32_t real_count,
                      uint32_t real, uint32_t flags)
@@ -65,11 +79,25 @@ static void show_real(struct lap_types *types)
     memcpy(types->shown, types->real, sizeof(types->shown));
     types->shown_count = types->real_count;
     types->split = false;
+    types->shown_heap_count = types->real_heap_count;
     for (uint32_t i = 0; i < types->real_count; i++)
         types->real_of[i] = i;
 }
 
-void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32_t real_count, bool real_only)
+/* False: there is no room for another heap. */
+static bool give_heaps(struct lap_types *types, struct candidate *list, uint32_t count, struct lap_heaps heaps)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].type.flags != types->real[list[i].real].flags && !(list[i].type.flags & DEVICE_LOCAL)) {
+            list[i].type.heap = host_heap(types, types->real[list[i].real].heap, heaps);
+            if (list[i].type.heap == UINT32_MAX)
+                return false;
+        }
+    return true;
+}
+
+void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32_t real_count, struct lap_heaps heaps,
+                    bool real_only)
 {
     struct candidate list[3 * LAP_TYPES_MAX];
     uint32_t count = 0;
@@ -77,6 +105,9 @@ void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32
     if (real_count > LAP_TYPES_MAX)
         real_count = LAP_TYPES_MAX;
     types->real_count = real_count;
+    types->real_heap_count = types->shown_heap_count = heaps.count < LAP_HEAPS_MAX ? heaps.count : LAP_HEAPS_MAX;
+    for (uint32_t i = 0; i < types->real_heap_count; i++)
+        types->real_heap_of[i] = i;
     if (real_count)
         memcpy(types->real, real, real_count * sizeof(*real));
     for (uint32_t i = 0; i < real_count && !real_only; i++) { /* halves right before the type that they are of */
@@ -87,7 +118,7 @@ void lap_types_init(struct lap_types *types, const struct lap_type *real, uint32
         list[count].type = real[i];
         list[count++].real = i;
     }
-    if (count <= real_count || count > LAP_TYPES_MAX) {
+    if (count <= real_count || count > LAP_TYPES_MAX || !give_heaps(types, list, count, heaps)) {
         show_real(types);
         return;
     }
@@ -114,20 +145,17 @@ uint32_t lap_types_shown_mask(const struct lap_types *types, uint32_t real_mask)
     for (uint32_t i = 0; i < types->shown_count; i++)
         if (real_mask >> types->real_of[i] & 1)
             shown |= 1u << i;
-    /* Only bits of types that don't exist: a driver's error, and no reason to tell a program that nothing will do. */
+    /* Only bits of types that don't exist: a driver's error, and no reason to report to a program that no type will do.
+     */
     return shown || !real_mask ? shown : all_of(types->shown_count);
-}
-
-uint32_t lap_types_real_mask(const struct lap_types *types, uint32_t shown_mask)
-{
-    uint32_t real = 0;
-    for (uint32_t i = 0; i < types->shown_count; i++)
-        if (shown_mask >> i & 1)
-            real |= 1u << types->real_of[i];
-    return real || !shown_mask ? real : all_of(types->real_count);
 }
 
 uint32_t lap_types_real_index(const struct lap_types *types, uint32_t shown_index)
 {
     return shown_index < types->shown_count ? types->real_of[shown_index] : UINT32_MAX;
+}
+
+uint32_t lap_types_real_heap(const struct lap_types *types, uint32_t shown_heap)
+{
+    return shown_heap < types->shown_heap_count ? types->real_heap_of[shown_heap] : UINT32_MAX;
 }

@@ -26,7 +26,7 @@ const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *rea
     case LAP_WATCH_PAGEMAP:
         if (begin(&lap_watch_pagemap) == LAP_OK) {
             snprintf(reason, reason_bytes, "%s",
-                     kind == LAP_WATCH_AUTO ? "the kernel tells which pages were written" : "asked for");
+                     kind == LAP_WATCH_AUTO ? "the kernel reports written pages" : "asked for");
             return &lap_watch_pagemap;
         }
         snprintf(reason, reason_bytes, "%spagemap does not work here: %s",

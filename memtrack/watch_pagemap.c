@@ -181,7 +181,8 @@ static uint64_t granule_bytes(void)
 }
 
 struct granules {
-    uint16_t *counts; /* of the region, from the granule on where it begins; NULL: none is told from the others */
+    uint16_t
+        *counts; /* of the region, from the granule on where it begins; NULL: granules are not counted one by one */
     bool plain;
     uint64_t begin, end, bytes, pages;
 };

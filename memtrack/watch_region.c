@@ -72,7 +72,7 @@ struct found {
     lap_watch_report_fn report;
 };
 
-static void tell(void *context, struct lap_tree_node *node)
+static void report_node(void *context, struct lap_tree_node *node)
 {
     const struct found *found = context;
     struct lap_watch_region *region =
@@ -88,7 +88,7 @@ static void tell(void *context, struct lap_tree_node *node)
 void lap_watch_region_found(struct lap_watch_regions *regions, uint64_t begin, uint64_t end, lap_watch_report_fn report)
 {
     struct found found = {begin, end, report};
-    lap_tree_visit(regions->tree, begin, end, tell, &found);
+    lap_tree_visit(regions->tree, begin, end, report_node, &found);
 }
 
 void lap_watch_region_left(struct lap_watch_region *region, uint64_t begin, uint64_t end, lap_watch_report_fn report,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli-replay: plays a trace. replay_options_help says how, and what the exit status means. */
+/* lapilli-replay: plays a trace. replay_options_help documents the options and the exit status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,18 +9,22 @@
 
 #include "base/folder.h"
 #include "base/version.h"
-#include "replayer/examine.h"
-#include "replayer/gpu.h"
-#include "replayer/ignored.h"
-#include "replayer/invalid.h"
-#include "replayer/match.h"
-#include "replayer/measure.h"
+#include "replayer/analysis/recorded_machine.h"
+#include "replayer/core/invalid.h"
+#include "replayer/core/report.h"
+#include "replayer/device/gpu.h"
+#include "replayer/device/spirv.h"
+#include "replayer/device/validation.h"
 #include "replayer/options.h"
-#include "replayer/player.h"
-#include "replayer/report.h"
+#include "replayer/play/examine.h"
+#include "replayer/play/measure.h"
+#include "replayer/play/player.h"
+#include "replayer/present/window_system.h"
+#include "replayer/receive.h"
 #include "replayer/sandbox.h"
-#include "replayer/verify.h"
-#include "replayer/window_system.h"
+#include "replayer/verify/contents.h"
+#include "replayer/verify/ignored_checks.h"
+#include "replayer/verify/verify.h"
 #include "trace/info.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
@@ -68,13 +72,13 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
-/* A picture that does not come must not go unnoticed. */
+/* Warns about requested screenshots of frames that the trace does not have. */
 static void report_pictures(const struct replay *r, const struct lap_log *log)
 {
     for (uint32_t i = 0; i < r->options.screenshots.count; i++)
-        if (r->options.screenshots.ranges[i].last > r->frames)
+        if (r->options.screenshots.ranges[i].last > r->summary.frames)
             lap_log(log, LAP_LOG_WARNING, "there is no picture of frame %" PRIu64 ": %" PRIu64 " frames were presented",
-                    r->options.screenshots.ranges[i].last, r->frames);
+                    r->options.screenshots.ranges[i].last, r->summary.frames);
 }
 
 static int play(struct replay *r, const struct lap_log *log)
@@ -90,10 +94,10 @@ static int play(struct replay *r, const struct lap_log *log)
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
     if (code == EXIT_UNSUPPORTED)
-        lap_log(log, LAP_LOG_INFO, "lapilli check tells all that this trace needs and the GPU lacks");
-    if (r->skipped_structs)
+        lap_log(log, LAP_LOG_INFO, "lapilli check lists all that this trace needs and the GPU lacks");
+    if (r->summary.skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
-                r->skipped_structs);
+                r->summary.skipped_structs);
     replay_invalid_summary(r);
     if (code == EXIT_GOOD)
         report_pictures(r, log);
@@ -116,7 +120,33 @@ static int play(struct replay *r, const struct lap_log *log)
     return code;
 }
 
-/* Who waits for the output is told that it did not come. A reader that went away (`| head`) is no failure. */
+static enum lap_status make_validation(struct replay_options *options)
+{
+    const struct replay_validation_options wanted = {
+        .gpu = options->validate_gpu, .synchronization = options->validate_sync, .json = options->json ? stdout : NULL};
+
+    if (!options->validate)
+        return LAP_OK;
+    options->validation = replay_validation_create(&wanted);
+    return options->validation ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for --validate");
+}
+
+/* The result of --validate. Destroying the replay's objects can cause messages too, so this comes after it. */
+static int end_validation(const struct replay_options *options, const struct lap_log *log, int code)
+{
+    uint64_t errors = 0;
+    bool good = code == EXIT_GOOD || code == EXIT_INCOMPLETE;
+
+    if (!options->validation)
+        return code;
+    if (replay_validation_report(options->validation, log, &errors) != LAP_OK) {
+        say(log, EXIT_FAILED);
+        return good ? EXIT_FAILED : code;
+    }
+    return good && errors ? EXIT_FAILED : code;
+}
+
+/* Reports a failed write to stdout, unless the reader closed its end (`| head`). */
 static int end_output(const struct lap_log *log, int code)
 {
     int error = fflush(stdout) == 0 && !ferror(stdout) ? 0 : errno;
@@ -127,7 +157,7 @@ static int end_output(const struct lap_log *log, int code)
     return code == EXIT_GOOD ? EXIT_FAILED : code;
 }
 
-/* All that is wanted of the system before the trace is opened. */
+/* The state that is set up before the trace is opened. */
 struct ready {
     struct replay_displays displays;
     struct lap_sandbox sandbox;
@@ -140,7 +170,7 @@ static enum lap_status make_ready(struct ready *ready, struct replay_options *op
     return replay_sandbox_enter(options, &ready->sandbox);
 }
 
-/* Before anything is played: a long replay must not end with pictures that have no place. */
+/* Runs before playback, so that a long replay does not fail at its end for lack of an output folder. */
 static enum lap_status make_folders(const struct replay_options *options)
 {
     enum lap_status status = LAP_OK;
@@ -153,7 +183,7 @@ static enum lap_status make_folders(const struct replay_options *options)
     return status;
 }
 
-/* Why nothing is played, also in the file for figures. */
+/* Writes the reason why nothing is played to the statistics file too. */
 static int say_in_file(const struct lap_log *log, const struct replay_options *options, int code)
 {
     say(log, code);
@@ -172,7 +202,7 @@ static enum lap_status open_measure_file(struct replay_options *options)
                                                errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 }
 
-/* --check: says what a replay would do, and does not do it. */
+/* --check: reports what a replay would do, without playing the trace. */
 static int check(struct replay_options *options, struct lap_log *log)
 {
     struct replay_report report = {.count = 0};
@@ -181,9 +211,9 @@ static int check(struct replay_options *options, struct lap_log *log)
     enum lap_status status;
     int code;
 
-    log->level = LAP_LOG_ERROR; /* the rest is in the report */
+    log->level = LAP_LOG_ERROR; /* the report covers the rest */
     options->verify = false;
-    options->ahead_bytes = 0; /* it reads few of the blobs */
+    options->ahead_bytes = 0; /* a check reads few of the blobs */
     if (make_ready(&ready, options) != LAP_OK)
         return say(log, EXIT_FAILED);
     status = replay_open(&replay, options, log);
@@ -209,11 +239,14 @@ int main(int argc, char **argv)
 {
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
     struct replay_options options;
+    static struct replay_receive receive;
     struct replay_ignored ignored = {0};
+    struct replay_reading reading = {.fd = -1};
     enum replay_action action;
     struct replay replay;
     struct ready ready;
     enum lap_status status = replay_options_parse(argc, argv, &options, &action);
+    bool began, finishes;
     int code;
 
     if (status != LAP_OK)
@@ -228,7 +261,7 @@ int main(int argc, char **argv)
         puts("lapilli-replay " LAPILLI_VERSION);
         return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
-        return replay_list_gpus() == LAP_OK ? end_output(&log, EXIT_GOOD) : say(&log, EXIT_UNSUPPORTED);
+        return replay_gpu_list() == LAP_OK ? end_output(&log, EXIT_GOOD) : say(&log, EXIT_UNSUPPORTED);
     case REPLAY_ACTION_CHECK_HELP:
         replay_options_check_help();
         return end_output(&log, EXIT_GOOD);
@@ -243,7 +276,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     options.judge = options.validate_shaders ? replay_spirv_tools : NULL;
-    if (make_folders(&options) != LAP_OK) {
+    if (make_folders(&options) != LAP_OK || (options.listen && replay_receive_prepare(&receive, &options) != LAP_OK)) {
         replay_options_finish(&options);
         return say(&log, EXIT_USAGE);
     }
@@ -254,11 +287,25 @@ int main(int argc, char **argv)
         }
         options.ignored = &ignored;
     }
+    if (options.read_list) {
+        status = replay_reading_open(options.read_list, options.read_to, &reading);
+        if (status != LAP_OK)
+            return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
+        options.reading = &reading;
+    }
     if (open_measure_file(&options) != LAP_OK)
+        return say(&log, EXIT_FAILED);
+    if (options.listen) {
+        status = replay_receive_run(&receive, &options, &log);
+        if (status != LAP_OK)
+            return say_in_file(&log, &options, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAILED);
+    }
+    if (make_validation(&options) != LAP_OK)
         return say(&log, EXIT_FAILED);
     if (make_ready(&ready, &options) != LAP_OK)
         return say_in_file(&log, &options, EXIT_UNSUPPORTED);
     status = replay_open(&replay, &options, &log);
+    began = status == LAP_OK;
     if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])
         lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
                 options.sandboxed->lack);
@@ -269,11 +316,16 @@ int main(int argc, char **argv)
                            status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
                            : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
                                                            : EXIT_NO_TRACE);
+    finishes = replay_close(&replay);
+    if (began)
+        code = end_validation(&options, &log, code);
     code = end_output(&log, code);
-    if (!replay_close(&replay))
-        _exit(code); /* what the driver still does must not be torn down under it */
+    if (!finishes)
+        _exit(code); /* the driver may still be executing work: do not unload it */
     replay_displays_disconnect(&ready.displays);
+    replay_validation_destroy(options.validation);
     replay_ignored_finish(&ignored);
+    replay_reading_close(&reading);
     replay_options_finish(&options);
     return code;
 }

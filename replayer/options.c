@@ -7,14 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "replayer/parallel.h"
-#include "replayer/window_system.h"
+#include "replayer/command/parallel.h"
+#include "replayer/present/window_system.h"
 
-#define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* more would be new memory again and again */
+#define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* larger windows keep allocating fresh memory */
 #define MAX_NUMBER          UINT64_C(1000000000)
 
 enum id {
     OPTION_VERIFY,
+    OPTION_LISTEN,
+    OPTION_TOKEN_FILE,
     OPTION_MISMATCH_DIR,
     OPTION_TOLERANCE,
     OPTION_IGNORE_CHECKS,
@@ -28,6 +30,9 @@ enum id {
     OPTION_CHECK,
     OPTION_JSON,
     OPTION_LAST_FRAME,
+    OPTION_STOP_AT,
+    OPTION_READ,
+    OPTION_READ_TO,
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
@@ -39,8 +44,8 @@ enum id {
     OPTION_WAIT_LIMIT,
     OPTION_BLACKHOLE,
     OPTION_SANDBOX,
+    OPTION_VALIDATE,
     OPTION_VALIDATE_SHADERS,
-    OPTION_VALIDATE_DESCRIPTORS,
     OPTION_STRICT,
     OPTION_FORCE,
     OPTION_QUIET,
@@ -50,98 +55,111 @@ enum id {
 };
 
 static const struct {
-    const char *name, *value, *help; /* a value in brackets: after =, or as the next word if that ends in .json */
+    /* value: [=X] is optional and follows =; [X] may also be the next word if that ends in .json. */
+    const char *name, *value, *help;
 } options_table[OPTION_COUNT] = {
     [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
+    [OPTION_LISTEN] = {"--listen", "ADDRESS",
+                       "instead of FILE: receive the trace of a program, then play it (unix:PATH, tcp://HOST:PORT)"},
+    [OPTION_TOKEN_FILE] = {"--token-file", "FILE",
+                           "with --listen: only from a program with the same token; needed for other machines"},
     [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
-                             "with --verify: write the first image that differs as PNG; made if it is not there"},
+                             "with --verify: write the first image that differs as PNG; created if missing"},
     [OPTION_TOLERANCE] =
         {"--tolerance", "N",
          "with --verify: texels may be N steps of their format away from those of capture --keep-bytes"},
     [OPTION_IGNORE_CHECKS] = {"--ignore-checks", "FILE",
-                              "with --verify: leave out the checks that are in it (lapilli compare-checks)"},
+                              "with --verify: leave out the checks in it (lapilli compare-checks)"},
     [OPTION_DUMP_CHECKS] = {"--dump-checks", "DIR",
-                            "with --verify: write all that is compared: checks.bin and, what it is, checks.ndjson"},
+                            "with --verify: write all compared bytes: checks.bin with its index checks.ndjson"},
     [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
     [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR",
-                               "where screenshots go; made if it is not there (default: the current folder)"},
+                               "where screenshots go; created if missing (default: the current folder)"},
     [OPTION_PRESENT] = {"--present", "HOW",
                         "window, headless (draw, show nothing) or off; default: a window if there is a display"},
     [OPTION_WINDOW_SYSTEM] =
         {"--window-system", "NAME",
-         "show a window, on wayland, xcb or a headless-surface of the driver; default: what answers"},
+         "show a window, on wayland, xcb or a headless-surface of the driver; default: the first that answers"},
     [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID"},
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
-    [OPTION_CHECK] = {"--check", NULL, "play nothing: say what a replay would do here (lapilli check)"},
-    [OPTION_JSON] = {"--json", NULL, "with --check: the report as one JSON object"},
+    [OPTION_CHECK] = {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)"},
+    [OPTION_JSON] = {"--json", NULL,
+                     "with --check: the report as one JSON object; with --validate: a JSON line for each message"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
+    [OPTION_STOP_AT] = {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)"},
+    [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
+    [OPTION_READ_TO] = {"--read-to", "FILE", "with --read: where that goes"},
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
-                        "say what memory and time the replay took: on stdout, or as JSON in a file"},
+                        "report memory and time of the replay: on stdout, or as JSON in a file"},
     [OPTION_ADDRESSES] = {"--addresses", "HOW",
                           "device addresses: auto (keep them on the recorded driver; the default) or translate"},
     [OPTION_NEW_MEMORY] = {"--new-memory", "HOW",
-                           "what new objects hold that nobody wrote: zero (the default) or leave (as it comes)"},
-    [OPTION_FRAMES] = {"--frames", "A-B", "with --measure: what frames A to B take (A-: to the end); stop after them"},
-    [OPTION_WARM_UP] = {"--warm-up", "N", "with --measure: less the first N of them"},
+                           "unwritten bytes of new objects: zero (the default) or leave (as allocated)"},
+    [OPTION_FRAMES] = {"--frames", "A-B", "with --measure: measure frames A to B (A-: to the end); stop after them"},
+    [OPTION_WARM_UP] = {"--warm-up", "N", "with --measure: without the first N of them"},
     [OPTION_PRELOAD] = {"--preload", NULL,
                         "read and unpack the whole trace, or half of memory of it, before the first frame"},
     [OPTION_AHEAD] = {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)"},
     [OPTION_WAIT_LIMIT] = {"--wait-limit", "SECONDS",
-                           "end when the device takes longer for what is waited for (default: 60; an hour where the "
+                           "end when a wait for the device takes longer (default: 60; an hour where the "
                            "driver computes on the CPU)"},
     [OPTION_BLACKHOLE] = {"--blackhole", NULL,
-                          "submit no commands, only waits and signals: what is left is the host's part; shows nothing"},
+                          "submit no commands, only waits and signals, to see the host's part; shows nothing"},
     [OPTION_SANDBOX] = {"--sandbox", "HOW",
-                        "off; on: refuse to go on without; default: what the kernel has (SECURITY.md)"},
+                        "off; on: end without one; default: as far as the kernel can (SECURITY.md)"},
+    [OPTION_VALIDATE] = {"--validate", "[=gpu,sync]",
+                         "play under the Khronos validation layer, and place its messages at the commands of the "
+                         "trace; gpu: also check shaders while they run; sync: also find hazards"},
     [OPTION_VALIDATE_SHADERS] = {"--validate-shaders", NULL,
-                                 "check the code of shaders before the driver gets it, and end where it is not valid"},
-    [OPTION_VALIDATE_DESCRIPTORS] = {"--validate-descriptors", "WHAT",
-                                     "used: end before the driver gets work whose shaders use descriptors of what is "
-                                     "gone; bound: of any in sets that are bound, which programs may have"},
+                                 "check the code of shaders before the driver gets it, and end where it is invalid"},
     [OPTION_STRICT] = {"--strict", NULL,
-                       "end at a call that is not valid (a null, an object that is gone); default: leave it out"},
+                       "end at an invalid call (a null handle, a destroyed object); default: leave it out"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
-    [OPTION_QUIET] = {"--quiet", NULL, "say nothing but errors and results"},
+    [OPTION_QUIET] = {"--quiet", NULL, "print only errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
     [OPTION_VERSION] = {"--version", NULL, "show the version"},
 };
 
 void replay_options_help(void)
 {
-    puts("Usage: lapilli-replay [options] FILE\n\nPlays a trace on a GPU of this machine.\n");
+    puts("Usage: lapilli-replay [options] FILE\n       lapilli-replay [options] --listen ADDRESS\n\n"
+         "Plays a trace on a GPU of this machine.\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[40];
-        snprintf(left, sizeof left, "%s%s%s", options_table[i].name, options_table[i].value ? " " : "",
+        snprintf(left, sizeof left, "%s%s%s", options_table[i].name,
+                 options_table[i].value && options_table[i].value[1] != '=' ? " " : "",
                  options_table[i].value ? options_table[i].value : "");
         printf("  %-22s %s\n", left, options_table[i].help);
     }
-    puts("\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare; 2 wrong "
-         "usage;\n"
-         "3 no readable trace; 4 the trace is incomplete (what there is was played); 5 this machine can't play it.");
+    puts("\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare, or "
+         "--validate\nfound errors; 2 wrong usage; 3 no readable trace; 4 the trace is incomplete (its readable part "
+         "was "
+         "played);\n"
+         "5 this machine can't play it, or lacks the layer of --validate.");
 }
 
 void replay_options_check_help(void)
 {
     puts("usage: lapilli check [--json] [--gpu GPU] FILE\n"
-         "Says what a replay of the trace would do on a GPU of this machine, and plays nothing.\n\n"
+         "Predicts a replay of the trace on a GPU of this machine, and plays nothing.\n\n"
          "  --json            one JSON object\n"
          "  --gpu GPU         the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
          "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
          "  --window-system NAME  as in a replay\n"
-         "  --last-frame N    only what is needed up to this frame\n"
+         "  --last-frame N    only up to this frame\n"
          "  --addresses HOW   as in a replay\n"
          "  --sandbox HOW     as in a replay\n"
-         "  --force           as a replay with --force: what is lacking is left out\n"
+         "  --force           as a replay with --force: leave out missing features\n"
          "  --help            this text\n\n"
-         "Each thing that the trace needs and the GPU does not have as it was is\n"
-         "  mapped    to something here that does the same\n"
-         "  dropped   because the replay does without it\n"
-         "  ignored   the replay hands it to the driver as recorded: drivers mostly take it\n"
-         "  may fail  the same, but it can't work unless the driver does more than it says\n"
+         "Each requirement of the trace that the GPU lacks is\n"
+         "  mapped    the replay device has something that does the same\n"
+         "  dropped   the replay does without it\n"
+         "  ignored   the driver gets it as recorded: most drivers accept it\n"
+         "  may fail  the same, but the driver need not accept it\n"
          "  refused   the replay ends there\n\n"
-         "Damage is told where it is met; the contents of buffers and images are not read.\n\n"
+         "It reports damage at its position, and does not read the contents of buffers and images.\n\n"
          "Exit status: 0 nothing is refused (some of it may fail); 1 it can't be replayed; 2 wrong usage; 3 no "
          "readable trace.");
 }
@@ -158,11 +176,35 @@ static enum lap_status parse_present(const char *text, struct replay_options *ou
     return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
 }
 
+/* NULL, "gpu", "sync", or both with a comma. */
 static enum lap_status parse_validation(const char *text, struct replay_options *out)
 {
-    if (strcmp(text, "used") != 0 && strcmp(text, "bound") != 0)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--validate-descriptors wants used or bound, not \"%s\"", text);
-    out->validate_descriptors = text[0] == 'u' ? REPLAY_VALIDATE_USED : REPLAY_VALIDATE_BOUND;
+    out->validate = true;
+    for (const char *at = text; at;) {
+        size_t length = strcspn(at, ",");
+        if (length == 3 && strncmp(at, "gpu", length) == 0)
+            out->validate_gpu = true;
+        else if (length == 4 && strncmp(at, "sync", length) == 0)
+            out->validate_sync = true;
+        else
+            return lap_fail(LAP_ERROR_ARGUMENT, "--validate takes =gpu, =sync or =gpu,sync, not \"%s\"", text);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return LAP_OK;
+}
+
+static enum lap_status check_validation(const struct replay_options *options, enum replay_action action)
+{
+    if (options->validate && action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "--validate is for a replay: --check plays nothing that could be validated");
+    if (options->validate && options->threads > 1)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--validate plays with one thread: each message is placed at its command");
+    if (options->validate && options->blackhole)
+        return lap_fail(LAP_ERROR_ARGUMENT, "with --blackhole nothing is submitted that could be validated");
+    if (options->validate && options->json && (options->verify || (options->measure && !options->measure_file)))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--validate --json has stdout to itself: use --verify without --json, and "
+                                            "--measure with a file");
     return LAP_OK;
 }
 
@@ -228,7 +270,7 @@ static enum lap_status parse_tolerance(const char *text, struct replay_options *
     return status;
 }
 
-/* "A", "A-" or "A-B". */
+/* "A", "A-" or "A-B": a range of frames. */
 static enum lap_status parse_frames(const char *text, struct replay_options *out)
 {
     bool good = lap_frame_parse(&text, &out->first_measured);
@@ -248,6 +290,12 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     switch (id) {
     case OPTION_VERIFY:
         out->verify = true;
+        break;
+    case OPTION_LISTEN:
+        out->listen = value;
+        break;
+    case OPTION_TOKEN_FILE:
+        out->token_file = value;
         break;
     case OPTION_MISMATCH_DIR:
         out->mismatch_dir = value;
@@ -279,6 +327,16 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_LAST_FRAME:
         if (!lap_frame_parse(&value, &out->last_frame) || *value)
             return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
+        break;
+    case OPTION_STOP_AT:
+        if (!lap_frame_parse(&value, &out->stop_at) || *value)
+            return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at wants a number from 1 on");
+        break;
+    case OPTION_READ:
+        out->read_list = value;
+        break;
+    case OPTION_READ_TO:
+        out->read_to = value;
         break;
     case OPTION_THREADS:
         return parse_threads(value, out);
@@ -315,7 +373,7 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_VALIDATE_SHADERS:
         out->validate_shaders = true;
         break;
-    case OPTION_VALIDATE_DESCRIPTORS:
+    case OPTION_VALIDATE:
         return parse_validation(value, out);
     case OPTION_STRICT:
         out->strict = true;
@@ -351,7 +409,7 @@ static bool ends_in_json(const char *text)
     return length > 5 && strcmp(text + length - 5, ".json") == 0;
 }
 
-/* --name VALUE, --name=VALUE or --name; *at moves over what was taken. */
+/* --name VALUE, --name=VALUE or --name. Advances *at past the arguments it consumes. */
 static enum lap_status parse_option(int argc, char **argv, int *at, struct replay_options *out,
                                     enum replay_action *action)
 {
@@ -363,7 +421,7 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
         if (strlen(options_table[i].name) != length || strncmp(options_table[i].name, text, length) != 0)
             continue;
         if (options_table[i].value && options_table[i].value[0] == '[') {
-            if (!value && *at + 1 < argc && ends_in_json(argv[*at + 1]))
+            if (!value && options_table[i].value[1] != '=' && *at + 1 < argc && ends_in_json(argv[*at + 1]))
                 value = argv[++*at];
         } else if (options_table[i].value && !value) {
             if (*at + 1 >= argc)
@@ -377,7 +435,7 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
     return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)length, text);
 }
 
-/* What a replay of a trace that is larger may take of the machine's memory. */
+/* The share of this machine's memory that preloading may use for a larger trace. */
 static uint64_t preload_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
@@ -417,15 +475,25 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
         return lap_fail(LAP_ERROR_ARGUMENT, "--frames and --warm-up are for --measure");
     if (out->preload)
         out->ahead_bytes = preload_bytes();
-    if (out->json && *out_action == REPLAY_ACTION_PLAY)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check");
+    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check and --validate");
     if (out->has_tolerance && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--tolerance is for --verify");
     if (out->ignored_file && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--ignore-checks is for --verify");
     if (out->dump_dir && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--dump-checks is for --verify");
-    if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file)
+    if (!out->read_list != !out->read_to || (out->read_list && !out->stop_at))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
+    if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
+    if (check_validation(out, *out_action) != LAP_OK)
+        return LAP_ERROR_ARGUMENT;
+    if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
+    if (out->token_file && !out->listen)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--token-file is for --listen");
+    if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file && !out->listen)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
     return LAP_OK;
 }

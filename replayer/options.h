@@ -5,7 +5,7 @@
 #ifndef LAP_REPLAYER_OPTIONS_H
 #define LAP_REPLAYER_OPTIONS_H
 
-#include "replayer/context.h"
+#include "replayer/core/replay.h"
 
 enum replay_action {
     REPLAY_ACTION_PLAY,
@@ -16,14 +16,14 @@ enum replay_action {
     REPLAY_ACTION_CHECK_HELP
 };
 
-/* Texts point into argv; screenshots are the heap's: replay_options_finish. LAP_ERROR_ARGUMENT with a sentence. */
+/* Texts point into argv; replay_options_finish frees the screenshots. LAP_ERROR_ARGUMENT with a sentence. */
 enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out,
                                      enum replay_action *out_action) LAP_MUST_CHECK;
 void replay_options_finish(struct replay_options *options);
 
 /* Writes the usage to stdout. */
 void replay_options_help(void);
-/* That of --check, as `lapilli check --help` shows it. */
+/* The usage of --check, for `lapilli check --help`. */
 void replay_options_check_help(void);
 
 #endif

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/folder.h"
-#include "replayer/window_system.h"
+#include "replayer/present/window_system.h"
 
-/* Nobody else writes there, and it is no way to another place. */
+/* The folder belongs to this user, nobody else can write to it, and it is no symbolic link. */
 static bool is_own_folder(const char *path)
 {
     struct stat info;
@@ -20,8 +20,8 @@ static bool is_own_folder(const char *path)
            !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Drivers, and layers that the user has on, are told to keep their caches in a folder of sandboxed replays; where there
- * is none, Mesa is told to do without, and others find out. */
+/* Redirects the caches of drivers and of the user's layers to a folder for sandboxed replays. Without such a folder,
+ * Mesa's cache is disabled; other drivers find that they cannot write theirs. */
 static bool move_caches(char path[PATH_MAX])
 {
     const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -55,8 +55,11 @@ static bool has_x_display(const struct replay_displays *displays)
 enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_sandbox *sandbox)
 {
     const char *folders[5];
-    struct lap_sandbox_options wanted = {
-        .folders = folders, .gpus = true, .shared_memory = has_x_display(options->displays)};
+    struct lap_sandbox_options wanted = {.folders = folders,
+                                         .gpus = true,
+                                         .shared_memory = has_x_display(options->displays),
+                                         /* NVIDIA's driver makes no device that traces rays where it can't have one. */
+                                         .waiting_sockets = access("/dev/nvidiactl", F_OK) == 0};
     char caches[PATH_MAX];
 
     memset(sandbox, 0, sizeof *sandbox);
@@ -71,23 +74,11 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
         folders[wanted.folder_count++] = options->dump_dir;
     if (move_caches(caches))
         folders[wanted.folder_count++] = caches;
-#ifdef LAP_COVERAGE_FOLDER /* a build that counts which lines tests run, and writes that down at its end */
+#ifdef LAP_COVERAGE_FOLDER /* a coverage build writes its counts at exit */
     folders[wanted.folder_count++] = LAP_COVERAGE_FOLDER;
 #endif
     lap_sandbox_enter(&wanted, sandbox);
     if (options->sandbox == LAP_SANDBOX_WISH_ON && sandbox->state != LAP_SANDBOX_ON)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "--sandbox=on can't be had: %s", sandbox->lack);
     return LAP_OK;
-}
-
-bool replay_sandbox_describe(const struct lap_sandbox *sandbox, cJSON *object)
-{
-    cJSON *described;
-
-    if (!sandbox)
-        return cJSON_AddNullToObject(object, "sandbox") != NULL;
-    described = cJSON_AddObjectToObject(object, "sandbox");
-    return described && cJSON_AddStringToObject(described, "state", lap_sandbox_state_name(sandbox->state)) &&
-           (sandbox->lack[0] ? cJSON_AddStringToObject(described, "lack", sandbox->lack)
-                             : cJSON_AddNullToObject(described, "lack"));
 }

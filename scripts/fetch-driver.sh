@@ -41,6 +41,8 @@ for suite in $suites; do
     ln -sfn "$libraries" "$folder/lib"
     ln -sfn "$loader" "$folder/ld.so"
     ln -sfn "$folder/root/usr/share/vulkan/explicit_layer.d" "$folder/layers"
+    # Libraries with a runpath of their own (LLVM's, "$ORIGIN/../lib") look for others there alone.
+    ln -sfn "$libraries" "$folder/root/usr/lib/lib"
     sed "s|\"library_path\" *: *\"[^\"]*\"|\"library_path\": \"$driver\"|" "$folder"/root/usr/share/vulkan/icd.d/lvp_icd*.json > "$folder/icd.json"
     exit 0
 done

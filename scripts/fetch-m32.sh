@@ -23,7 +23,7 @@ set -- -o "Dir::Etc::sourcelist=$state/sources.list" -o "Dir::Etc::sourceparts=/
 apt-get "$@" update -qq || fail "$mirror can't be read"
 apt-get "$@" install -qq -y --no-install-recommends --download-only "libgcc-$compiler-dev" "libstdc++-$compiler-dev" libc6-dev \
     libvulkan-dev vulkan-validationlayers-dev vulkan-validationlayers mesa-vulkan-drivers libcjson-dev liblz4-dev libxxhash-dev \
-    libzstd-dev libpng-dev libseccomp-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev > /dev/null ||
+    libzstd-dev libpng-dev libseccomp-dev nettle-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev > /dev/null ||
     fail "$release has no such packages for i386"
 rm -rf "$folder/root"
 for package in "$state"/cache/archives/*.deb; do

@@ -10,7 +10,7 @@
 #include "gen_reflect.h"
 #include "tools/tool.h"
 
-/* Decoded structures are a few times larger than a body, and a body is at most a blob. */
+/* Decoded structures are a few times larger than a body, and a body is at most as large as a blob. */
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30)
 
 void lap_calls_shut_in(void)
@@ -136,7 +136,7 @@ int lap_calls_report_open(const char *program, const char *path, enum lap_status
 {
     const char *text = sentence(status);
 
-    /* Some of the reader's sentences name the file themselves. */
+    /* Some of the reader's messages contain the path. */
     if (strstr(text, path))
         fprintf(stderr, "%s: %s\n", program, text);
     else
@@ -150,7 +150,7 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
 
     if (status < 0) {
         fprintf(stderr, "%s: %s: %s\n", program, path, sentence(status));
-        /* What the file has too much of, or this build does not know, is the file's. */
+        /* Exceeded limits and unknown content are faults of the file. */
         return status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
     }
     if (summary->repaired)

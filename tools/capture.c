@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-capture: runs a program with the layer, finishes what it could not end, and says which traces came of it.
+ * lapilli-capture: runs a program with the layer, finishes traces that the program could not end, and lists the traces.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,19 @@
 
 #include "base/folder.h"
 #include "base/frames.h"
+#include "base/key.h"
 #include "base/pattern.h"
 #include "base/version.h"
+#include "tools/commanded.h"
 #include "tools/launch.h"
 #include "tools/output_name.h"
 #include "tools/recorded.h"
 #include "tools/tool.h"
+#include "trace/address.h"
+#include "trace/greeting.h"
 
 #define PROGRAM "lapilli-capture"
-#if UINTPTR_MAX == UINT32_MAX /* the manifests of both words lie in one folder */
+#if UINTPTR_MAX == UINT32_MAX /* the manifests of 32 and 64 bits lie in one folder */
 #define MANIFEST "VkLayer_lapilli_32.json"
 #else
 #define MANIFEST "VkLayer_lapilli.json"
@@ -31,20 +35,42 @@
 
 static const char help[] =
     "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"
-    "Runs a program and records what it does with Vulkan, one trace for each process that uses it.\n"
+    "Runs a program and records its Vulkan calls, one trace for each process that uses Vulkan.\n"
     "\n"
     "  -o, --output FILE        the trace; " LAP_PATTERN_HELP ".\n"
     "                           Default: PROGRAM.lapilli. Nothing is overwritten: a number is added instead.\n"
-    "      --verify             store hashes of what is presented and of what the device wrote into memory that\n"
+    "                           Or an address, unix:PATH or tcp://HOST:PORT: lapilli receive writes the trace there\n"
+    "      --no-wait            with an address: if nobody receives, the program runs and is not recorded. Otherwise\n"
+    "                           it waits before its first Vulkan call\n"
+    "      --control ADDRESS    take the commands of lapilli control there, as long as the program runs:\n"
+    "                           unix:PATH, or tcp://HOST:PORT (PORT 0: any that is free). Streamed traces need it not\n"
+    "      --token-file FILE    with an address: the token of lapilli receive; needed for other machines. With\n"
+    "                           --control: of lapilli control\n"
+    "      --frames LIST        record these frames, each range into a trace of its own: 500-510,900. Counted from 1;\n"
+    "                           frames of programs without windows are submits, or end where the program says so\n"
+    "                           (VK_EXT_frame_boundary)\n"
+    "      --submits LIST       the same by submits\n"
+    "      --seconds LIST       the same by seconds since the program's first Vulkan call: 60-62.5\n"
+    "      --trigger HOW        record --trigger-frames N frames (default: 1) when the program gets SIGUSR2 (signal),\n"
+    "                           when the file PATH appears (file:PATH; it is removed), when F11 is pressed in a "
+    "window\n"
+    "                           of the program on X or Wayland (key; another one: key:NAME, " LAP_KEY_HELP "),\n"
+    "                           or from lapBeginCapture to lapEndCapture in the program (call; include/lapilli.h).\n"
+    "                           With --control, or an address: when lapilli control says so (control)\n"
+    "      --keep-last LENGTH   keep the end of the run: 10s, 300f (frames), 64MiB. Two recordings in turn; when the\n"
+    "                           newer one has this length, the older one is deleted. With --trigger signal, key or\n"
+    "                           file:PATH, or by lapilli control, both are kept then, and the next ones begin\n"
+    "      --exit-after         end the program with SIGTERM when the last part is recorded\n"
+    "      --verify             store hashes of presented images and of device writes to memory that\n"
     "                           the program can map, for lapilli replay --verify\n"
-    "      --verify=all         and of all else that the device wrote, read back behind each submit: slow\n"
+    "      --verify=all         and of all other device writes, read back after each submit: slow\n"
     "      --keep-bytes         with --verify: store checked texels, too, for lapilli replay --tolerance\n"
     "      --screenshot N,M-L   write these frames (counted from 1) as frame_N.png\n"
-    "      --screenshot-dir DIR into this folder, made if it is not there (default: the current one)\n"
+    "      --screenshot-dir DIR into this folder, created if missing (default: the current one)\n"
     "      --compression HOW    lz4 (default), lz4hc (smaller, slower) or none\n"
     "      --memory-types HOW   virtual (default) or real: show the program the device's own memory types\n"
-    "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how host writes are found\n"
-    "      --backing HOW        auto (default), host or off: whose pages host-visible memory lies in\n"
+    "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how to find host writes\n"
+    "      --backing HOW        auto (default), host or off: whose pages back host-visible memory\n"
     "      --log LEVEL          error, warning (default), info or debug\n"
     "  -q, --quiet              do not name the traces at the end\n"
     "      --help               this text\n"
@@ -66,13 +92,25 @@ enum {
     OPTION_WATCH,
     OPTION_BACKING,
     OPTION_LOG,
+    OPTION_NO_WAIT,
+    OPTION_TOKEN,
+    OPTION_CONTROL,
+    OPTION_FRAMES,
+    OPTION_SUBMITS,
+    OPTION_SECONDS,
+    OPTION_TRIGGER,
+    OPTION_TRIGGER_FRAMES,
+    OPTION_EXIT_AFTER,
+    OPTION_KEEP_LAST,
     OPTION_HELP
 };
 
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
-    const char *verify; /* NULL: no */
-    bool keep_bytes, quiet;
+    const char *verify; /* NULL: off */
+    const char *frames, *submits, *seconds, *trigger, *trigger_frames, *keep_last;
+    bool keep_bytes, quiet, no_wait, exit_after;
+    const char *control, *token_file;
     char **argv;
 };
 
@@ -87,16 +125,127 @@ static bool one_of(const char *option, const char *value, const char *const *all
     return false;
 }
 
-static bool check_pattern(const char *pattern)
+/* Of who receives the trace, or where commands are taken. The layer checks this too, but then the program runs on. */
+static bool check_address(const struct options *options, const char *text)
 {
-    const char *fault = pattern ? lap_pattern_fault(pattern) : NULL;
+    struct lap_address address;
+    struct lap_token token = {.count = 0};
+    enum lap_status status = lap_address_parse(text, &address);
 
+    if (status == LAP_OK && options->token_file)
+        status = lap_token_read(options->token_file, &token);
+    if (status == LAP_OK && !address.local && !token.count && !getenv("LAPILLI_TOKEN_FILE"))
+        status = lap_fail(LAP_ERROR_ARGUMENT, "other machines need --token-file");
+    explicit_bzero(&token, sizeof token);
+    if (status != LAP_OK)
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+    return status == LAP_OK;
+}
+
+static bool is_streamed(const struct options *options)
+{
+    return options->output && lap_address_is(options->output);
+}
+
+/* Whether somebody can command the program. */
+static bool is_commanded(const struct options *options)
+{
+    const char *control = getenv("LAPILLI_CONTROL");
+    return is_streamed(options) || options->control || (control && *control);
+}
+
+static bool check_output(const struct options *options)
+{
+    const char *pattern = options->output, *fault;
+
+    if (options->control && !check_address(options, options->control))
+        return false;
+    if (is_streamed(options))
+        return check_address(options, pattern);
+    if (options->no_wait || (options->token_file && !options->control)) {
+        fprintf(stderr, PROGRAM ": --no-wait and --token-file are for traces that are streamed: -o ADDRESS; "
+                                "--token-file is for --control, too\n");
+        return false;
+    }
+    fault = pattern ? lap_pattern_fault(pattern) : NULL;
     if (fault)
         fprintf(stderr,
                 PROGRAM ": --output can't be '%s': there is no '%.2s'; "
                         "%s.\n",
                 pattern, fault, LAP_PATTERN_HELP);
     return !fault;
+}
+
+/* The layer checks these too, but then the program runs on. */
+static bool is_list(const char *option, const char *text, enum lap_status (*parse)(const char *, struct lap_frames *))
+{
+    struct lap_frames list = {NULL, 0};
+    enum lap_status status = text ? parse(text, &list) : LAP_OK;
+
+    lap_frames_finish(&list);
+    if (status != LAP_OK)
+        fprintf(stderr, PROGRAM ": --%s: %s\n", option, lap_error_message());
+    return status == LAP_OK;
+}
+
+/* What begins a part, and leaves its end to --trigger-frames. */
+static bool is_moment(const char *trigger)
+{
+    return strcmp(trigger, "signal") == 0 || lap_key_trigger(trigger) ||
+           (strncmp(trigger, "file:", 5) == 0 && trigger[5]);
+}
+
+static bool check_keep_last(const struct options *options)
+{
+    struct lap_length length;
+
+    if (!options->keep_last)
+        return true;
+    if (lap_length_parse(options->keep_last, &length) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": --keep-last: %s\n", lap_error_message());
+        return false;
+    }
+    if (options->frames || options->submits || options->seconds || options->exit_after || options->trigger_frames ||
+        (options->trigger && strcmp(options->trigger, "call") == 0)) {
+        fprintf(stderr, PROGRAM ": --keep-last records all the time: besides it there can be --trigger signal, key, "
+                                "file:PATH or control alone, not what else asks for parts\n");
+        return false;
+    }
+    return true;
+}
+
+static bool check_parts(const struct options *options)
+{
+    const char *trigger = options->trigger, *number = options->trigger_frames;
+    uint64_t frames;
+
+    if (trigger && !is_moment(trigger) && strcmp(trigger, "call") != 0 && strcmp(trigger, "control") != 0) {
+        fprintf(stderr,
+                PROGRAM ": --trigger can't be '%s': it is signal, call, control, file:PATH, key or key:NAME, and NAME "
+                        "is " LAP_KEY_HELP "\n",
+                trigger);
+        return false;
+    }
+    if (trigger && strcmp(trigger, "control") == 0 && !is_commanded(options)) {
+        fprintf(stderr,
+                PROGRAM ": --trigger control needs --control ADDRESS, or a trace that is streamed: -o ADDRESS\n");
+        return false;
+    }
+    if (number && (!lap_frame_parse(&number, &frames) || *number)) {
+        fprintf(stderr, PROGRAM ": --trigger-frames takes a number from 1 on, not '%s'\n", options->trigger_frames);
+        return false;
+    }
+    if (number && (!trigger || !is_moment(trigger))) {
+        fprintf(stderr, PROGRAM ": --trigger-frames is for --trigger signal, key or file:PATH\n");
+        return false;
+    }
+    if (options->exit_after && !options->frames && !options->submits && !options->seconds && !trigger) {
+        fprintf(stderr, PROGRAM ": --exit-after is for parts: --frames, --submits, --seconds or --trigger\n");
+        return false;
+    }
+    return check_keep_last(options) && is_list("frames", options->frames, lap_frames_parse) &&
+           is_list("submits", options->submits, lap_frames_parse) &&
+           is_list("seconds", options->seconds, lap_seconds_parse);
 }
 
 static bool check_values(const struct options *options)
@@ -108,24 +257,16 @@ static bool check_values(const struct options *options)
     static const char *const backings[] = {"auto", "host", "off", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
-    struct lap_frames frames = {NULL, 0};
-
-    /* The layer would say so, too, but only in a program that runs on. */
-    if (options->screenshots && lap_frames_parse(options->screenshots, &frames) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": --screenshot: %s\n", lap_error_message());
-        return false;
-    }
-    lap_frames_finish(&frames);
-    return (!options->compression || one_of("compression", options->compression, compressions)) &&
-           check_pattern(options->output) &&
-           (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
+    return is_list("screenshot", options->screenshots, lap_frames_parse) && check_parts(options) &&
+           (!options->compression || one_of("compression", options->compression, compressions)) &&
+           check_output(options) && (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
            (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
            (!options->backing || one_of("backing", options->backing, backings)) &&
            (!options->verify || one_of("verify", options->verify, verifies)) &&
            (!options->log || one_of("log", options->log, levels));
 }
 
-/* Fills *options or returns an exit status that is not negative. */
+/* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
@@ -139,6 +280,16 @@ static int parse(int argc, char **argv, struct options *options)
         {"write-watch", required_argument, NULL, OPTION_WATCH},
         {"backing", required_argument, NULL, OPTION_BACKING},
         {"log", required_argument, NULL, OPTION_LOG},
+        {"no-wait", no_argument, NULL, OPTION_NO_WAIT},
+        {"token-file", required_argument, NULL, OPTION_TOKEN},
+        {"control", required_argument, NULL, OPTION_CONTROL},
+        {"frames", required_argument, NULL, OPTION_FRAMES},
+        {"submits", required_argument, NULL, OPTION_SUBMITS},
+        {"seconds", required_argument, NULL, OPTION_SECONDS},
+        {"trigger", required_argument, NULL, OPTION_TRIGGER},
+        {"trigger-frames", required_argument, NULL, OPTION_TRIGGER_FRAMES},
+        {"exit-after", no_argument, NULL, OPTION_EXIT_AFTER},
+        {"keep-last", required_argument, NULL, OPTION_KEEP_LAST},
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, OPTION_HELP},
         {NULL, 0, NULL, 0},
@@ -181,6 +332,36 @@ static int parse(int argc, char **argv, struct options *options)
         case OPTION_LOG:
             options->log = optarg;
             break;
+        case OPTION_NO_WAIT:
+            options->no_wait = true;
+            break;
+        case OPTION_TOKEN:
+            options->token_file = optarg;
+            break;
+        case OPTION_CONTROL:
+            options->control = optarg;
+            break;
+        case OPTION_FRAMES:
+            options->frames = optarg;
+            break;
+        case OPTION_SUBMITS:
+            options->submits = optarg;
+            break;
+        case OPTION_SECONDS:
+            options->seconds = optarg;
+            break;
+        case OPTION_TRIGGER:
+            options->trigger = optarg;
+            break;
+        case OPTION_TRIGGER_FRAMES:
+            options->trigger_frames = optarg;
+            break;
+        case OPTION_KEEP_LAST:
+            options->keep_last = optarg;
+            break;
+        case OPTION_EXIT_AFTER:
+            options->exit_after = true;
+            break;
         case 'h':
         case OPTION_HELP:
             fputs(help, stdout);
@@ -198,7 +379,7 @@ static int parse(int argc, char **argv, struct options *options)
     return check_values(options) ? -1 : LAP_TOOL_USAGE;
 }
 
-/* ---- where things are ---- */
+/* ---- installed files ---- */
 
 /* PREFIX/share/vulkan/explicit_layer.d, where PREFIX/bin holds this program: the same when installed and in a build
  * folder. */
@@ -249,7 +430,7 @@ static bool set(const char *variable, const char *value)
     return !value || setenv(variable, value, 1) == 0;
 }
 
-/* What the layer is to do; see layer/options.c for the other side. */
+/* Sets the layer's options; layer/core/options.c reads them. */
 static bool set_environment(const struct options *options, const char *pattern, const char *report,
                             const char *manifests)
 {
@@ -263,19 +444,35 @@ static bool set_environment(const struct options *options, const char *pattern, 
         set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
         set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
         set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_BACKING", options->backing) &&
-        set("LAPILLI_LOG", options->log))
+        set("LAPILLI_LOG", options->log) && set("LAPILLI_STREAM_WAIT", options->no_wait ? "0" : NULL) &&
+        set("LAPILLI_TOKEN_FILE", options->token_file) && set("LAPILLI_CONTROL", options->control) &&
+        set("LAPILLI_FRAMES", options->frames) && set("LAPILLI_SUBMITS", options->submits) &&
+        set("LAPILLI_SECONDS", options->seconds) && set("LAPILLI_TRIGGER", options->trigger) &&
+        set("LAPILLI_TRIGGER_FRAMES", options->trigger_frames) &&
+        set("LAPILLI_EXIT_AFTER", options->exit_after ? "1" : NULL) && set("LAPILLI_KEEP_LAST", options->keep_last))
         return unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
     fprintf(stderr, PROGRAM ": the environment can't be set: %s\n", strerror(errno));
     return false;
 }
 
-static int run(const struct options *options, const char *pattern, const char *report, const char *manifests)
+static int run(struct options *options, const char *pattern, const char *report, const char *manifests)
 {
     struct lap_launched launched;
+    struct lap_commanded commanded = {.process = 0};
+    char address[LAP_ADDRESS_TEXT_BYTES];
 
-    if (!set_environment(options, pattern, report, manifests))
+    if (options->control) {
+        if (!lap_commanded_begin(&commanded, PROGRAM, options->control, options->token_file, options->quiet))
+            return LAP_TOOL_USAGE;
+        lap_address_text(&commanded.address, address);
+        options->control = address;
+    }
+    if (!set_environment(options, pattern, report, manifests)) {
+        lap_commanded_end(&commanded);
         return LAP_TOOL_USAGE;
+    }
     launched = lap_launch_run(options->argv);
+    lap_commanded_end(&commanded);
     if (launched.error)
         fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
     else
@@ -285,21 +482,34 @@ static int run(const struct options *options, const char *pattern, const char *r
 
 int main(int argc, char **argv)
 {
-    char manifests[PATH_MAX], screenshots[PATH_MAX];
+    char manifests[PATH_MAX], screenshots[PATH_MAX], token[PATH_MAX];
     struct options options;
-    char *pattern = NULL, *report = NULL;
+    struct lap_address address;
+    char *pattern = NULL, *report = NULL, *control = NULL;
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
         return code;
     code = LAP_TOOL_USAGE;
-    pattern = lap_output_name(options.output, options.argv[0]);
+    bool streamed = is_streamed(&options);
+    pattern = streamed ? lap_address_absolute(options.output) : lap_output_name(options.output, options.argv[0]);
     if (!pattern) {
         fprintf(stderr, PROGRAM ": the current folder can't be used: %s\n", strerror(errno));
         return LAP_TOOL_USAGE;
     }
-    if (!find_manifests(manifests) || !lap_output_name_check(PROGRAM, pattern))
+    if (streamed && lap_address_parse(pattern, &address) != LAP_OK) { /* its path may be too long now */
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         goto out;
+    }
+    if (!find_manifests(manifests) || (!streamed && !lap_output_name_check(PROGRAM, pattern)))
+        goto out;
+    /* The program may change its folder. */
+    if (options.control && !(options.control = control = lap_address_absolute(options.control))) {
+        fprintf(stderr, PROGRAM ": the current folder can't be used: %s\n", strerror(errno));
+        goto out;
+    }
+    if (options.token_file)
+        options.token_file = realpath(options.token_file, token);
     if (options.screenshot_dir) {
         if (lap_folder_make(options.screenshot_dir) != LAP_OK) {
             fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
@@ -323,5 +533,6 @@ out:
         unlink(report);
     free(report);
     free(pattern);
+    free(control);
     return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-compare-checks: which checks differ between two recordings of one program, as lapilli replay --ignore-checks
- * takes them.
+ * lapilli-compare-checks: lists the checks that differ between two recordings of one program, in the format of lapilli
+ * replay --ignore-checks.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "gen_decode.h"
 #include "tools/calls.h"
@@ -30,7 +31,7 @@ static const char help[] =
     "can't\n"
     "be compared; 2 usage; 3 no readable trace; 4 a part of a trace is damaged or missing.\n";
 
-/* One check. place: a hash of what of the object it is of. */
+/* One check. place: a hash of the checked part of the object. */
 struct check {
     enum gen_handle_type type;
     uint64_t index, number, place, low, high;
@@ -39,7 +40,7 @@ struct check {
 struct checks {
     struct check *list;
     size_t count, capacity;
-    struct lap_map seen; /* by object: how many */
+    struct lap_map seen; /* count by object */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -85,14 +86,8 @@ static enum lap_status add(struct checks *checks, struct check *check)
     const uint64_t object = (uint64_t)check->type << 48 | (check->index & ((UINT64_C(1) << 48) - 1));
     enum lap_status status;
 
-    if (checks->count == checks->capacity) {
-        size_t capacity = checks->capacity ? checks->capacity * 2 : 256;
-        struct check *more = realloc(checks->list, capacity * sizeof *more);
-        if (!more)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        checks->list = more;
-        checks->capacity = capacity;
-    }
+    if (!lap_array_grow(&checks->list, sizeof *checks->list, &checks->capacity, checks->count + 1))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     check->number = (uintptr_t)lap_map_get(&checks->seen, object) + 1;
     status = lap_map_put(&checks->seen, object, (void *)(uintptr_t)check->number, NULL);
     if (status < 0)
@@ -111,7 +106,7 @@ static int compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Sorted by object and number. An exit status. */
+/* Loads the checks, sorted by object and number. Returns an exit status. */
 static int load(const char *path, struct checks *out)
 {
     struct lap_calls calls;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-compress: writes a trace anew, smaller.
+ * lapilli-compress: rewrites a trace to make it smaller.
  *
- * A child process does the work, in a sandbox, with the new file open; it can do nothing else (tools/shut_in.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights (tools/shut_in.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 
 static const char help[] =
     "usage: lapilli compress [options] (-o NEW | --in-place) FILE\n"
-    "Writes a trace anew, with better compression than there is time for while a program is recorded. Then reads both\n"
+    "Writes a trace again, with better compression than a recording has time for. Then reads both\n"
     "and compares them: the new one has the same calls, frames and contents, or it is removed.\n"
     "\n"
     "  -o, --output NEW   the new file; it must not exist\n"
@@ -38,13 +38,13 @@ static const char help[] =
     "  --level N          1 to 19 for zstd (12 by default), 3 to 12 for lz4hc (9)\n"
     "  --sandbox HOW      on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as\n"
     "                     far as the kernel can\n"
-    "  --json             say what was done as one JSON object\n"
-    "  --quiet            say nothing but errors\n"
+    "  --json             report the result as one JSON object\n"
+    "  --quiet            print only errors\n"
     "  --help             this text\n"
     "\n"
     "Exit status: 0; 1 the new file can't be written, or the sandbox not be had (FILE is as it was); 2 wrong usage; 3 "
     "no readable trace;\n"
-    "4 FILE is incomplete: what can be read of it is in the new file, which ends where FILE does and says why.\n";
+    "4 FILE is incomplete: the new file has its readable part, and the reason of its end.\n";
 
 enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
 
@@ -117,7 +117,7 @@ static uint64_t bytes_of(const char *path)
     return stat(path, &stat_of) == 0 ? (uint64_t)stat_of.st_size : 0;
 }
 
-/* Only what is on the disk takes the place of what was there. */
+/* Replaces the old trace once the new one is on the disk. */
 static bool replace(const struct job *job)
 {
     char *tail = NULL;
@@ -128,7 +128,7 @@ static bool replace(const struct job *job)
     int error = errno;
     if (fd >= 0)
         close(fd);
-    /* What its tail file had is in the trace now. */
+    /* The new trace contains the data of the tail file. */
     if (good && asprintf(&tail, "%s" LAP_TAIL_SUFFIX, job->from) >= 0) {
         (void)unlink(tail);
         free(tail);
@@ -167,7 +167,7 @@ static int rewrite(const struct job *job, bool complete)
     return complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
 }
 
-/* Says what is wrong with the source before anything is written. */
+/* Reports errors in the source before the first write. */
 static int look_and_rewrite(void *argument)
 {
     const struct job *job = argument;

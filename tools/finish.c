@@ -22,7 +22,7 @@
 
 struct work {
     const struct lap_finish_job *job;
-    struct lap_finish_report *report; /* in memory that parent and child share */
+    struct lap_finish_report *report; /* in memory shared by parent and child */
     int fd;
 };
 
@@ -47,9 +47,9 @@ static void copy(char *out, size_t room, const char *text)
     snprintf(out, room, "%s", text ? text : "");
 }
 
-/* ---- in the child ---- */
+/* ---- child ---- */
 
-/* What a reader says of the trace as it is now. */
+/* Reads the state of the trace. */
 static enum lap_status look(struct work *work)
 {
     struct lap_finish_report *report = work->report;
@@ -98,15 +98,15 @@ static int do_work(void *argument)
     status = look(work);
     if (status == LAP_OK)
         return report->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
-    /* Then what was appended goes again, and the tail file stays. */
+    /* Failed: removes the appended bytes again and leaves the tail file. */
     if (report->result.outcome == LAP_FINISH_DONE && ftruncate(work->fd, (off_t)report->result.good_bytes) != 0)
         return fail(job, "it can't be cut", errno);
     return fail_with_message(job, status);
 }
 
-/* ---- in the parent ---- */
+/* ---- parent ---- */
 
-/* The tail file, to know it by; -1: there is none. */
+/* Opens the tail file, to identify it later; -1: there is none. */
 static int open_tail(const char *tail)
 {
     return open(tail, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -154,7 +154,7 @@ static int run(const struct lap_finish_job *job, struct lap_finish_report *repor
     tail_fd = open_tail(tail);
     code = lap_shut_in(job->program, job->sandbox, do_work, &work);
     if ((code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE) && report->result.outcome == LAP_FINISH_DONE) {
-        /* What the trace does not have for sure, the tail file has. */
+        /* The tail file is the only safe copy until the trace is on the disk. */
         if (job->sync && fsync(fd) != 0 && errno != EINVAL)
             code = fail(job, "it can't be written to the disk, so its tail file stays", errno);
         else if (report->result.used_tail)
@@ -180,7 +180,7 @@ int lap_finish_file(const struct lap_finish_job *job, struct lap_finish_report *
         code = run(job, shared, fd);
         close(fd);
     }
-    /* The child has read what strangers wrote. */
+    /* The child has read an untrusted file. */
     shared->stopped[sizeof(shared->stopped) - 1] = shared->ended[sizeof(shared->ended) - 1] = 0;
     shared->repaired[sizeof(shared->repaired) - 1] = shared->result.reason[sizeof(shared->result.reason) - 1] = 0;
     *out = *shared;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-info: what a trace is, as text or as one JSON object.
+ * lapilli-info: prints the properties of a trace, as text or as one JSON object.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -15,72 +15,62 @@
 #include "codegen/support/unchecked.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
+#include "inspector/analysis/trace_analysis.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
 #include "tools/text.h"
 #include "tools/tool.h"
-#include "tools/uses.h"
 #include "trace/info.h"
-#include "trace/lives.h"
 
 #define PROGRAM        "lapilli-info"
 #define PROGRESS_CALLS 1024u
 
 static const char help[] =
     "usage: lapilli info [--json] FILE\n"
-    "Says what a trace is: where it was recorded, what it contains and what a replay of it needs.\n"
+    "Shows a trace: the recorded machine, the contents, and the requirements of a replay.\n"
     "\n"
     "  --json    one JSON object\n"
     "  --help    this text\n"
     "\n"
     "An extension counts as used when it was enabled and a call that a replay makes is one of its commands or has one "
     "of\n"
-    "its structures in a pNext chain (structures of features only with something switched on); enabled ones that add\n"
-    "neither count as used. Features are those that vkCreateDevice switched on.\n"
+    "its structures in a pNext chain (structures of features only with an enabled feature); enabled ones that add\n"
+    "neither count as used. Features are those that vkCreateDevice enabled.\n"
     "\n"
-    "Exit status: 0, also when the trace is incomplete (it says so); 1 out of memory; 2 usage; 3 no readable trace;\n"
-    "4 a part of the trace is damaged (what it uses is then known only up to there).\n";
+    "Exit status: 0, also for an incomplete trace (with a note); 1 out of memory; 2 usage; 3 no readable trace;\n"
+    "4 a part of the trace is damaged (the list of uses ends there).\n";
 
-/* What capture --verify has left for a replay to compare. */
+/* The kinds of checks that capture --verify records. */
 enum check_kind { CHECK_PRESENT, CHECK_BUFFER, CHECK_IMAGE, CHECK_KINDS };
 static const char *const check_names[CHECK_KINDS] = {"presents", "buffers", "images"};
 
-/* What one pass over the packets finds. */
+/* The results of one pass over the packets. */
 struct pass {
-    struct lap_uses uses;
+    struct trace_analysis *analysis;
+    const struct feature_use *uses;
+    const struct trace_positions *positions;
+    const struct object_lives *lives;
+    struct lap_progress progress;
+    uint64_t packets, all_packets;
     struct lap_map threads;
-    uint64_t long_lives;
+    uint64_t addresses; /* how often the program queried the address of a buffer */
     uint64_t checks[CHECK_KINDS];
     uint64_t mappings; /* made by the program's calls */
     uint64_t unchecked[LAP_UNCHECKED_COUNT];
-    enum lap_status status; /* LAP_END, or why the pass stopped */
+    enum lap_status status; /* LAP_OK, or the status that ended the pass */
 };
 
-/* As many as can be read. */
-static uint64_t count_long_lives(struct lap_reader *reader)
+static bool maps_memory(const char *name)
 {
-    struct lap_lives_reader lives;
-    struct lap_long_life life;
-    uint64_t count = 0;
-
-    if (lap_reader_lives(reader, &lives) == LAP_OK)
-        while (lap_lives_next(&lives, &life) == LAP_OK)
-            count++;
-    return count;
+    return strcmp(name, "vkMapMemory") == 0 || strcmp(name, "vkMapMemory2") == 0 ||
+           strcmp(name, "vkMapMemory2KHR") == 0;
 }
 
-static bool maps_memory(const struct lap_calls *calls)
-{
-    return !(calls->packet.flags & LAP_PACKET_FAILED) &&
-           (strcmp(calls->name, "vkMapMemory") == 0 || strcmp(calls->name, "vkMapMemory2") == 0 ||
-            strcmp(calls->name, "vkMapMemory2KHR") == 0);
-}
-
-static void note_check(struct pass *pass, const struct lap_calls *calls)
+static void note_check(struct pass *pass, const struct trace_call *call)
 {
     const struct gen_args_lapilliUnchecked *args;
 
-    switch (calls->command) {
+    switch (call->command) {
     case GEN_lapilliCheckPresent:
         pass->checks[CHECK_PRESENT]++;
         break;
@@ -92,7 +82,7 @@ static void note_check(struct pass *pass, const struct lap_calls *calls)
         pass->checks[CHECK_IMAGE]++;
         break;
     case GEN_lapilliUnchecked:
-        args = (const void *)calls->args.bytes;
+        args = call->args;
         if (args->reason < LAP_UNCHECKED_COUNT)
             pass->unchecked[args->reason]++;
         break;
@@ -101,33 +91,79 @@ static void note_check(struct pass *pass, const struct lap_calls *calls)
     }
 }
 
-static void run_pass(struct pass *pass, struct lap_calls *calls)
+static void see_packet(void *state, const struct lap_packet *packet)
 {
-    struct lap_progress progress;
-    enum lap_status status;
+    struct pass *pass = state;
 
-    lap_progress_begin(&progress, "reading", false);
-    while ((status = lap_calls_next(calls)) == LAP_OK) {
-        if (!lap_map_get(&pass->threads, calls->packet.thread_id) &&
-            lap_map_put(&pass->threads, calls->packet.thread_id, pass, NULL) == LAP_ERROR_MEMORY)
-            status = LAP_ERROR_MEMORY;
-        note_check(pass, calls);
-        if (status == LAP_OK)
-            status = lap_uses_add(&pass->uses, calls);
-        if (status != LAP_OK)
-            break;
-        pass->mappings += maps_memory(calls);
-        if (calls->index % PROGRESS_CALLS == 0)
-            lap_progress_show(&progress, calls->index, lap_reader_summary(calls->reader)->packets);
-    }
-    lap_progress_clear(&progress);
-    lap_uses_settle(&pass->uses);
-    pass->status = status;
+    if (!lap_map_get(&pass->threads, packet->thread_id) &&
+        lap_map_put(&pass->threads, packet->thread_id, pass, NULL) == LAP_ERROR_MEMORY)
+        pass->status = LAP_ERROR_MEMORY;
+    if (pass->packets++ % PROGRESS_CALLS == 0)
+        lap_progress_show(&pass->progress, pass->packets - 1, pass->all_packets);
+}
+
+static enum lap_status visit(void *state, const struct trace_call *call)
+{
+    struct pass *pass = state;
+
+    if (pass->status != LAP_OK)
+        return pass->status;
+    note_check(pass, call);
+    if (call->packet->flags & LAP_PACKET_FAILED)
+        return LAP_OK;
+    pass->mappings += maps_memory(gen_command_names[call->command]);
+    if (!(call->packet->flags & LAP_PACKET_INFO))
+        pass->addresses += call->command == GEN_vkGetBufferDeviceAddress;
+    return LAP_OK;
+}
+
+static enum lap_status run_pass(struct pass *pass, struct lap_reader *reader)
+{
+    struct trace_visitor visitor = {.all_commands = true,
+                                    .information = true,
+                                    .failed = true,
+                                    .visit = visit,
+                                    .see_packet = see_packet,
+                                    .state = pass};
+    enum lap_status status = trace_analysis_create(reader, 0, &pass->analysis);
+
+    if (status != LAP_OK)
+        return status;
+    pass->all_packets = lap_reader_summary(reader)->packets;
+    lap_progress_begin(&pass->progress, "reading", false);
+    pass->status = trace_analysis_get_with(
+        pass->analysis, TRACE_ANALYSIS_FEATURES | TRACE_ANALYSIS_POSITIONS | TRACE_ANALYSIS_LIVES, &visitor, 1);
+    lap_progress_clear(&pass->progress);
+    pass->uses = trace_analysis_features(pass->analysis);
+    pass->positions = trace_analysis_positions(pass->analysis);
+    pass->lives = trace_analysis_lives(pass->analysis);
+    return pass->uses && pass->positions && pass->lives ? LAP_OK : LAP_ERROR_MEMORY;
+}
+
+/* ---- extensions and features in use ---- */
+
+static bool any_of(const uint16_t *numbers, const bool *seen)
+{
+    for (; *numbers; numbers++)
+        if (seen[*numbers])
+            return true;
+    return false;
+}
+
+/* An extension without commands and chained structures leaves no record of its use, so it counts as used once
+ * enabled. */
+static bool is_used(const struct feature_use *uses, unsigned number)
+{
+    const struct gen_extension_info *extension = &gen_extensions[number];
+    bool unmarked = !extension->commands[0] && !extension->structs[0];
+
+    return uses->enabled_extensions[number] &&
+           (unmarked || any_of(extension->commands, uses->commands) || any_of(extension->structs, uses->structs));
 }
 
 /* ---- JSON ---- */
 
-/* False: there is no memory. Takes `item`, which may be NULL, in any case. */
+/* False: out of memory. Takes `item`, which may be NULL, in any case. */
 static bool put(cJSON *object, const char *key, cJSON *item)
 {
     bool added = item && cJSON_AddItemToObjectCS(object, key, item);
@@ -150,7 +186,7 @@ static bool put_number(cJSON *object, const char *key, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    /* Readers of JSON keep numbers as doubles. */
+    /* JSON readers store numbers as doubles. */
     return put(object, key, value > UINT64_C(1) << 53 ? cJSON_CreateString(text) : cJSON_CreateRaw(text));
 }
 
@@ -168,13 +204,13 @@ static bool put_pair(cJSON *object, const char *key, const char *first, uint64_t
     return put_number(pair, first, a) && put_number(pair, second, b);
 }
 
-/* A string of the layer's info object; NULL when there is none. The object is as untrusted as the rest of the file. */
+/* A string of the layer's info object; NULL: none. The object is as untrusted as the rest of the file. */
 static const char *info_text(const cJSON *info, const char *key)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(info, key));
 }
 
-static bool put_uses(cJSON *object, const struct lap_uses *uses)
+static bool put_uses(cJSON *object, const struct pass *pass)
 {
     cJSON *both = cJSON_AddObjectToObject(object, "uses");
     cJSON *extensions = cJSON_AddArrayToObject(both, "extensions");
@@ -182,11 +218,12 @@ static bool put_uses(cJSON *object, const struct lap_uses *uses)
     bool good = features != NULL;
 
     for (unsigned i = 0; i < GEN_EXTENSION_COUNT; i++)
-        if (uses->used[i])
+        if (is_used(pass->uses, i))
             good &= append(extensions, cJSON_CreateString(gen_extensions[i].name));
-    for (size_t i = 0; i < uses->feature_count; i++)
-        good &= append(features, cJSON_CreateString(uses->features[i]));
-    return good && put_number(both, "addresses", uses->addresses);
+    for (unsigned i = 0; i < GEN_FEATURE_COUNT; i++)
+        if (pass->uses->enabled_features[i])
+            good &= append(features, cJSON_CreateString(gen_features[i].name));
+    return good && put_number(both, "addresses", pass->addresses);
 }
 
 /* Calls that had not returned when the program ended. */
@@ -214,7 +251,7 @@ static bool put_flag(cJSON *object, const char *key, const cJSON *info)
     return put(object, key, cJSON_CreateBool(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, key))));
 }
 
-/* How many checks there are, and how many buffers and images were left out for which reason. */
+/* The number of checks, and the numbers of skipped buffers and images by reason. */
 static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass)
 {
     cJSON *checks = cJSON_AddObjectToObject(object, "checks");
@@ -229,10 +266,11 @@ static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass
     return good;
 }
 
-/* How the program ended, and who has ended the trace for it; null where it did so itself. */
+/* How the program ended, and which tool ended the trace; null where the program did. */
 static bool put_ended(cJSON *object, const struct lap_reader_summary *summary)
 {
-    static const char *const by[] = {[LAP_ENDED_BY_CAPTURE] = "capture", [LAP_ENDED_BY_REPAIR] = "repair"};
+    static const char *const by[] = {
+        [LAP_ENDED_BY_CAPTURE] = "capture", [LAP_ENDED_BY_REPAIR] = "repair", [LAP_ENDED_BY_RECEIVE] = "receive"};
     const struct lap_end_note *note = summary->end_note;
     char name[LAP_SIGNAL_NAME_MAX];
 
@@ -245,8 +283,8 @@ static bool put_ended(cJSON *object, const struct lap_reader_summary *summary)
            put_text(ended, "finished_by", by[note->by]) && put_text(ended, "text", summary->ended);
 }
 
-/* The layer knows of more than the program's calls make, imported pages for one, but says so only when the device is
- * destroyed; how many it could not watch it says before that, too. */
+/* The layer also counts mappings without calls of the program, such as imported pages, but writes that count only
+ * when the device is destroyed. It writes the numbers of unwatched mappings earlier, too. */
 static bool put_mappings(cJSON *object, const cJSON *info, uint64_t counted)
 {
     static const char *const parts[] = {"mappings_small", "mappings_compared"};
@@ -261,7 +299,29 @@ static bool put_mappings(cJSON *object, const cJSON *info, uint64_t counted)
     return good;
 }
 
-/* NULL: there is no memory. */
+/* Where in the run the trace begins: 1 is its first frame; null: with the program's first call. */
+static bool put_part(cJSON *object, const cJSON *info)
+{
+    const cJSON *part = cJSON_GetObjectItemCaseSensitive(info, "part");
+    return cJSON_IsObject(part) ? put(object, "part", cJSON_Duplicate(part, true))
+                                : put(object, "part", cJSON_CreateNull());
+}
+
+/* How long the program waited for somebody to receive its trace; null: it was not streamed. With which frame a part of
+ * another trace begins; null: it is whole. */
+static bool put_numbers(cJSON *object, const cJSON *info)
+{
+    static const char *const names[] = {"receiver_waited_ms", "trimmed_first_frame"};
+    bool good = put_flag(object, "trimmed_contents", info);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(info, names[i]);
+        good &= put(object, names[i], cJSON_IsNumber(number) ? cJSON_Duplicate(number, false) : cJSON_CreateNull());
+    }
+    return good;
+}
+
+/* NULL: out of memory. */
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
                         const struct lap_calls *calls)
 {
@@ -274,9 +334,13 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "mappings_compared_reason",
                                         "layer_version",
                                         "registry",
+                                        "trimmed",
                                         "memory_of_two_devices",
                                         "memory_from_outside",
                                         "memory_given_outside",
+                                        "images_from_outside",
+                                        "preinitialized_images",
+                                        "signals_from_outside",
                                         "addresses_lost"};
     static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
@@ -301,15 +365,20 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     good &= put_number(object, "packets", summary->packets);
     good &= put_number(object, "calls", summary->counters[LAP_COUNTER_CALLS]);
     good &= put_number(object, "commands", summary->counters[LAP_COUNTER_COMMANDS]);
+    good &= put_pair(object, "objects", "made", pass->lives->count, "most_alive", pass->lives->most_alive);
+    good &= put_number(object, "submits", pass->positions->submit_count);
+    good &= put_number(object, "draws", pass->positions->draws_executed);
+    good &= put_number(object, "dispatches", pass->positions->dispatches_executed);
     good &= put_pair(object, "blocks", "recorded", summary->counters[LAP_COUNTER_BLOCKS_RECORDED], "stored",
                      summary->counters[LAP_COUNTER_BLOCKS_STORED]);
     good &= put_pair(object, "updates", "count", summary->counters[LAP_COUNTER_UPDATES], "bytes",
                      summary->counters[LAP_COUNTER_UPDATE_BYTES]);
     good &= put_pair(object, "blobs", "count", summary->blobs, "bytes", summary->blob_bytes);
     good &= put_pair(object, "bytes", "file", summary->file_bytes, "raw", summary->raw_bytes);
-    good &= put_number(object, "long_lives", pass->long_lives);
     good &= put_number(object, "unknown_structs", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
     good &= put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
+    good &= put_numbers(object, info);
+    good &= put_part(object, info);
     good &= put_text(object, "program", info_text(info, "program"));
     good &= put(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
     where = cJSON_AddObjectToObject(object, "recorded_on");
@@ -320,7 +389,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
         good &= put_text(object, texts[i], info_text(info, texts[i]));
     good &= put_checks(object, info, pass);
     good &= put_mappings(object, info, pass->mappings);
-    good &= put_uses(object, &pass->uses);
+    good &= put_uses(object, pass);
     good &= put_in_flight(object, calls);
     if (!good) {
         cJSON_Delete(object);
@@ -331,7 +400,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
 
 /* ---- text ---- */
 
-/* Text from a file is shown without what a terminal would obey. */
+/* Prints text from a file without control characters, which a terminal would execute. */
 static void show_text(const char *label, const char *text)
 {
     printf("%-14s", label);
@@ -364,7 +433,7 @@ static void show_names(const char *label, const cJSON *names)
     printf("%s\n", *separator ? "" : "none");
 }
 
-/* The trace says how to ask for addresses again. */
+/* Whether the trace has capture data for addresses. */
 static bool is_captured(const cJSON *json)
 {
     const char *how = info_text(json, "address_capture");
@@ -378,7 +447,7 @@ static void show_in_flight(const cJSON *calls)
     cJSON_ArrayForEach(call, calls)
     {
         const char *signal = info_text(call, "signal");
-        const cJSON *thread = cJSON_GetObjectItemCaseSensitive(call, "thread"); /* text either way: put_number */
+        const cJSON *thread = cJSON_GetObjectItemCaseSensitive(call, "thread"); /* always text: put_number */
         printf("%-14s%s on thread %s", "in flight", info_text(call, "name"), thread ? thread->valuestring : "?");
         if (signal)
             printf(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "guilty")) ? ": %s" : ", another thread got %s",
@@ -408,9 +477,15 @@ static void show_checks(const struct pass *pass, const cJSON *json)
                    lap_unchecked_names[i]);
 }
 
+static bool is_streamed(const cJSON *json)
+{
+    return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(json, "receiver_waited_ms"));
+}
+
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
-    static const char *const shared[] = {"memory_of_two_devices", "memory_from_outside", "memory_given_outside"};
+    static const char *const unseen[] = {"memory_of_two_devices", "memory_from_outside",   "memory_given_outside",
+                                         "images_from_outside",   "preinitialized_images", "signals_from_outside"};
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
@@ -438,9 +513,9 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
                cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mappings")));
         show_text("", info_text(json, "mappings_compared_reason"));
     }
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-        if (info_text(json, shared[i]))
-            show_text("shared memory", info_text(json, shared[i]));
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (info_text(json, unseen[i]))
+            show_text("not seen", info_text(json, unseen[i]));
     if (info_text(json, "addresses_lost"))
         show_text("addresses", info_text(json, "addresses_lost"));
     if (info_text(json, "backing")) {
@@ -461,6 +536,9 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     printf("%-14s%" PRIu64 " in %" PRIu64 " command buffers, of which %" PRIu64 " are stored\n", "commands",
            summary->counters[LAP_COUNTER_COMMANDS], summary->counters[LAP_COUNTER_BLOCKS_RECORDED],
            summary->counters[LAP_COUNTER_BLOCKS_STORED]);
+    printf("%-14s%zu, at most %" PRIu64 " at once\n", "objects", pass->lives->count, pass->lives->most_alive);
+    printf("%-14s%" PRIu64 ", with %" PRIu64 " draws and %" PRIu64 " dispatches\n", "submits",
+           pass->positions->submit_count, pass->positions->draws_executed, pass->positions->dispatches_executed);
     printf("%-14s%" PRIu64 ", ", "updates", summary->counters[LAP_COUNTER_UPDATES]);
     show_bytes(summary->counters[LAP_COUNTER_UPDATE_BYTES]);
     printf("\n%-14s%" PRIu64 ", ", "blobs", summary->blobs);
@@ -471,16 +549,23 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     show_bytes(summary->raw_bytes);
     printf(" before compression)\n");
     if (summary->counters[LAP_COUNTER_WAITED_US])
-        printf("%-14s%.1f ms for compression and the disk, in recording threads\n", "waited",
-               (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000);
+        printf("%-14s%.1f ms for compression and the %s, in recording threads\n", "waited",
+               (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000, is_streamed(json) ? "receiver" : "disk");
+    if (is_streamed(json))
+        printf("%-14swhile it was made; the program waited %.1f s for a receiver before its first call\n", "streamed",
+               cJSON_GetObjectItemCaseSensitive(json, "receiver_waited_ms")->valuedouble / 1000);
+    if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(json, "part")))
+        printf("%-14sof a run, from frame %.0f on\n", "part",
+               cJSON_GetNumberValue(
+                   cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "part"), "first_frame")));
     if (summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS])
         printf("%-14s%" PRIu64 " pNext structures that are unknown, or hidden from programs, were left out\n",
                "left out", summary->counters[LAP_COUNTER_UNKNOWN_STRUCTS]);
     show_checks(pass, json);
-    if (pass->uses.addresses)
-        printf("%-14sasked for %" PRIu64 " times; a replay translates them%s\n", "addresses", pass->uses.addresses,
+    if (pass->addresses)
+        printf("%-14sasked for %" PRIu64 " times; a replay translates them%s\n", "addresses", pass->addresses,
                is_captured(json) ? " unless its driver is the recorded one" : "");
-    if (pass->uses.addresses && info_text(json, "address_capture_reason"))
+    if (pass->addresses && info_text(json, "address_capture_reason"))
         show_text("", info_text(json, "address_capture_reason"));
     show_names("extensions", cJSON_GetObjectItemCaseSensitive(uses, "extensions"));
     show_names("features", cJSON_GetObjectItemCaseSensitive(uses, "features"));
@@ -495,11 +580,11 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
     int code = LAP_TOOL_FAILED;
 
     lap_map_init(&pass.threads);
-    /* It was parsed once, by the reader. */
-    if (lap_info_parse(summary->info, strlen(summary->info), &info) != LAP_OK || lap_uses_init(&pass.uses) != LAP_OK)
+    /* The reader has parsed it successfully before. */
+    if (lap_info_parse(summary->info, strlen(summary->info), &info) != LAP_OK)
         goto out;
-    pass.long_lives = count_long_lives(calls->reader);
-    run_pass(&pass, calls);
+    if (run_pass(&pass, calls->reader) != LAP_OK)
+        goto out;
     json = make_json(summary, info, &pass, calls);
     text = as_json && json ? cJSON_Print(json) : NULL;
     if (!json || (as_json && !text))
@@ -523,7 +608,7 @@ out:
     cJSON_free(text);
     cJSON_Delete(json);
     cJSON_Delete(info);
-    lap_uses_finish(&pass.uses);
+    trace_analysis_destroy(&pass.analysis);
     lap_map_finish(&pass.threads);
     return code;
 }

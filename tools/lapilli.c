@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli: the front door. `lapilli X ...` runs the program lapilli-X, which is looked for beside this one and then in
- * PATH.
+ * lapilli: the main command. `lapilli X ...` runs the program lapilli-X from its own folder, or else from PATH.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,22 +14,26 @@
 #include "tools/tool.h"
 
 static const char help[] = "usage: lapilli VERB [options]\n"
-                           "Records what a Vulkan program does and plays it again.\n"
+                           "Records the Vulkan calls of a program and replays them.\n"
                            "\n"
                            "  lapilli capture -- PROGRAM ...   run a program and record it\n"
                            "  lapilli replay FILE              play a trace\n"
                            "  lapilli check FILE               whether this machine can play a trace, and how\n"
-                           "  lapilli info FILE                what a trace is and what it needs\n"
+                           "  lapilli info FILE                show the contents and the requirements of a trace\n"
                            "  lapilli print FILE               the calls of a trace\n"
-                           "  lapilli compare-checks A B       what differs between two recordings of a program\n"
+                           "  lapilli compare-checks A B       compare two recordings of a program\n"
                            "  lapilli compress FILE -o NEW     the same trace in a smaller file\n"
+                           "  lapilli receive --listen ADDRESS write the traces that programs stream\n"
+                           "  lapilli control ADDRESS status   ask programs that stream, or stop their recording\n"
+                           "  lapilli tree FILE                frames, submits, render passes, draws of a trace\n"
+                           "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
                            "  lapilli repair FILE              end a trace that its program could not end\n"
                            "  lapilli help VERB                the options of a verb\n"
                            "  lapilli --version                the version\n"
                            "\n"
                            "A verb X is the program lapilli-X; others can be added to the same folder or to PATH.\n";
 
-/* "DIR/lapilli-VERB", where DIR is that of this program; false when it does not fit or is not there. */
+/* "DIR/lapilli-VERB", where DIR is this program's folder; false: too long, or no such file. */
 static bool find_beside(const char *verb, char out[PATH_MAX])
 {
     char self[PATH_MAX];
@@ -47,7 +50,7 @@ static bool find_beside(const char *verb, char out[PATH_MAX])
     return length < PATH_MAX && access(out, X_OK) == 0;
 }
 
-/* Runs a verb; returns only when that is not possible. */
+/* Runs a verb; returns only on failure. */
 static int run(const char *verb, char **arguments)
 {
     char path[PATH_MAX], *name = NULL;
@@ -71,8 +74,8 @@ static int run(const char *verb, char **arguments)
     return LAP_TOOL_NOT_STARTED;
 }
 
-/* The replayer does the checking, as it would before it plays: `lapilli check X` is `lapilli-replay --check X`.
- * arguments[0] is a place for the program's name, `count` more follow it. */
+/* Runs the replayer's check: `lapilli check X` is `lapilli-replay --check X`. arguments[0] is a place for the
+ * program's name, `count` more follow it. */
 static int run_check(int count, char **arguments)
 {
     char **all = calloc((size_t)count + 3, sizeof *all);

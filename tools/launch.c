@@ -46,8 +46,8 @@ bool lap_launch_layer(const char *folder)
 {
     const char *path = getenv("VK_LAYER_PATH");
 
-    /* VK_LAYER_PATH replaces the loader's folders, so it is touched only where the user has set it; the loader then
-     * ignores VK_ADD_LAYER_PATH. A colon can't be quoted in either. */
+    /* VK_LAYER_PATH replaces the loader's folders, and the loader then ignores VK_ADD_LAYER_PATH. So it is changed
+     * only where the user has set it. Neither variable has a quote for a colon. */
     if (strchr(folder, ':'))
         return errno = EINVAL, false;
     if (path && *path && !lap_launch_add("VK_LAYER_PATH", folder, true))
@@ -61,7 +61,7 @@ static volatile sig_atomic_t child;
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
-    /* si_code is positive for what the kernel sends to a whole process group, such as Ctrl-C at a terminal. */
+    /* si_code is positive for signals from the kernel to a whole process group, such as Ctrl-C at a terminal. */
     if (child > 0 && info->si_code <= 0)
         kill((pid_t)child, number);
     errno = saved;
@@ -99,11 +99,11 @@ struct lap_launched lap_launch_run(char *const argv[])
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < PASSED_COUNT; i++) {
         sigaction(passed[i], NULL, &old[i]);
-        if (old[i].sa_handler != SIG_IGN) /* nohup and background jobs stay as they are */
+        if (old[i].sa_handler != SIG_IGN) /* nohup and background jobs keep ignoring it */
             sigaction(passed[i], &action, NULL);
     }
     sigaction(SIGCHLD, NULL, &ended);
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
+    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
     pid = fork();
     if (pid == 0) {
         sigaction(SIGCHLD, &ended, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch: runs a program as a shell would, and the environment that makes a Vulkan loader load the layer into it.
+ * launch: runs a program as a shell does, and sets the environment in which a Vulkan loader loads the layer.
  */
 #ifndef LAP_TOOLS_LAUNCH_H
 #define LAP_TOOLS_LAUNCH_H
@@ -8,24 +8,24 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Puts `item` in front of (or, if `last`, behind) the list in an environment variable, items separated by ':', unless
- * it is in it. False when out of memory. */
+/* Adds `item` to the front (or, if `last`, to the end) of the list in an environment variable, with ':' as
+ * separator, unless the list contains it. False: out of memory. */
 bool lap_launch_add(const char *variable, const char *item, bool last);
 
-/* Lets the loader find the layer in `folder` (of explicit manifests) and load it as the one nearest to the program.
- * Layers and folders that the user named stay. False when out of memory. */
+/* Makes the loader find the layer in `folder` (of explicit manifests) and load it as the layer nearest to the
+ * program. The user's layers and folders stay. False: out of memory. */
 bool lap_launch_layer(const char *folder);
 
 struct lap_launched {
-    pid_t process; /* of the program; 0: it could not be started */
-    int error;     /* an errno that says why it could not, else 0 */
-    int signal;    /* that ended it; 0: it left with a status */
-    int status;    /* as a shell has it: its exit status, 128 + n when signal n ended it, 127 when it was not started */
+    pid_t process; /* of the program; 0: it did not start */
+    int error;     /* the errno of a failed start, else 0 */
+    int signal;    /* that ended the program; 0: it exited */
+    int status;    /* as in a shell: the exit status, 128 + n after signal n, 127 when the program did not start */
 };
 
-/* Runs argv (argv[0] is looked for in PATH) and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to
- * this process are passed on; those from the terminal have reached the program already. From then on, too, none of
- * these ends this process: who has waited for the program has something to do. */
+/* Runs argv (argv[0] is searched in PATH) and waits for its end. Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the
+ * program if another process sent them; the terminal sends them to both. Afterwards, too, these signals do not end this
+ * process, since the caller still has work to do. */
 struct lap_launched lap_launch_run(char *const argv[]);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "trace/tail.h"
 
-/* `text` with every % doubled, so that the layer takes it as it is. */
+/* `text` with every % doubled, so that the layer takes it literally. */
 static char *escape(const char *text)
 {
     char *out = malloc(2 * strlen(text) + 1), *p = out;
@@ -63,8 +63,8 @@ bool lap_output_folder_check(const char *program, const char *path, const char *
     return true;
 }
 
-/* What the layer makes of a pattern, without what is known only when the trace is made: then *out_places is how many
- * such places there are, and the text is as short as it can be. Returns how many bytes it is; `out` has what fits. */
+/* Expands a pattern as the layer does, without the places that are unknown until the trace is created. *out_places
+ * counts them, and the text is as short as it can be. Returns its length in bytes; `out` has the part that fits. */
 static size_t expand(const char *pattern, const char *end, char *out, size_t room, unsigned *out_places)
 {
     size_t at = 0;
@@ -124,7 +124,7 @@ bool lap_output_name_check(const char *program, const char *pattern)
     if (!check_lengths(program, known ? folder : NULL, path_bytes, name_bytes) ||
         (known && !lap_output_folder_check(program, folder, "trace")))
         return false;
-    /* Of a file that is there, it is another one that is made. */
+    /* The layer does not overwrite a regular file, but creates another one. */
     if (places || stat(path, &info) != 0 || S_ISREG(info.st_mode))
         return true;
     fprintf(stderr,

@@ -81,7 +81,7 @@ static bool parse_frames(const char *text, struct options *options)
            options->first_frame <= options->last_frame;
 }
 
-/* Fills *options or returns an exit status that is not negative. */
+/* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
@@ -184,7 +184,7 @@ static enum lap_status print_all(const struct options *options, const struct lap
     return status;
 }
 
-/* Behind the last call: those that did not return. */
+/* Prints the calls that did not return, behind the last call. */
 static enum lap_status print_in_flight(const struct options *options, const struct lap_printer *printer,
                                        struct lap_calls *calls)
 {
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
     status = lap_calls_open(&calls, options.path);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);
-    if (options.first_frame > lap_reader_summary(calls.reader)->frames + 1) /* behind the last one there may be calls */
+    if (options.first_frame > lap_reader_summary(calls.reader)->frames + 1) /* calls may follow the last frame */
         fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
                 options.first_frame, lap_reader_summary(calls.reader)->frames);
     printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
@@ -228,7 +228,8 @@ int main(int argc, char **argv)
         status = print_in_flight(&options, &printer, &calls);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A reader that went away (`| head`) is no failure. Without SIGPIPE it is seen here. */
+        /* A reader that closed the pipe (`| head`) is no failure. Without SIGPIPE the error appears at this
+         * point. */
         code = errno == EPIPE || errno == 0 ? LAP_TOOL_OK : LAP_TOOL_FAILED;
         if (code != LAP_TOOL_OK)
             fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print: writes calls as text or as JSON lines. The two have the same face; print.c chooses.
+ * print: writes calls as text or as JSON lines. Both writers have one interface; print.c chooses.
  */
 #ifndef LAP_TOOLS_PRINT_H
 #define LAP_TOOLS_PRINT_H
@@ -11,7 +11,7 @@
 
 #include "tools/calls.h"
 
-/* One line: a call, or a command of the block that the call names. */
+/* One line: a call, or a command of the call's block. */
 struct lap_line {
     const struct lap_packet *packet;
     uint64_t index;
@@ -23,8 +23,8 @@ struct lap_line {
     uint64_t block;                        /* the blob's number */
     uint64_t command_buffer;               /* trace index */
     uint32_t command_index;                /* in the block */
-    const struct lap_in_flight *in_flight; /* it did not return: what it is; there is no packet. NULL: any other */
-    bool bare;                             /* without arguments: args is not valid */
+    const struct lap_in_flight *in_flight; /* a call that did not return, so there is no packet. NULL: any other call */
+    bool bare;                             /* no arguments: args is not valid */
 };
 
 struct lap_printer {
@@ -34,7 +34,7 @@ struct lap_printer {
 
 void lap_print_text(const struct lap_printer *printer, const struct lap_line *line);
 
-/* LAP_ERROR_MEMORY when the line could not be made. */
+/* LAP_ERROR_MEMORY: the line is not printed. */
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line) LAP_MUST_CHECK;
 
 #endif

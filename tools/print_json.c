@@ -12,12 +12,12 @@
 #include "gen_ids.h"
 #include "tools/text.h"
 
-#define EXACT_INTEGER (UINT64_C(1) << 53) /* JSON readers keep numbers as doubles */
+#define EXACT_INTEGER (UINT64_C(1) << 53) /* JSON readers store numbers as doubles */
 
 struct tree {
     cJSON *stack[LAP_WALK_MAX_DEPTH + 2];
     unsigned depth;
-    const struct gen_member *result_member; /* its value goes beside "args", not into it */
+    const struct gen_member *result_member; /* its value goes next to "args" */
     cJSON *result;
     bool no_outputs; /* the call did not return */
     bool failed;
@@ -174,7 +174,7 @@ static cJSON *flags_array(uint32_t flags)
     return array;
 }
 
-/* False: there is no memory. Takes `item`, which may be NULL, in any case. */
+/* False: out of memory. Takes `item`, which may be NULL, in any case. */
 static bool add(cJSON *object, const char *key, cJSON *item)
 {
     bool added = item && cJSON_AddItemToObjectCS(object, key, item);
@@ -215,7 +215,7 @@ static bool put_place(cJSON *object, const struct lap_line *line)
            add(object, "commandBuffer", cJSON_CreateString(handle));
 }
 
-/* What stands in front of the arguments. */
+/* Adds the members in front of the arguments. */
 static bool put_head(cJSON *object, const struct lap_line *line)
 {
     return (line->in_flight ? put_in_flight(object, line) : put_place(object, line)) &&

@@ -19,7 +19,7 @@
 struct text {
     FILE *out;
     bool no_outputs; /* the call did not return */
-    bool first;      /* nothing stands before the next item in its list */
+    bool first;      /* the next item is the first of its list */
 };
 
 static void item(struct text *text, const struct lap_place *place)
@@ -35,7 +35,7 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
 {
     struct text *text = user;
     item(text, place);
-    /* Only in a chain is it not clear what the structure is. */
+    /* The type of a structure is ambiguous only in a chain. */
     fprintf(text->out, "%s{",
             place->in_array && place->member->shape == GEN_SHAPE_PNEXT ? gen_struct_names[number] : "");
     text->first = true;
@@ -152,7 +152,7 @@ static void visit(void *user, const struct lap_place *place, const struct lap_va
     print_value(text->out, value);
 }
 
-/* Prints only the result; the parameters come before it and are left out. */
+/* Prints only the result; the visit skips the parameters in front of it. */
 static void print_result(const struct lap_printer *printer, const struct lap_line *line)
 {
     const struct gen_member *member = lap_walk_result_member(line->command);
@@ -176,7 +176,7 @@ static void print_result(const struct lap_printer *printer, const struct lap_lin
         fputs(NO_COLOUR, printer->out);
 }
 
-/* Behind the arguments of a call that did not return. */
+/* Prints the end of a call that did not return. */
 static void print_end(const struct lap_printer *printer, const struct lap_in_flight *call)
 {
     char name[LAP_SIGNAL_NAME_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress: how far long work has come, on stderr where that is a terminal: a line that is written over and goes when
- * the work is done. One thread.
+ * progress: the progress of long work, on stderr where that is a terminal: one line, rewritten until the work is done
+ * and then removed. One thread.
  */
 #ifndef LAP_TOOLS_PROGRESS_H
 #define LAP_TOOLS_PROGRESS_H
@@ -16,13 +16,14 @@ struct lap_progress {
     struct timespec last;
 };
 
-/* what: "compressing", as long as it is used. quiet: nothing is shown, nor where stderr is no terminal. */
+/* what: "compressing"; the caller keeps it alive. quiet: prints nothing. Also prints nothing where stderr is no
+ * terminal. */
 void lap_progress_begin(struct lap_progress *progress, const char *what, bool quiet);
 
-/* user: a struct lap_progress. Shows it now and then, from the second fifth of a second on. */
+/* user: a struct lap_progress. Prints the progress every 200 ms, after the first 200 ms. */
 void lap_progress_show(void *user, uint64_t done, uint64_t all);
 
-/* Takes the line away: in front of whatever else is written to stderr, and at the end. */
+/* Removes the line: before any other output to stderr, and at the end. */
 void lap_progress_clear(struct lap_progress *progress);
 
 #endif

@@ -16,25 +16,43 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-#define FAILED_MARK '!' /* in front of a path: it could not be recorded (layer/recording.c) */
+#define FAILED_MARK '!' /* in front of a path: the recording failed (layer/core/recording.c) */
+#define STREAM_MARK '@' /* in front of an address: somebody else writes the trace */
 #define STEP_NS     INT64_C(50000000)
-#define MOST_STEPS  20u /* for all traces: processes that were ended with the program may take a moment longer */
+#define MOST_STEPS  20u /* for all traces: processes that ended with the program may take a moment longer */
 
 struct traces {
-    char **paths; /* in the order of the report; NULL: there is nothing more to say of it */
+    char **paths; /* in the order in which they were begun; NULL: already reported */
     size_t count;
-    bool any;    /* a process used Vulkan */
-    bool failed; /* and could not be recorded, which it has said itself */
+    size_t streamed; /* traces that are somebody else's */
+    bool any;        /* a process used Vulkan */
+    bool failed;     /* it could not be recorded, and has reported that */
 };
 
-/* A line of the report; taken in any case. False: out of memory. */
+/* Recordings in turn take names again: the file is the later one. */
+static void forget_earlier(struct traces *traces, const char *line)
+{
+    size_t at = 0;
+
+    while (at < traces->count && strcmp(traces->paths[at], line) != 0)
+        at++;
+    if (at == traces->count)
+        return;
+    free(traces->paths[at]);
+    memmove(&traces->paths[at], &traces->paths[at + 1], (--traces->count - at) * sizeof *traces->paths);
+}
+
+/* Adds a line of the report, and takes it in any case. False: out of memory. */
 static bool add_line(struct traces *traces, char *line)
 {
     char **paths;
 
     traces->any = true;
     traces->failed |= *line == FAILED_MARK;
-    if (*line == FAILED_MARK || (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance was made: it is gone */
+    traces->streamed += *line == STREAM_MARK;
+    forget_earlier(traces, line);
+    if (*line == FAILED_MARK || *line == STREAM_MARK ||
+        (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance: the trace is gone */
         free(line);
         return true;
     }
@@ -70,8 +88,8 @@ static void read_report(struct traces *traces, const char *report)
         fclose(file);
 }
 
-/* Finishes what its process has left without an end. Of the traces that the program itself has made, before and after
- * it executed another one, how it ended is true of the last. */
+/* Finishes the traces that their processes have not ended. The program may record several traces, before and after
+ * it executes another one; its exit applies to the last of them. */
 static void finish_all(const char *program, struct traces *traces, const struct lap_launched *launched, bool quiet)
 {
     struct lap_finish_job job = {.program = program, .quiet = quiet};
@@ -105,7 +123,7 @@ static void finish_all(const char *program, struct traces *traces, const struct 
     }
 }
 
-/* What a replay will have to compare, for whoever asked for it. */
+/* Prints the number of checks for a replay. */
 static void say_checks(const struct lap_reader_summary *summary)
 {
     static const struct {
@@ -156,13 +174,23 @@ static void name_trace(const char *program, const char *path)
     lap_reader_close(&reader);
 }
 
-/* The command as it was given, in one line. */
+/* Prints the command in one line. */
 static void print_command(char *const argv[])
 {
     fputc('`', stderr);
     for (size_t i = 0; argv[i]; i++)
         fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
     fputc('`', stderr);
+}
+
+/* Whether parts of the run were asked for (layer/core/options.c). */
+static bool has_parts(void)
+{
+    static const char *const names[] = {"LAPILLI_FRAMES", "LAPILLI_SUBMITS", "LAPILLI_SECONDS", "LAPILLI_TRIGGER"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) && *getenv(names[i]))
+            return true;
+    return false;
 }
 
 void lap_recorded(const char *program, const char *report, char *const argv[], const struct lap_launched *launched,
@@ -178,10 +206,17 @@ void lap_recorded(const char *program, const char *report, char *const argv[], c
         free(traces.paths[i]);
     }
     free(traces.paths);
-    if (traces.count || traces.failed)
+    if (traces.streamed && !quiet)
+        fprintf(stderr, "%s: %zu process%s streamed to whoever receives at %s\n", program, traces.streamed,
+                traces.streamed == 1 ? "" : "es", getenv("LAPILLI_FILE"));
+    if (traces.count || traces.failed || traces.streamed)
         return;
     fprintf(stderr, "%s: there is no trace: ", program);
     print_command(argv);
+    if (has_parts()) {
+        fprintf(stderr, " used no Vulkan with the layer, or ended before a part began that was asked for\n");
+        return;
+    }
     fprintf(stderr, traces.any ? " tried to use Vulkan, but got no instance\n"
                                : " started no process that used Vulkan with the layer\n");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorded: what became of a recording, once the program has ended: its traces are finished where their processes could
- * not do it, and named. For a program with one thread.
+ * recorded: finishes the traces of a recording after the program has ended, where their processes could not, and lists
+ * them. For a program with one thread.
  */
 #ifndef LAP_TOOLS_RECORDED_H
 #define LAP_TOOLS_RECORDED_H
@@ -10,8 +10,8 @@
 
 #include "tools/launch.h"
 
-/* report: the file that the layer has put the traces' paths into (LAPILLI_REPORT). argv: of the program. Traces that
- * another process still records are left alone. */
+/* report: the file with the paths that the layer has appended (LAPILLI_REPORT). argv: of the program. Does not touch
+ * traces that another process still records. */
 void lap_recorded(const char *program, const char *report, char *const argv[], const struct lap_launched *launched,
                   bool quiet);
 

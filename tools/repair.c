@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-repair: ends a trace that its process has not ended, in its place.
+ * lapilli-repair: ends, in place, a trace that its process has not ended.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -29,8 +29,8 @@ static const char help[] =
     "  --sandbox HOW   on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as far "
     "as\n"
     "                  the kernel can\n"
-    "  --json          say what was done as one JSON object\n"
-    "  --quiet         say nothing but errors\n"
+    "  --json          report the result as one JSON object\n"
+    "  --quiet         print only errors\n"
     "  --help          this text\n"
     "\n"
     "Exit status: 0 the trace is complete, now or before; 1 it can't be written, is still being recorded, or "
@@ -52,7 +52,7 @@ static int usage(const char *what)
     return LAP_TOOL_USAGE;
 }
 
-/* Fills *options or returns an exit status that is not negative. */
+/* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {{"sandbox", required_argument, NULL, OPTION_SANDBOX},

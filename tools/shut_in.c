@@ -12,7 +12,7 @@
 
 #include "tools/tool.h"
 
-/* What the child is for. */
+/* The child's work. */
 static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
 {
     struct lap_sandbox sandbox;
@@ -28,7 +28,7 @@ static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(
     return work(argument);
 }
 
-/* Its exit status. */
+/* The child's exit status. */
 static int wait_for(const char *program, pid_t child)
 {
     int status;
@@ -48,8 +48,8 @@ int lap_shut_in(const char *program, enum lap_sandbox_wish wish, int (*work)(voi
 {
     pid_t child;
 
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
-    fflush(NULL);                   /* or what waits to be written is written twice */
+    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
+    fflush(NULL);                   /* otherwise both processes write the buffered output */
     child = fork();
     if (child == 0)
         exit(do_work(program, wish, work, argument));

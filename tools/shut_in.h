@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shut_in: work that reads a stranger's trace and writes to files that are open, done by a child process in a sandbox.
- * What is done with files before and afterwards (to make, remove and rename them) the parent does, which never reads
- * the trace. For a program with one thread.
+ * shut_in: work that reads an untrusted trace and writes to open files, in a sandboxed child process. The parent
+ * creates, removes and renames files before and afterwards, and never reads the trace. For a program with one thread.
  */
 #ifndef LAP_TOOLS_SHUT_IN_H
 #define LAP_TOOLS_SHUT_IN_H
 
 #include "base/sandbox.h"
 
-/* Returns the exit status (enum lap_tool_exit) that work returns; 1 where there is no such process or sandbox, or the
- * process dies, after a sentence on stderr with `program` in front. The child ends with the parent. */
+/* Runs work in the child and returns its exit status (enum lap_tool_exit). Returns 1, after a message on stderr with
+ * `program` in front, where the process or sandbox can't be created or the process dies. The child ends with the
+ * parent. */
 int lap_shut_in(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument);
 
 #endif

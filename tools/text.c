@@ -81,7 +81,7 @@ void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX
     snprintf(out, LAP_TEXT_HANDLE_MAX, "%s:%" PRIu64, type < GEN_HANDLE_COUNT ? gen_handle_names[type] : "", index);
 }
 
-/* Bytes of the UTF-8 sequence at p; 0 when there is none. */
+/* Bytes of the UTF-8 sequence at p; 0: none. */
 static size_t utf8_sequence(const unsigned char *p, size_t left)
 {
     static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};

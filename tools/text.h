@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text: numbers and names as people read them. Any thread.
+ * text: numbers and names for people. Any thread.
  */
 #ifndef LAP_TOOLS_TEXT_H
 #define LAP_TOOLS_TEXT_H
@@ -10,22 +10,23 @@
 
 #include "codegen/support/walk.h"
 
-/* The name of an enum's value; NULL when the registry has none. type: index into gen_enums. */
+/* The name of an enum's value; NULL: the registry has none. type: index into gen_enums. */
 const char *lap_text_enum(uint32_t type, int64_t value);
 
 #define LAP_TEXT_FLAGS_MAX 4096
-/* "A | B | 0x40": names of all bits that have one, the rest as a number; "0" for none. */
+/* "A | B | 0x40": the names of all known bits, the rest as a number; "0" for none. */
 void lap_text_flags(uint32_t type, uint64_t value, char out[LAP_TEXT_FLAGS_MAX]);
 
 #define LAP_TEXT_NUMBER_MAX 40
-/* The shortest decimal text that gives the same float (width 4) or double (width 8) again; NaN, Infinity, -Infinity. */
+/* The shortest decimal text that reads back as the same float (width 4) or double (width 8); NaN, Infinity,
+ * -Infinity. */
 void lap_text_float(double value, uint32_t width, char out[LAP_TEXT_NUMBER_MAX]);
 
 #define LAP_TEXT_HANDLE_MAX 96
 /* "VkBuffer:12". */
 void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX]);
 
-/* A heap copy in which bytes that are no UTF-8 are replaced by U+FFFD; NULL when out of memory. */
+/* A heap copy with U+FFFD for bytes that are not UTF-8; NULL: out of memory. */
 char *lap_text_utf8(const char *text, size_t bytes);
 
 #endif

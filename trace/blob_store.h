@@ -39,7 +39,7 @@ struct lap_blob_store {
 void lap_blob_store_init(struct lap_blob_store *store, struct lap_output *output);
 void lap_blob_store_finish(struct lap_blob_store *store); /* frees memory; takes no lock */
 
-/* The number of these bytes; *out_new tells whether they were stored by this call. */
+/* The number of these bytes; *out_new: whether this call stored them. */
 enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                    size_t bytes, uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
 

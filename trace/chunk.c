@@ -120,6 +120,10 @@ const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_
     if (packer && raw_bytes > 1) {
         uint8_t *packed = scratch + state_bytes(packer);
         size_t packed_bytes = packer->pack(packer, scratch, raw, raw_bytes, packed);
+        if (packed_bytes && (uint64_t)packed_bytes * MAX_RATIO + RATIO_SLACK < raw_bytes && packer->otherwise) {
+            packer = packer->otherwise;
+            packed_bytes = packer->pack(packer, scratch, raw, raw_bytes, packed);
+        }
         if (packed_bytes && (uint64_t)packed_bytes * MAX_RATIO + RATIO_SLACK >= raw_bytes) {
             header->codec = (uint8_t)packer->codec;
             header->stored_bytes = (uint32_t)packed_bytes;
@@ -137,7 +141,7 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
     return LAP_OK;
 }
 
-void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES])
+static void store_totals(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES])
 {
     memset(out, 0, LAP_TOTALS_BYTES);
     lap_store_u32(out, LAP_COUNTER_COUNT);
@@ -147,7 +151,8 @@ void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BY
     lap_store_u64(out + 8 + 8 * LAP_TOTALS_MAX_COUNTERS, totals->blob_bytes);
 }
 
-void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
+/* Counters that it lacks are 0. */
+static void load_totals(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
 {
     uint32_t count = lap_load_u32(in);
     memset(out, 0, sizeof(*out));
@@ -157,23 +162,15 @@ void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out)
     out->blob_bytes = lap_load_u64(in + 8 + 8 * LAP_TOTALS_MAX_COUNTERS);
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-    for (; value > 0x7f; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 size_t lap_mark_store(const struct lap_totals *totals, uint8_t out[LAP_MARK_MAX_BYTES])
 {
-    uint8_t *at = put_varint(out, totals->blob_bytes);
+    size_t bytes = lap_store_varint(out, totals->blob_bytes);
     unsigned count = LAP_COUNTER_COUNT;
     while (count && totals->counters[count - 1] == 0)
         count--;
     for (unsigned i = 0; i < count; i++)
-        at = put_varint(at, totals->counters[i]);
-    return (size_t)(at - out);
+        bytes += lap_store_varint(out + bytes, totals->counters[i]);
+    return bytes;
 }
 
 enum lap_status lap_mark_load(const uint8_t *in, size_t bytes, struct lap_totals *out)
@@ -197,7 +194,7 @@ void lap_end_store(const struct lap_end *end, uint8_t out[LAP_END_BYTES])
     memset(out, 0, LAP_END_BYTES);
     lap_store_u64(out, end->index_offset);
     lap_store_u32(out + 8, end->index_chunks);
-    lap_totals_store(&end->totals, out + 16);
+    store_totals(&end->totals, out + 16);
     memcpy(out + 16 + LAP_TOTALS_BYTES, end->reason, strnlen(end->reason, LAP_END_REASON_BYTES - 1));
 }
 
@@ -205,7 +202,7 @@ void lap_end_load(const uint8_t in[LAP_END_BYTES], struct lap_end *out)
 {
     out->index_offset = lap_load_u64(in);
     out->index_chunks = lap_load_u32(in + 8);
-    lap_totals_load(in + 16, &out->totals);
+    load_totals(in + 16, &out->totals);
     memcpy(out->reason, in + 16 + LAP_TOTALS_BYTES, LAP_END_REASON_BYTES);
     out->reason[LAP_END_REASON_BYTES - 1] = 0;
     /* It goes to somebody's terminal. */

@@ -83,9 +83,6 @@ struct lap_totals {
     uint32_t end_note;   /* in the END chunk alone: number of the blob with the note of the end (end_note.h), or 0 */
 };
 
-void lap_totals_store(const struct lap_totals *totals, uint8_t out[LAP_TOTALS_BYTES]);
-void lap_totals_load(const uint8_t in[LAP_TOTALS_BYTES], struct lap_totals *out); /* counters it lacks are 0 */
-
 /* Returns how many bytes of `out` are the mark's payload. */
 size_t lap_mark_store(const struct lap_totals *totals, uint8_t out[LAP_MARK_MAX_BYTES]);
 /* Counters that it lacks are 0. LAP_ERROR_FORMAT when the bytes are no mark. */
@@ -125,6 +122,16 @@ enum lap_status lap_blob_entry_load(const uint8_t *payload, size_t payload_bytes
 static inline size_t lap_blob_entry_stride(size_t part_bytes)
 {
     return LAP_BLOB_ENTRY_BYTES + ((part_bytes + LAP_BLOB_ALIGN - 1) & ~(size_t)(LAP_BLOB_ALIGN - 1));
+}
+
+/* A number as lap_put_u64() (trace/wire.h) writes it. Returns its bytes, at most 10. */
+static inline size_t lap_store_varint(uint8_t *p, uint64_t value)
+{
+    size_t bytes = 0;
+    for (; value > 0x7f; value >>= 7)
+        p[bytes++] = (uint8_t)(value | 0x80);
+    p[bytes++] = (uint8_t)value;
+    return bytes;
 }
 
 #endif

@@ -9,8 +9,8 @@
 
 /* The ticket of its last packet: that of the last frame mark, or the one up to which the journal (source->whole_ticket,
  * counter WHOLE) has everything; without both, the last up to which none is missing.
- * Streams are not written at the same pace, so behind it there may be packets, too. Headers of chunks mostly tell; only
- * chunks between which one may be missing are unpacked. LAP_ERROR_FORMAT: such a one is damaged; LAP_ERROR_IO,
+ * Streams are not written at the same pace, so behind it there may be packets, too. Headers of chunks mostly show it;
+ * only chunks between which one may be missing are unpacked. LAP_ERROR_FORMAT: such a one is damaged; LAP_ERROR_IO,
  * LAP_ERROR_MEMORY. */
 enum lap_status lap_dense_end(struct lap_source *source, uint64_t *out_ticket) LAP_MUST_CHECK;
 

@@ -28,7 +28,7 @@ enum lap_status lap_end_note_load(const uint8_t *data, size_t bytes, struct lap_
                                  .number = lap_load_u32(data + 16),
                                  .by = lap_load_u32(data + 20)};
     if (lap_load_u32(data + 8) > FLAG_WHOLE || out->how > LAP_ENDED_STATUS || out->by < LAP_ENDED_BY_CAPTURE ||
-        out->by > LAP_ENDED_BY_REPAIR)
+        out->by > LAP_ENDED_BY_RECEIVE)
         return lap_fail(LAP_ERROR_FORMAT, "the note of the end contradicts itself");
     return LAP_OK;
 }

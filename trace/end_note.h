@@ -19,7 +19,7 @@
 #define LAP_END_NOTE_MAX_BYTES (LAP_END_NOTE_HEAD_BYTES + LAP_IN_FLIGHT_AREA_BYTES + LAP_NOTES_CALLS_BYTES)
 
 enum lap_ended_how { LAP_ENDED_UNKNOWN = 0, LAP_ENDED_SIGNAL = 1, LAP_ENDED_STATUS = 2 };
-enum lap_ended_by { LAP_ENDED_BY_CAPTURE = 1, LAP_ENDED_BY_REPAIR = 2 };
+enum lap_ended_by { LAP_ENDED_BY_CAPTURE = 1, LAP_ENDED_BY_REPAIR = 2, LAP_ENDED_BY_RECEIVE = 3 };
 
 struct lap_end_note {
     bool whole;           /* all that was recorded up to last_ticket is there, and nothing is known to be lost */

@@ -14,6 +14,8 @@
 
 #include "base/cancel.h"
 
+#define TRIES 64u /* against somebody who closes descriptors all the time */
+
 _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
 /* Before each write of a thread of the program, so by the call that is about itself alone, where the kernel still has
@@ -72,8 +74,10 @@ static int write_parts(int fd, uint64_t offset, const struct iovec *parts, unsig
 
 int lap_file_write(struct lap_own_file *file, uint64_t offset, const struct iovec *parts, unsigned count)
 {
-    int fd = lap_own_file_fd(file);
-    return fd >= 0 ? lap_file_write_fd(fd, offset, parts, count) : EBADF;
+    int fd, error = EBADF;
+    for (unsigned i = 0; i < TRIES && error == EBADF && (fd = lap_own_file_fd(file)) >= 0; i++)
+        error = lap_file_write_fd(fd, offset, parts, count);
+    return error;
 }
 
 int lap_file_write_fd(int fd, uint64_t offset, const struct iovec *parts, unsigned count)
@@ -104,8 +108,10 @@ static int read_all(int fd, uint64_t offset, void *out, size_t bytes)
 
 int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes)
 {
-    int fd = lap_own_file_fd(file);
-    return fd >= 0 ? lap_file_read_fd(fd, offset, out, bytes) : EBADF;
+    int fd, error = EBADF;
+    for (unsigned i = 0; i < TRIES && error == EBADF && (fd = lap_own_file_fd(file)) >= 0; i++)
+        error = lap_file_read_fd(fd, offset, out, bytes);
+    return error;
 }
 
 int lap_file_read_fd(int fd, uint64_t offset, void *out, size_t bytes)

@@ -155,6 +155,8 @@ static void say_why(struct finish *f)
         used = snprintf(out, room, "the program was ended by %s", lap_signal_name(note->number, name));
     else if (note->how == LAP_ENDED_STATUS)
         used = snprintf(out, room, "the program left with status %" PRIu32 " and did not end its trace", note->number);
+    else if (f->options->reason)
+        used = snprintf(out, room, "%s", f->options->reason);
     else
         used = snprintf(out, room, "the program did not end its trace");
     if (!note->whole && used > 0 && (size_t)used < room)
@@ -215,7 +217,7 @@ static enum lap_status read_totals(struct finish *f)
         memset(&f->totals, 0, sizeof(f->totals));
     f->totals.counters[LAP_COUNTER_CALLS] += f->source.recovered_calls;
     f->totals.counters[LAP_COUNTER_BINDS] = f->totals.counters[LAP_COUNTER_ALIASED_BINDS] = 0;
-    f->totals.counters[LAP_COUNTER_LAST_ALIASED] = f->totals.counters[LAP_COUNTER_LIVES] = 0;
+    f->totals.counters[LAP_COUNTER_LAST_ALIASED] = f->totals.counters[LAP_COUNTER_UNUSED] = 0;
     for (size_t i = 0; i < f->source.chunk_count; i++)
         if (f->source.chunks[i].header.kind == LAP_CHUNK_BLOBS && f->source.chunks[i].header.last > f->blobs)
             f->blobs = f->source.chunks[i].header.last;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * in_flight: calls of the program that had not returned when its process was last heard of (docs/format.md, "Calls in
- * flight"). The layer writes them into the tail file, in a place of their own in front of the ring: when the process
- * crashes, from the signal handler; when a call does not return for a while, from the writer's helper thread. Each
- * time the whole list is written anew. A call that returns after all is struck out. Knows no Vulkan.
+ * flight"), one entry behind the other. A recorder writes single entries into the notes (trace/notes.h); tail files of
+ * older ones have a list, as the note of a trace's end has. Knows no Vulkan.
  */
 #ifndef LAP_TRACE_IN_FLIGHT_H
 #define LAP_TRACE_IN_FLIGHT_H
@@ -16,11 +15,10 @@
 
 #define LAP_IN_FLIGHT_HEAD_BYTES 64u
 #define LAP_IN_FLIGHT_ALIGN      64u
-#define LAP_IN_FLIGHT_AREA_BYTES ((size_t)1 << 20) /* of a tail file */
-#define LAP_IN_FLIGHT_WATCH_MS   250u              /* "a while", and up to as long again */
+#define LAP_IN_FLIGHT_AREA_BYTES ((size_t)1 << 20) /* of a tail file, for a list */
 #define LAP_IN_FLIGHT_STATE_AT   4u                /* in the head: one byte, the only one that changes */
-#define LAP_IN_FLIGHT_STANDING   1u                /* what it is */
-#define LAP_IN_FLIGHT_RETURNED   2u                /* what it becomes */
+#define LAP_IN_FLIGHT_STANDING   1u                /* its value while the call is under way */
+#define LAP_IN_FLIGHT_RETURNED   2u                /* its value afterwards */
 
 enum lap_in_flight_flags {
     LAP_IN_FLIGHT_COMMAND = 1, /* recorded into a command buffer; the body is as in a block */
@@ -32,7 +30,7 @@ enum lap_in_flight_flags {
 struct lap_in_flight {
     uint32_t command;        /* number in the file's dictionary */
     uint32_t flags;          /* enum lap_in_flight_flags */
-    uint32_t signal;         /* that ended the process, or was about to; 0: the call had not returned for a while */
+    uint32_t signal;         /* that ended the process, or was about to; 0: none is known */
     uint64_t thread_id;      /* as the kernel names it; 0: not known */
     uint64_t ticket;         /* of the last packet before, of whichever thread */
     uint64_t command_buffer; /* its index, for LAP_IN_FLIGHT_COMMAND */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "trace/bytes.h"
 #include "trace/sequence.h"
 #include "trace/source.h"
@@ -72,13 +73,8 @@ static enum lap_status find_index_chunks(struct lap_source *source, const struct
             (i == 0 && header.stored_bytes != room) ||
             header.raw_bytes != (uint64_t)header.count * LAP_CHUNK_HEADER_BYTES)
             return lap_fail(LAP_ERROR_FORMAT, "no index chunk");
-        if (i == capacity) {
-            capacity = capacity ? capacity * 2 : 64;
-            uint64_t *places = realloc(*out, capacity * sizeof(*places));
-            if (!places)
-                return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-            *out = places;
-        }
+        if (!lap_array_grow(out, sizeof(**out), &capacity, (size_t)i + 1))
+            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
         (*out)[i] = at;
         behind = at;
         at = header.epoch;
@@ -170,7 +166,7 @@ static enum lap_status load_part(struct lap_source *source, const struct lap_chu
     return status;
 }
 
-/* Headers do not tell the next part of a large blob from a blob that stands there twice. */
+/* Headers do not distinguish the next part of a large blob from a blob that is there twice. */
 static enum lap_status see_blobs(struct lap_source *source, struct scan *scan, const struct lap_chunk_ref *chunk)
 {
     bool goes_on = scan->blobs.offset && chunk->header.first == scan->blobs.header.last;

@@ -34,7 +34,7 @@ static enum lap_status put(struct lap_info *info, cJSON *item, bool *out_news)
 
 enum lap_status lap_info_parse(const char *json, size_t bytes, struct cJSON **out)
 {
-    errno = 0; /* the only way in which cJSON tells what was wrong */
+    errno = 0; /* the only way in which cJSON reports the error */
     *out = cJSON_ParseWithLength(json, bytes);
     if (*out)
         return LAP_OK;

@@ -137,15 +137,6 @@ static bool read_head(const uint8_t *at, size_t room, struct head *out)
     return true;
 }
 
-static size_t put_varint(uint8_t *at, uint64_t value)
-{
-    size_t bytes = 0;
-    for (; value > 0x7f; value >>= 7)
-        at[bytes++] = (uint8_t)(value | 0x80);
-    at[bytes++] = (uint8_t)value;
-    return bytes;
-}
-
 /* The last packet may be whole though the writer had not said so yet. */
 static enum lap_status take_packets(struct recovery *r, const struct half *half, struct lap_sequence *sequence)
 {
@@ -154,7 +145,7 @@ static enum lap_status take_packets(struct recovery *r, const struct half *half,
                                       .first = half->head.first,
                                       .last = half->head.first,
                                       .epoch = half->head.epoch};
-    size_t at = 0, used = put_varint(r->payload, half->head.thread_id);
+    size_t at = 0, used = lap_store_varint(r->payload, half->head.thread_id);
     struct head head;
     while (read_head(r->bytes + at, half->bytes - at, &head) &&
            half->bytes - at - head.bytes >= LAP_JOURNAL_HASH_BYTES) {
@@ -284,16 +275,16 @@ struct missing {
 static void add_missing(struct missing *m, uint64_t ticket, uint64_t epoch, bool is_barrier)
 {
     if (m->header.count == 0) {
-        m->bytes = put_varint(m->payload, 0); /* no thread that has a name */
+        m->bytes = lap_store_varint(m->payload, 0); /* no thread that has a name */
         m->header.first = m->header.last = ticket;
         m->header.epoch = m->epoch = epoch;
     }
     lap_store_u32(m->payload + m->bytes, 0);
     m->bytes += 4;
-    m->bytes += put_varint(m->payload + m->bytes, m->command);
-    m->bytes += put_varint(m->payload + m->bytes, ticket - m->header.last);
-    m->bytes += put_varint(m->payload + m->bytes, epoch - m->epoch);
-    m->bytes += put_varint(m->payload + m->bytes, LAP_PACKET_INFO | (is_barrier ? LAP_PACKET_BARRIER : 0));
+    m->bytes += lap_store_varint(m->payload + m->bytes, m->command);
+    m->bytes += lap_store_varint(m->payload + m->bytes, ticket - m->header.last);
+    m->bytes += lap_store_varint(m->payload + m->bytes, epoch - m->epoch);
+    m->bytes += lap_store_varint(m->payload + m->bytes, LAP_PACKET_INFO | (is_barrier ? LAP_PACKET_BARRIER : 0));
     m->header.last = ticket;
     m->header.count++;
     m->epoch = epoch;

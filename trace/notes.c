@@ -18,6 +18,7 @@ static uint64_t hash_of(uint64_t kernel_id, uint64_t self, uint64_t seed)
 void lap_note_thread_begin(struct lap_note_thread *note, uintptr_t self, uint64_t kernel_id, uint64_t seed)
 {
     lap_in_flight_strike(note->call);
+    lap_note_thread_stamp(note, 0);
     lap_store_u64((uint8_t *)&note->kernel_id, kernel_id);
     lap_store_u64((uint8_t *)&note->hash, hash_of(kernel_id, self, seed));
     atomic_store_explicit(&note->self, self, memory_order_release);
@@ -29,52 +30,73 @@ void lap_note_thread_end(struct lap_note_thread *note)
     atomic_store_explicit(&note->self, 0, memory_order_relaxed);
 }
 
-void lap_note_command_begin(struct lap_note_command *note, uint64_t command_buffer)
-{
-    atomic_store_explicit(&note->thread, 0, memory_order_relaxed);
-    for (unsigned i = 0; i < 2; i++) {
-        note->noted[i].command_buffer = command_buffer;
-        note->noted[i].zero = 0;
-    }
-}
-
 /* ---- a reader's side ---- */
 
-#define SELF_AT    offsetof(struct lap_note_thread, self)
-#define HASH_AT    offsetof(struct lap_note_thread, hash)
-#define CALL_AT    offsetof(struct lap_note_thread, call)
-#define NOTED_AT   offsetof(struct lap_note_command, noted)
-#define BYTES_AT   offsetof(struct lap_noted_command, bytes)
-#define BODY_AT    offsetof(struct lap_noted_command, body)
-#define TWIN_BYTES sizeof(struct lap_noted_command)
+#define SELF_AT     offsetof(struct lap_note_thread, self)
+#define HASH_AT     offsetof(struct lap_note_thread, hash)
+#define SIGNAL_AT   offsetof(struct lap_note_thread, signal)
+#define CALL_AT     offsetof(struct lap_note_thread, call)
+#define NOTED_AT    offsetof(struct lap_note_command, noted)
+#define BYTES_AT    offsetof(struct lap_noted_command, bytes)
+#define BODY_AT     offsetof(struct lap_noted_command, body)
+#define TWIN_BYTES  sizeof(struct lap_noted_command)
+#define MOST_SIGNAL 64u
 
-bool lap_notes_take_call(const uint8_t *place, size_t bytes, uint64_t seed, uint8_t *list, size_t *used)
+/* Appends a call, whose body is somewhere else. */
+static void append(struct lap_notes_reader *reader, struct lap_in_flight *call)
+{
+    uint8_t *entry = reader->list + reader->used;
+    size_t stride = lap_in_flight_stride(call->bytes);
+    call->signal = reader->signal;
+    if (reader->signal && call->thread_id == reader->signal_thread)
+        call->flags |= LAP_IN_FLIGHT_GUILTY;
+    memset(entry, 0, stride);
+    if (call->bytes)
+        memcpy(entry + LAP_IN_FLIGHT_HEAD_BYTES, call->body, call->bytes);
+    lap_in_flight_store(entry, call, reader->seed);
+    reader->used += stride;
+}
+
+void lap_notes_take_call(struct lap_notes_reader *reader, const uint8_t *place, size_t bytes)
 {
     uint8_t state = place[LAP_IN_FLIGHT_STATE_AT];
     struct lap_in_flight call;
-    size_t at = 0, stride;
+    size_t at = 0;
     if (state == 0 || state == LAP_IN_FLIGHT_RETURNED)
-        return true;
-    if (state != LAP_IN_FLIGHT_STANDING || lap_in_flight_next(place, bytes, &at, seed, &call) != LAP_OK)
-        return false;
-    stride = lap_in_flight_stride(call.bytes);
-    memcpy(list + *used, place, LAP_IN_FLIGHT_HEAD_BYTES + call.bytes);
-    memset(list + *used + LAP_IN_FLIGHT_HEAD_BYTES + call.bytes, 0, stride - LAP_IN_FLIGHT_HEAD_BYTES - call.bytes);
-    *used += stride;
-    return true;
+        return;
+    if (state == LAP_IN_FLIGHT_STANDING && lap_in_flight_next(place, bytes, &at, reader->seed, &call) == LAP_OK)
+        append(reader, &call);
+    else
+        reader->damaged++;
+}
+
+static bool is_thread(const uint8_t *note, uint64_t seed)
+{
+    uint64_t self = lap_load_u64(note + SELF_AT);
+    return self && lap_load_u64(note + HASH_AT) == hash_of(lap_load_u64(note), self, seed);
 }
 
 /* As the kernel names the thread; 0: not known. */
 static uint64_t find_thread(const uint8_t *notes, uint64_t self, uint64_t seed)
 {
     for (unsigned i = 0; i < LAP_NOTES_THREADS; i++, notes += sizeof(struct lap_note_thread))
-        if (lap_load_u64(notes + SELF_AT) == self &&
-            lap_load_u64(notes + HASH_AT) == hash_of(lap_load_u64(notes), self, seed))
+        if (lap_load_u64(notes + SELF_AT) == self && is_thread(notes, seed))
             return lap_load_u64(notes);
     return 0;
 }
 
-static bool take_command(const uint8_t *note, const uint8_t *notes, uint64_t seed, uint8_t *list, size_t *used)
+static void find_signal(struct lap_notes_reader *reader, const uint8_t *notes)
+{
+    for (unsigned i = 0; i < LAP_NOTES_THREADS && !reader->signal; i++, notes += sizeof(struct lap_note_thread)) {
+        uint32_t signal = lap_load_u32(notes + SIGNAL_AT);
+        if (!signal || signal > MOST_SIGNAL || !is_thread(notes, reader->seed))
+            continue;
+        reader->signal = signal;
+        reader->signal_thread = lap_load_u64(notes);
+    }
+}
+
+static bool take_command(struct lap_notes_reader *reader, const uint8_t *note, const uint8_t *notes)
 {
     uint64_t self = lap_load_u64(note), number;
     const uint8_t *noted = note + NOTED_AT, *p = noted + BODY_AT;
@@ -88,23 +110,20 @@ static bool take_command(const uint8_t *note, const uint8_t *notes, uint64_t see
         return false;
     struct lap_in_flight call = {.command = (uint32_t)number,
                                  .flags = LAP_IN_FLIGHT_COMMAND,
-                                 .thread_id = find_thread(notes, self, seed),
+                                 .thread_id = find_thread(notes, self, reader->seed),
                                  .command_buffer = lap_load_u64(noted),
+                                 .body = p,
                                  .bytes = (size_t)(noted + BODY_AT + bytes - p)};
-    memset(list + *used, 0, lap_in_flight_stride(call.bytes));
-    memcpy(list + *used + LAP_IN_FLIGHT_HEAD_BYTES, p, call.bytes);
-    lap_in_flight_store(list + *used, &call, seed);
-    *used += lap_in_flight_stride(call.bytes);
+    append(reader, &call);
     return true;
 }
 
-unsigned lap_notes_take(const uint8_t *notes, uint64_t seed, uint8_t *list, size_t *used)
+void lap_notes_take(struct lap_notes_reader *reader, const uint8_t *notes)
 {
     const uint8_t *thread = notes, *command = notes + offsetof(struct lap_notes, commands);
-    unsigned damaged = 0;
+    find_signal(reader, notes);
     for (unsigned i = 0; i < LAP_NOTES_THREADS; i++, thread += sizeof(struct lap_note_thread))
-        damaged += !lap_notes_take_call(thread + CALL_AT, sizeof(struct lap_note_thread) - CALL_AT, seed, list, used);
+        lap_notes_take_call(reader, thread + CALL_AT, sizeof(struct lap_note_thread) - CALL_AT);
     for (unsigned i = 0; i < LAP_NOTES_COMMANDS; i++, command += sizeof(struct lap_note_command))
-        damaged += !take_command(command, notes, seed, list, used);
-    return damaged;
+        reader->damaged += !take_command(reader, command, notes);
 }

@@ -5,7 +5,7 @@
  * call costs no call of the kernel. Knows no Vulkan.
  *
  * A thread has a place for one call. A command buffer that is being recorded has one for the command that its thread is
- * in the driver with: all of it twice, which is cheaper than a hash and tells as well whether it is damaged. What fits
+ * in the driver with: all of it twice, which is cheaper than a hash and shows damage as well. What fits
  * neither has one of a few large places for as long as it takes.
  *
  * Somebody may cut the file. A store to a mapping is then SIGBUS, and lap_tail_drop_notes puts memory of the process's
@@ -29,10 +29,11 @@
 #define LAP_NOTES_LONG     4u
 
 struct lap_note_thread {
-    uint64_t kernel_id;    /* as the kernel names the thread */
-    uint64_t hash;         /* of the two, with lap_tail_seed as its seed */
-    atomic_uintptr_t self; /* what it is called in notes of commands; 0: no thread has the place */
-    uint8_t unused[48 - sizeof(atomic_uintptr_t)];
+    uint64_t kernel_id;             /* as the kernel names the thread */
+    uint64_t hash;                  /* of the two, with lap_tail_seed as its seed */
+    atomic_uintptr_t self;          /* what it is called in notes of commands; 0: no thread has the place */
+    _Alignas(8) atomic_uint signal; /* with which the thread crashed in its call, or the process ended; 0: none */
+    uint8_t unused[36];
     uint8_t call[4096 - 64]; /* as in the list of calls in flight */
 };
 
@@ -59,7 +60,8 @@ struct lap_notes {
     struct lap_journal journal;                 /* the same */
 };
 
-_Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_note_thread, call) == 64,
+_Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_note_thread, signal) == 24 &&
+                   offsetof(struct lap_note_thread, call) == 64,
                "as it is in the file");
 _Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted_command) == 240,
                "as it is in the file");
@@ -72,16 +74,22 @@ _Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted
 
 void lap_note_thread_begin(struct lap_note_thread *note, uintptr_t self, uint64_t kernel_id, uint64_t seed);
 void lap_note_thread_end(struct lap_note_thread *note);
+/* The thread got a signal that ends programs; 0: it has gone on behind it. Safe in a signal handler. */
+static inline void lap_note_thread_stamp(struct lap_note_thread *note, uint32_t signal)
+{
+    atomic_store_explicit(&note->signal, signal, memory_order_relaxed);
+}
 
-void lap_note_command_begin(struct lap_note_command *note, uint64_t command_buffer);
-
-/* The command is `bytes` bytes, at most LAP_NOTE_COMMAND_MOST; up to 15 more behind them are read. */
+/* The command is `bytes` bytes, at most LAP_NOTE_COMMAND_MOST; up to 15 more behind them are read. All that a reader
+ * needs is stored each time: meanwhile another file may be mapped in place of the one before. */
 static inline __attribute__((always_inline)) void lap_note_command(struct lap_note_command *note, uintptr_t thread,
-                                                                   const uint8_t *body, size_t bytes)
+                                                                   uint64_t command_buffer, const uint8_t *body,
+                                                                   size_t bytes)
 {
     /* It is not there yet, if the last one was left by a jump. */
     atomic_store_explicit(&note->thread, 0, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
+    note->noted[0].command_buffer = note->noted[1].command_buffer = command_buffer;
     note->noted[0].bytes = note->noted[1].bytes = (uint32_t)bytes;
     for (size_t i = 0; i < bytes; i += 16) {
         uint64_t part[2];
@@ -99,12 +107,20 @@ static inline __attribute__((always_inline)) void lap_note_command_returned(stru
 
 /* ---- a reader's side ---- */
 
-/* Appends to a list of calls in flight, of which *used bytes are taken, the call that stands in a place of a thread or
- * a large one. The list has room for the place's `bytes`. False: it stands there and is damaged. */
-bool lap_notes_take_call(const uint8_t *place, size_t bytes, uint64_t seed, uint8_t *list, size_t *used);
+/* The calls that stand in the notes, as a list of calls in flight. Each call gets the signal, and those of the thread
+ * that got it count as guilty. */
+struct lap_notes_reader {
+    uint64_t seed; /* lap_tail_seed of the trace */
+    uint8_t *list; /* has room for all of it */
+    size_t used;   /* bytes in the list; may begin behind others */
+    uint32_t signal;
+    uint64_t signal_thread; /* as the kernel names it */
+    unsigned damaged;       /* notes, and so left out */
+};
 
-/* The same for all that stands in the LAP_NOTES_SMALL_BYTES at `notes`, for which the list has room. Returns how many
- * of the notes are damaged. */
-unsigned lap_notes_take(const uint8_t *notes, uint64_t seed, uint8_t *list, size_t *used);
+/* Takes all but the large notes from the LAP_NOTES_SMALL_BYTES at `notes`; before the next. */
+void lap_notes_take(struct lap_notes_reader *reader, const uint8_t *notes);
+/* Takes the call that stands in a place of `bytes` bytes. */
+void lap_notes_take_call(struct lap_notes_reader *reader, const uint8_t *place, size_t bytes);
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "trace/send.h"
 
 #define LAST_WAIT   INT64_C(1000000000) /* for all locks together, when the process ends */
 #define NANOSECONDS INT64_C(1000000000)
@@ -26,7 +27,7 @@
 static void cut(struct lap_output *output, uint64_t bytes)
 {
     struct stat now;
-    int result, fd = lap_own_file_fd(&output->file);
+    int result, fd = output->options.streamed ? -1 : lap_own_file_fd(&output->file);
     if (fd < 0 || (fstat(fd, &now) == 0 && (uint64_t)now.st_size <= bytes))
         return;
     do
@@ -132,7 +133,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
 {
     enum lap_status status;
 
-    prepare(output, fd, path, options);
+    prepare(output, fd, options->streamed ? NULL : path, options);
     output->path = strdup(path);
     if (!output->path || !allocate(output)) {
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
@@ -144,7 +145,8 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
     make_uuid(header.uuid);
     lap_file_header_store(&header, stored);
     struct iovec part = {stored, sizeof(stored)};
-    int error = lap_file_write(&output->file, 0, &part, 1);
+    int error =
+        options->streamed ? lap_send_append(&output->file, &part, 1) : lap_file_write(&output->file, 0, &part, 1);
     if (error) {
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(error));
         goto fail;
@@ -242,15 +244,28 @@ static bool lock_file(struct lap_output *output)
     return locked;
 }
 
-/* Who cuts the file just before a write leaves zeroes in front of what is written. */
+/* Who cuts the file just before a write leaves zeroes in front of what is written. fd: one of the file, or -1. */
 static void look_back(struct lap_output *output, int fd, const uint8_t head[LAP_CHUNK_HEADER_BYTES],
                       const uint8_t *stored, uint32_t stored_bytes)
 {
     uint8_t found[LAP_ENDING_BYTES];
-    if (lap_file_read_fd(fd, output->ending_at, found, LAP_ENDING_BYTES) == 0 &&
-        memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
+    int error = fd >= 0 ? lap_file_read_fd(fd, output->ending_at, found, LAP_ENDING_BYTES)
+                        : lap_file_read(&output->file, output->ending_at, found, LAP_ENDING_BYTES);
+    if (error == 0 && memcmp(found, output->ending, LAP_ENDING_BYTES) != 0)
         output->torn = true;
     note_ending(output, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, stored_bytes);
+}
+
+/* The same where the file is somebody else's. After a failure nobody knows what he has. */
+static enum lap_status send_chunk(struct lap_output *output, const struct iovec *parts)
+{
+    int error = lap_send_append(&output->file, parts, 2);
+    if (error) {
+        (void)lap_own_file_close(&output->file);
+        return lap_fail(LAP_ERROR_IO, "can't stream to %s: %s", output->path, lap_file_error_text(error));
+    }
+    output->bytes += parts[0].iov_len + parts[1].iov_len;
+    return LAP_OK;
 }
 
 /* Writes a packed chunk behind the others; the mutex is held and the file open. Leaves the file as it was on failure.
@@ -261,9 +276,14 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     lap_chunk_header_store(header, output->seed, head);
     struct iovec parts[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)stored, header->stored_bytes}};
-    int fd = output->looked_at >= 0 ? output->looked_at : lap_own_file_fd(&output->file);
-    int error = fd >= 0 ? lap_file_write_fd(fd, output->bytes, parts, 2) : EBADF;
+    if (output->options.streamed)
+        return send_chunk(output, parts);
+    int fd = output->looked_at, error = fd >= 0 ? lap_file_write_fd(fd, output->bytes, parts, 2) : EBADF;
     output->looked_at = -1;
+    if (error == EBADF) { /* nobody has looked, or the program has closed it since */
+        fd = -1;
+        error = lap_file_write(&output->file, output->bytes, parts, 2);
+    }
     if (error) {
         cut(output, output->bytes);
         return lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error));
@@ -340,6 +360,8 @@ static enum lap_status write_end(struct lap_output *output, struct lap_end *end,
 
 static bool is_cut(struct lap_output *output)
 {
+    if (output->options.streamed)
+        return false;
     off_t bytes = lseek(lap_own_file_fd(&output->file), 0, SEEK_END);
     return output->torn || (bytes >= 0 && (uint64_t)bytes < output->bytes);
 }
@@ -359,7 +381,7 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     struct lap_end end = {.totals = *totals};
     memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
     enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
-    if (status != LAP_OK)
+    if (status != LAP_OK && lap_own_file_is_open(&output->file))
         status = write_end(output, &end, false);
     /* Nobody looks after this: what was cut while the end was written would have an end that says nothing of it. */
     if (status == LAP_OK && !reason[0] && is_cut(output)) {
@@ -378,7 +400,7 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     return status;
 }
 
-/* In a file that was cut and has grown again only the hashes tell where. */
+/* In a file that was cut and has grown again only the hashes show where. */
 static bool payload_is_there(struct lap_output *output, uint64_t at, const struct lap_chunk_header *header)
 {
     return !output->torn || (lap_file_read(&output->file, at, output->payload, header->stored_bytes) == 0 &&
@@ -439,8 +461,12 @@ static void fail(struct lap_output *output, enum lap_status status)
         (void)lap_own_file_close(&output->file);
         return;
     }
-    give_up(output, status);
-    lap_queue_close(&output->queue);
+    if (output->options.streamed)
+        (void)lap_own_file_close(&output->file);
+    else
+        give_up(output, status);
+    if (output->queue.memory)
+        lap_queue_close(&output->queue);
 }
 
 /* Whether the file is still there and has all that was written; otherwise it is given up. The mutex is held. */
@@ -448,6 +474,8 @@ static enum lap_status check_file(struct lap_output *output)
 {
     uint64_t bytes, names;
     enum lap_status status;
+    if (output->options.streamed)
+        return LAP_OK; /* sending finds out */
     output->looked_at = lap_own_file_look(&output->file, &bytes, &names);
     if (output->looked_at < 0)
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
@@ -581,15 +609,17 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
 {
     uint8_t payload[LAP_MARK_MAX_BYTES];
     struct iovec part = {payload, lap_mark_store(totals, payload)};
-    enum lap_status status;
+    enum lap_status status = LAP_AGAIN;
     if (output->queue.durable && output->has_thread) {
         status = put_in_tail(output, header, &part, 1);
         /* This mark may be what finds out that there is no tail file any more. */
         if (status == LAP_OK && !output->queue.durable)
             status = lap_output_drain(output);
-    } else {
-        status = write_behind_queue(output, header, &part, 1, totals);
+    } else if (output->options.streamed && output->has_thread && !is_hurried(output)) {
+        status = lap_queue_put(&output->queue, header, &part, 1);
     }
+    if (status == LAP_AGAIN)
+        status = write_behind_queue(output, header, &part, 1, totals);
     if (status == LAP_OK)
         output->marks++;
     return status;
@@ -658,8 +688,11 @@ void lap_output_start(struct lap_output *output)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    struct lap_queue_options options = {
-        .capacity = output->options.queue_bytes, .trace_path = output->path, .watch = output->options.watch};
+    struct lap_queue_options options = {.capacity = output->options.queue_bytes};
+    if (output->options.streamed)
+        options.eager = true;
+    else
+        options.trace_path = output->path;
     options.put = output->records + output->chunks;
     memcpy(options.uuid, output->uuid, sizeof(options.uuid));
     if (options.capacity == 0 || lap_queue_init(&output->queue, &options) != LAP_OK)
@@ -684,6 +717,8 @@ void lap_output_start(struct lap_output *output)
  * tell of it. */
 static enum lap_status check_written(struct lap_output *output)
 {
+    if (output->options.streamed)
+        return LAP_OK;
     int cancel = lap_cancel_off();
     int fd = lap_own_file_fd(&output->file), copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     int error = copy >= 0 && close(copy) != 0 ? errno : 0;
@@ -720,7 +755,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
     if (!lock_file(output))
         return LAP_ERROR_STOPPED;
     enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : LAP_OK;
-    if (status == LAP_OK && output->queue.durable) {
+    if (status == LAP_OK && (output->queue.durable || (output->options.streamed && output->queue.memory))) {
         /* There are frames in it. Where its lock can't be had they stay in the tail file, beside a trace without an
          * end. */
         lap_queue_close(&output->queue);
@@ -743,18 +778,68 @@ enum lap_status lap_output_amend(struct lap_output *output, const char *reason)
         return LAP_ERROR_STOPPED;
     enum lap_status status = LAP_ERROR_STOPPED;
     int fd = lap_own_file_fd(&output->ended);
-    if (fd >= 0 && lseek(fd, 0, SEEK_END) == (off_t)output->bytes) {
+    bool streamed = output->options.streamed;
+    if (fd >= 0 && (streamed || lseek(fd, 0, SEEK_END) == (off_t)output->bytes)) {
+        uint64_t at = output->bytes - sizeof(head) - sizeof(payload);
         memcpy(output->end.reason, reason, strnlen(reason, sizeof(output->end.reason) - 1));
         struct lap_chunk_header header = pack_end(output, &output->end, payload);
         lap_chunk_header_store(&header, output->seed, head);
         struct iovec parts[2] = {{head, sizeof(head)}, {payload, sizeof(payload)}};
-        int error = lap_file_write(&output->ended, output->bytes - sizeof(head) - sizeof(payload), parts, 2);
+        int error = streamed ? lap_send_cut(&output->ended, at) : lap_file_write(&output->ended, at, parts, 2);
+        if (streamed && !error)
+            error = lap_send_append(&output->ended, parts, 2);
         status =
             error ? lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(error)) : LAP_OK;
     }
     (void)lap_own_file_close(&output->ended);
     pthread_mutex_unlock(&output->mutex);
     return status;
+}
+
+enum lap_status lap_output_confirm(struct lap_output *output)
+{
+    int error = 0;
+    if (!output->options.streamed || !lock_file(output))
+        return LAP_OK;
+    bool ended = lap_own_file_is_open(&output->ended);
+    uint64_t bytes = output->bytes;
+    if (ended)
+        error = lap_send_done(&output->ended, bytes);
+    pthread_mutex_unlock(&output->mutex);
+    if (ended && !error)
+        error = lap_send_wait_confirmed(&output->ended, bytes);
+    return error ? lap_fail(LAP_ERROR_IO, "the receiver has not said that all of the trace has arrived (%s): %s",
+                            lap_file_error_text(error), output->path)
+                 : LAP_OK;
+}
+
+void lap_output_settle(struct lap_output *output)
+{
+    if (!lock_file(output))
+        return;
+    (void)lap_own_file_close(&output->ended);
+    pthread_mutex_unlock(&output->mutex);
+}
+
+bool lap_output_take_connection(struct lap_output *output, struct lap_own_file *out)
+{
+    if (!output->options.streamed || !lock_file(output))
+        return false;
+    lap_own_file_move(&output->ended, out);
+    pthread_mutex_unlock(&output->mutex);
+    return lap_own_file_is_open(out);
+}
+
+enum lap_status lap_output_forget(struct lap_output *output)
+{
+    if (!lock_file(output))
+        return LAP_ERROR_STOPPED;
+    bool can = output->options.streamed && lap_own_file_is_open(&output->ended);
+    int error = can ? lap_send_forget(&output->ended) : 0;
+    pthread_mutex_unlock(&output->mutex);
+    if (error)
+        return lap_fail(LAP_ERROR_IO, "can't stream to %s: %s", output->path, lap_file_error_text(error));
+    return can ? LAP_OK : LAP_ERROR_STOPPED;
 }
 
 void lap_output_abandon(struct lap_output *output)

@@ -18,6 +18,10 @@
  * Somebody else may cut or remove either file. The tail file is then given up; a payload that was only there, or what
  * the trace had, is lost, and ends the recording.
  *
+ * A trace can be streamed while it is made: the file is then somebody else's, who gets what would be written to it.
+ * It has no tail file. A frame mark is on its way when the helper thread comes to it, and nobody waits for that; a
+ * connection that is lost ends the recording.
+ *
  * From lap_output_create on nothing here allocates or frees.
  */
 #ifndef LAP_TRACE_OUTPUT_H
@@ -41,10 +45,10 @@ _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "
 struct lap_output_options {
     const struct lap_packer *packer; /* NULL: nothing is compressed */
     size_t queue_bytes;              /* 0: no queue and no helper thread */
+    bool streamed;                   /* the file is a socket, behind which a receiver makes it: trace/send.h */
     /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
     void (*failed)(void *user, enum lap_status status);
     void *user;
-    bool (*watch)(void); /* on the helper thread now and then, no lock is held (lap_writer_watch); NULL: nobody */
 };
 
 struct lap_output {
@@ -97,7 +101,7 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path,
                                   const struct lap_output_options *options) LAP_MUST_CHECK;
 
 /* The two halves of it: a new file, or LAP_ERROR_IO; and the beginning of a trace in an open one that is empty and that
- * messages call `path`. `fd` is taken in any case, and the file stays where it is. */
+ * messages call `path`, or on a connected socket. `fd` is taken in any case, and the file stays where it is. */
 enum lap_status lap_output_open(const char *path, int *out_fd) LAP_MUST_CHECK;
 enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
                                  const struct lap_output_options *options) LAP_MUST_CHECK;
@@ -157,6 +161,21 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
 /* Puts a reason into the end chunk of a file that has come to an orderly end. LAP_ERROR_STOPPED (without a new
  * sentence) when it has not, has a reason already, or somebody else has changed it. */
 enum lap_status lap_output_amend(struct lap_output *output, const char *reason) LAP_MUST_CHECK;
+
+/* Of a streamed trace that has come to an orderly end: waits until the receiver has written all of it, at most
+ * LAP_CONFIRM_WAIT_MS; no lock is held meanwhile. LAP_ERROR_IO: it has not said so. LAP_OK for all others. */
+enum lap_status lap_output_confirm(struct lap_output *output) LAP_MUST_CHECK;
+
+/* Of a file that has come to an orderly end: closes what is kept for lap_output_amend and lap_output_forget. */
+void lap_output_settle(struct lap_output *output);
+
+/* Of a streamed trace that has come to an orderly end: its connection is *out from now on, which was closed. False:
+ * there is none. */
+bool lap_output_take_connection(struct lap_output *output, struct lap_own_file *out) LAP_MUST_CHECK;
+
+/* Of a streamed trace that has come to an orderly end: the receiver shall have no file. LAP_ERROR_STOPPED (without a
+ * new sentence) where there is none, or its lock can't be had. */
+enum lap_status lap_output_forget(struct lap_output *output) LAP_MUST_CHECK;
 
 /* Only the end chunk, for when a thread may have been interrupted anywhere; with a tail file what is in that before it,
  * or, where the lock for that can't be had, not even the end chunk. */

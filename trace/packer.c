@@ -31,5 +31,5 @@ static size_t pack_lz4hc(const struct lap_packer *packer, void *state, const uin
     return packed > 0 ? (size_t)packed : 0;
 }
 
-const struct lap_packer lap_packer_lz4 = {LAP_CODEC_LZ4, 1, lz4_state_bytes, pack_lz4};
-const struct lap_packer lap_packer_lz4hc = {LAP_CODEC_LZ4, LZ4HC_CLEVEL_DEFAULT, lz4hc_state_bytes, pack_lz4hc};
+const struct lap_packer lap_packer_lz4 = {LAP_CODEC_LZ4, 1, lz4_state_bytes, pack_lz4, NULL};
+const struct lap_packer lap_packer_lz4hc = {LAP_CODEC_LZ4, LZ4HC_CLEVEL_DEFAULT, lz4hc_state_bytes, pack_lz4hc, NULL};

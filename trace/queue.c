@@ -34,15 +34,12 @@ enum lap_status lap_queue_init(struct lap_queue *queue, const struct lap_queue_o
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&queue->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->work, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->room, NULL);
     queue->put = queue->saved = queue->taken = queue->seen = queue->given_back = options->put;
     queue->seed = lap_tail_seed(options->uuid);
-    queue->watch = options->watch;
+    queue->eager = options->eager;
+    queue->wanted = options->put;
     size_t capacity = options->capacity & ~(size_t)4095;
     if (capacity < LAP_QUEUE_MIN_BYTES)
         capacity = LAP_QUEUE_MIN_BYTES;
@@ -218,7 +215,7 @@ size_t lap_queue_copy(uint8_t *to, const struct iovec *parts, unsigned count)
     return bytes;
 }
 
-/* A large payload is in the file before its entry's head is, so that the head tells of something. */
+/* A large payload is in the file before its entry's head is, so that the head never announces what is missing. */
 static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *entry, const struct iovec *parts,
                   unsigned count)
 {
@@ -268,6 +265,12 @@ static size_t wake_bytes(const struct lap_queue *queue)
     return queue->durable ? REST_BYTES : WAKE_BYTES;
 }
 
+/* The mutex is held. While nobody takes, everything that was taken is given back. */
+static bool is_worth_writing(const struct lap_queue *queue)
+{
+    return queue->used >= wake_bytes(queue) || queue->given_back < queue->wanted;
+}
+
 enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *header, const struct iovec *parts,
                               unsigned count)
 {
@@ -288,7 +291,9 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
         status = LAP_AGAIN;
     } else {
         store(queue, place, &entry, parts, count);
-        if (queue->idle && queue->used >= wake_bytes(queue))
+        if (queue->eager && header->kind == LAP_CHUNK_FRAME)
+            queue->wanted = queue->put;
+        if (queue->idle && is_worth_writing(queue))
             pthread_cond_signal(&queue->work);
     }
     pthread_mutex_unlock(&queue->mutex);
@@ -404,61 +409,17 @@ bool lap_queue_count_put(struct lap_queue *queue, uint64_t *out_put)
     return true;
 }
 
-static uint64_t next_watch_ns(void)
-{
-    return now_ns() + LAP_IN_FLIGHT_WATCH_MS * UINT64_C(1000000);
-}
-
-/* The mutex is held, and given back meanwhile. Nobody but who takes gets here. */
-static void call_watch(struct lap_queue *queue)
-{
-    bool again;
-    queue->watching = false; /* lap_queue_watch, meanwhile, is for the next time */
-    pthread_mutex_unlock(&queue->mutex);
-    again = queue->watch();
-    pthread_mutex_lock(&queue->mutex);
-    if (again && !queue->watching) {
-        queue->watching = true;
-        queue->watch_ns = next_watch_ns();
-    }
-}
-
-/* Waits for a signal, or until it is time to call the watch. The mutex is held. */
-static void wait_for_work(struct lap_queue *queue)
-{
-    if (!queue->watching) {
-        pthread_cond_wait(&queue->work, &queue->mutex);
-        return;
-    }
-    struct timespec until = {.tv_sec = (time_t)(queue->watch_ns / 1000000000),
-                             .tv_nsec = (long)(queue->watch_ns % 1000000000)};
-    if (pthread_cond_timedwait(&queue->work, &queue->mutex, &until) == ETIMEDOUT)
-        call_watch(queue);
-}
-
 bool lap_queue_wait(struct lap_queue *queue)
 {
     if (!lock(queue))
         return false;
     queue->idle = true;
-    while (queue->used < wake_bytes(queue) && !queue->ending)
-        wait_for_work(queue);
+    while (!is_worth_writing(queue) && !queue->ending)
+        pthread_cond_wait(&queue->work, &queue->mutex);
     queue->idle = false;
     bool going_on = !queue->ending;
     pthread_mutex_unlock(&queue->mutex);
     return going_on;
-}
-
-void lap_queue_watch(struct lap_queue *queue)
-{
-    if (!queue->watch || !lock(queue))
-        return;
-    if (!queue->watching) {
-        queue->watching = true;
-        queue->watch_ns = next_watch_ns();
-        pthread_cond_signal(&queue->work);
-    }
-    pthread_mutex_unlock(&queue->mutex);
 }
 
 void lap_queue_close(struct lap_queue *queue)

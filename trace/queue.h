@@ -53,6 +53,8 @@ struct lap_queue {
     uint64_t taken, seen;   /* for who takes: the same, and how many were put when the lock was last held for that */
     uint64_t given_back;    /* of those that were taken: their room can be used again */
     uint64_t frames;        /* of these: frame marks */
+    uint64_t wanted;        /* eager: how many were put when the last frame mark was; under the mutex */
+    bool eager;             /* a frame mark is worth writing at once */
     uint64_t seed;          /* of the entries' hashes */
     struct lap_queued oldest;
     atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back */
@@ -65,9 +67,6 @@ struct lap_queue {
     atomic_bool ending;  /* nobody waits for work or room any more: the process ends, or the queue does */
     unsigned waiting;    /* threads that wait for room; under the mutex */
     uint64_t waited_ns;  /* by threads that put, for room; under the mutex */
-    bool (*watch)(void);
-    bool watching; /* it is to be called at watch_ns, CLOCK_MONOTONIC; under the mutex, like that */
-    uint64_t watch_ns;
     struct lap_tail file;
 };
 
@@ -76,7 +75,7 @@ struct lap_queue_options {
     const char *trace_path; /* of the trace whose tail file shall have the ring; NULL: memory of the process */
     uint8_t uuid[16];       /* of that trace */
     uint64_t put;           /* chunks that are in the trace already */
-    bool (*watch)(void);    /* called by lap_queue_wait now and then; false: no more until lap_queue_watch */
+    bool eager;             /* whoever takes is woken by each frame mark */
 };
 
 /* Reserves address space, or less where there is not so much. Without a tail file (and only then) lap_error_message()
@@ -117,12 +116,8 @@ static inline uint64_t lap_queue_count_taken(const struct lap_queue *queue)
     return queue->taken;
 }
 
-/* Waits until there is something worth writing. False when the queue is ending. Calls options.watch where it is time
- * for that, without the lock. */
+/* Waits until there is something worth writing. False when the queue is ending. */
 bool lap_queue_wait(struct lap_queue *queue);
-
-/* From any thread: options.watch is called again. */
-void lap_queue_watch(struct lap_queue *queue);
 
 void lap_queue_close(struct lap_queue *queue); /* what is in it stays */
 void lap_queue_end(struct lap_queue *queue);

@@ -256,7 +256,7 @@ static void keep_message(struct lap_reader *reader)
     memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
 }
 
-/* The packet in front is given out: damage to the next one is told when that is asked for. */
+/* The packet in front is given out: damage to the next one is reported when that is asked for. */
 static enum lap_status step_over(struct lap_reader *reader, struct lap_cursor *cursor)
 {
     enum lap_status status = step_first(reader, cursor);

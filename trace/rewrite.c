@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
+#include "trace/bytes.h"
 #include "trace/dictionary.h"
 #include "trace/format.h"
 #include "trace/output.h"
@@ -56,14 +58,8 @@ static enum lap_status no_memory(void)
 
 static enum lap_status append(struct gathered *to, const void *data, size_t bytes)
 {
-    if (bytes > to->capacity - to->bytes) {
-        size_t capacity = to->bytes + bytes > 2 * to->capacity ? to->bytes + bytes : 2 * to->capacity;
-        uint8_t *larger = realloc(to->data, capacity);
-        if (!larger)
-            return no_memory();
-        to->data = larger;
-        to->capacity = capacity;
-    }
+    if (!lap_array_grow(&to->data, 1, &to->capacity, to->bytes + bytes))
+        return no_memory();
     if (bytes)
         memcpy(to->data + to->bytes, data, bytes);
     to->bytes += bytes;
@@ -180,22 +176,13 @@ static struct gathered *stream_of(struct rewrite *w, uint32_t number)
     return lap_map_get(&w->numbers, (uint64_t)number + 1);
 }
 
-static size_t put_varint(uint8_t *at, uint64_t value)
-{
-    size_t bytes = 0;
-    for (; value > 0x7f; value >>= 7)
-        at[bytes++] = (uint8_t)(value | 0x80);
-    at[bytes++] = (uint8_t)value;
-    return bytes;
-}
-
 /* The first packet of a chunk counts from its chunk's header, and from now on from the packet before it. */
 static enum lap_status append_packets(struct gathered *stream, const struct rewrite *w,
                                       const struct lap_chunk_ref *chunk, const struct packets *packets)
 {
     uint8_t steps[2 * LAP_WIRE_MAX_VARINT];
-    size_t bytes = put_varint(steps, chunk->header.first - stream->header.last);
-    bytes += put_varint(steps + bytes, chunk->header.epoch - stream->last_epoch);
+    size_t bytes = lap_store_varint(steps, chunk->header.first - stream->header.last);
+    bytes += lap_store_varint(steps + bytes, chunk->header.epoch - stream->last_epoch);
     enum lap_status status = append(stream, w->raw + packets->first_at, packets->steps_at - packets->first_at);
     if (status == LAP_OK)
         status = append(stream, steps, bytes);
@@ -351,18 +338,6 @@ static enum lap_status run(struct rewrite *w, const struct lap_rewrite_options *
     w->totals.counters[LAP_COUNTER_WHOLE] = w->source.whole_ticket;
     return w->source.has_end ? lap_output_finish(&w->output, &w->source.end.totals, w->source.end.reason)
                              : lap_output_finish(&w->output, &w->totals, w->source.damage);
-}
-
-enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options)
-{
-    int fd;
-    enum lap_status status = lap_output_open(to, &fd);
-    if (status != LAP_OK)
-        return status;
-    status = lap_rewrite_into(from, fd, to, options);
-    if (status != LAP_OK)
-        (void)unlink(to);
-    return status;
 }
 
 enum lap_status lap_rewrite_into(const char *from, int fd, const char *name, const struct lap_rewrite_options *options)

@@ -23,14 +23,11 @@ struct lap_rewrite_options {
     void *user;
 };
 
-/* Writes `to`, which must not exist; on failure it is removed. A source without an end (and what its tail file has, see
- * docs/format.md) is written as far as it can be read, and ends with the reason why it ends there; frames that can't be
- * read are left out as a reader leaves them out. LAP_ERROR_FORMAT: a chunk is damaged (nothing is written then, so
- * nothing passes for whole; the sentence has the frame and the offset); LAP_ERROR_IO, LAP_ERROR_MEMORY. */
-enum lap_status lap_rewrite(const char *from, const char *to, const struct lap_rewrite_options *options) LAP_MUST_CHECK;
-
-/* The same, into an open, empty file that messages call `name`; on failure it stays, with whatever is in it. `fd` is
- * closed in any case. */
+/* Writes into an open, empty file that messages call `name`; on failure it stays, with whatever is in it, and without
+ * an end. `fd` is closed in any case. A source without an end (and what its tail file has, see docs/format.md) is
+ * written as far as it can be read, and ends with the reason why it ends there; frames that can't be read are left out
+ * as a reader leaves them out. LAP_ERROR_FORMAT: a chunk is damaged (the sentence has the frame and the offset);
+ * LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status lap_rewrite_into(const char *from, int fd, const char *name,
                                  const struct lap_rewrite_options *options) LAP_MUST_CHECK;
 

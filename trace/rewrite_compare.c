@@ -26,7 +26,7 @@ static bool same_names(const struct lap_reader *a, const struct lap_reader *b,
     return same;
 }
 
-/* Calls that had not returned are told behind the old one's reason; those of a tail file stay there. */
+/* Calls that had not returned follow the old one's reason; those of a tail file stay there. */
 static bool same_end(const struct lap_reader_summary *x, const struct lap_reader_summary *y)
 {
     if (x->complete != y->complete || !x->stopped != !y->stopped || (y->ended && !same_text(x->ended, y->ended)))
@@ -61,7 +61,7 @@ static enum lap_status compare_blob(struct lap_reader *a, struct lap_reader *b, 
     const uint8_t *x = NULL, *y = NULL;
     size_t x_bytes = 0, y_bytes = 0;
     int kind = 0;
-    for (; kind <= LAP_BLOB_PACKET && status == LAP_ERROR_FORMAT; kind++) /* a reader wants to be told which it is */
+    for (; kind <= LAP_BLOB_PACKET && status == LAP_ERROR_FORMAT; kind++) /* a reader wants its kind */
         status = lap_reader_blob(a, (enum lap_blob_kind)kind, id, &x, &x_bytes);
     if (status == LAP_OK)
         status = lap_reader_blob(b, (enum lap_blob_kind)(kind - 1), id, &y, &y_bytes);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/sequence.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,14 +35,8 @@ static uint64_t *last_of(struct lap_sequence *sequence, uint32_t stream)
     uintptr_t place = (uintptr_t)lap_map_get(&sequence->places, stream + UINT64_C(1));
     if (place)
         return &sequence->lasts[place - 1];
-    if (sequence->count == sequence->capacity) {
-        size_t capacity = sequence->capacity ? 2 * sequence->capacity : 16;
-        uint64_t *lasts = realloc(sequence->lasts, capacity * sizeof(*lasts));
-        if (!lasts)
-            return NULL;
-        sequence->lasts = lasts;
-        sequence->capacity = capacity;
-    }
+    if (!lap_array_grow(&sequence->lasts, sizeof(*sequence->lasts), &sequence->capacity, sequence->count + 1))
+        return NULL;
     if (lap_map_put(&sequence->places, stream + UINT64_C(1), (void *)(sequence->count + 1), NULL) < 0)
         return NULL;
     sequence->lasts[sequence->count] = 0;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "trace/tail.h"
 
 /* How many bytes there are from `offset` to the end of the file that it is in. */
@@ -167,14 +168,8 @@ enum lap_status lap_source_load_dictionary(struct lap_source *source, uint8_t *r
 
 enum lap_status lap_source_add(struct lap_source *source, uint64_t offset, const struct lap_chunk_header *header)
 {
-    if (source->chunk_count == source->chunk_capacity) {
-        size_t capacity = source->chunk_capacity ? source->chunk_capacity * 2 : 64;
-        struct lap_chunk_ref *chunks = realloc(source->chunks, capacity * sizeof(*chunks));
-        if (!chunks)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        source->chunks = chunks;
-        source->chunk_capacity = capacity;
-    }
+    if (!lap_array_grow(&source->chunks, sizeof(*source->chunks), &source->chunk_capacity, source->chunk_count + 1))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     struct lap_chunk_ref *chunk = &source->chunks[source->chunk_count++];
     memset(chunk, 0, sizeof(*chunk));
     chunk->offset = offset;
@@ -188,14 +183,8 @@ enum lap_status lap_source_make(struct lap_source *source, struct lap_chunk_head
     size_t need = LAP_CHUNK_HEADER_BYTES + bytes;
     if (bytes > LAP_CHUNK_MAX_RAW)
         return lap_fail(LAP_ERROR_FORMAT, "more than a chunk can have");
-    if (need > source->made_capacity - source->made_bytes) {
-        size_t capacity = 2 * source->made_capacity + need;
-        uint8_t *made = realloc(source->made, capacity);
-        if (!made)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        source->made = made;
-        source->made_capacity = capacity;
-    }
+    if (!lap_array_grow(&source->made, 1, &source->made_capacity, source->made_bytes + need))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     uint64_t offset = source->file_bytes + source->tail_bytes + source->made_bytes;
     uint8_t *at = source->made + source->made_bytes;
     (void)lap_chunk_pack(header, NULL, payload, bytes, NULL);

@@ -5,11 +5,11 @@
 #include "trace/notes.h"
 #include "trace/writer_internal.h"
 
-#define SEAL_BYTES          ((size_t)256 << 10)
 #define LARGEST_IDLE_BUFFER ((size_t)1 << 20) /* what one huge body needed is given back */
 #define PACKET_HEAD_BYTES   (4 + 4 * LAP_WIRE_MAX_VARINT)
 
-_Static_assert(SEAL_BYTES + LAP_PACKET_MAX_INLINE + 4096 <= LAP_CHUNK_MAX_RAW, "a sealed chunk is small enough");
+_Static_assert(LAP_SEAL_MOST_BYTES + LAP_PACKET_MAX_INLINE + 4096 <= LAP_CHUNK_MAX_RAW,
+               "a sealed chunk is small enough");
 
 struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_id)
 {
@@ -136,11 +136,7 @@ bool lap_stream_seal(struct lap_stream *stream)
         struct iovec part = {stream->enc.base, (size_t)(stream->enc.p - stream->enc.base)};
         if (status == LAP_OK)
             status = lap_output_chunk(&writer->output, &header, &part, 1);
-        atomic_fetch_add_explicit(
-            &writer->passed, part.iov_len + stream->moved_bytes + (uint64_t)stream->packets * LAP_LIVES_PACKET_BYTES,
-            memory_order_relaxed);
         stream->packets = 0;
-        stream->moved_bytes = 0;
         if (stream->log.at)
             lap_output_log_handed_over(&writer->output, &stream->log, lap_journal_leave(&stream->log));
     }
@@ -184,7 +180,6 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
         begin_log(stream);
     }
 
-    stream->body_bytes = 0;
     stream->size_at = (size_t)(enc->p - enc->base);
     lap_put_fixed32(enc, 0);
     lap_put_u64(enc, command);
@@ -212,7 +207,6 @@ static bool move_body_to_blob(struct lap_stream *stream)
     uint64_t blob = lap_writer_blob(stream->writer, LAP_BLOB_PACKET, body, (size_t)(enc->p - body), NULL);
     if (!blob)
         return false;
-    stream->moved_bytes += (size_t)(enc->p - body);
     enc->p = body;
     lap_put_u64(enc, blob);
     enc->base[stream->flags_at] |= LAP_PACKET_BLOB_BODY;
@@ -246,21 +240,13 @@ void lap_packet_end(struct lap_stream *stream)
             bytes = (size_t)(enc->p - enc->base) - stream->body_at;
             lap_store_u32(enc->base + stream->size_at, (uint32_t)bytes);
             stream->packets++;
-            stream->body_bytes = enc->base[stream->flags_at] & LAP_PACKET_BLOB_BODY ? 0 : bytes;
             if (stream->log.at && !log_packet(stream)) {
                 if (lap_stream_seal(stream))
                     lap_output_save(&writer->output);
-            } else if ((size_t)(enc->p - enc->base) >= SEAL_BYTES) {
+            } else if ((size_t)(enc->p - enc->base) >= writer->seal_bytes) {
                 (void)lap_stream_seal(stream);
             }
         }
     }
     pthread_mutex_unlock(&stream->mutex);
-}
-
-bool lap_stream_last_body(const struct lap_stream *stream, const uint8_t **out_body, size_t *out_bytes)
-{
-    *out_body = stream->enc.base + stream->body_at;
-    *out_bytes = stream->body_bytes;
-    return stream->body_bytes != 0;
 }

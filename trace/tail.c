@@ -22,9 +22,8 @@
 #include "base/cancel.h"
 #include "trace/bytes.h"
 
-#define HASH_AT        48u /* of an entry: behind what it covers of the entry's own head */
-#define MOST_RETRIES   50
-#define CALLS_RESERVED ((size_t)32 << 10)
+#define HASH_AT      48u /* of an entry: behind what it covers of the entry's own head */
+#define MOST_RETRIES 50
 
 _Static_assert(HASH_AT + 8 == LAP_TAIL_CHUNK_AT, "layout of an entry");
 _Static_assert(LAP_TAIL_NOTES_BEGIN >= LAP_TAIL_HEADER_BYTES + LAP_IN_FLIGHT_AREA_BYTES, "notes are behind the list");
@@ -79,10 +78,11 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
     off_t begin = (off_t)(LAP_TAIL_RING_BEGIN + from), end = (off_t)(LAP_TAIL_RING_BEGIN + to);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
-    int fd = lap_own_file_fd(&tail->own), result, retries = 0, cancel = lap_cancel_off();
-    do /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
-        result = fallocate(fd, 0, begin, end - begin);
-    while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
+    int fd, result, retries = 0, cancel = lap_cancel_off();
+    do { /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
+        fd = lap_own_file_fd(&tail->own);
+        result = fd >= 0 ? fallocate(fd, 0, begin, end - begin) : -1;
+    } while (fd >= 0 && result != 0 && (errno == EINTR || errno == EBADF) && retries++ < MOST_RETRIES);
     /* Where nothing can be reserved a write that finds no room says so. */
     if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
         result = (uint64_t)end > tail->bytes ? ftruncate(fd, end) : 0;
@@ -118,19 +118,15 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at)
     return lap_file_write(&tail->own, LAP_TAIL_START_AT, &part, 1);
 }
 
-int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes)
-{
-    struct iovec part = {(void *)(uintptr_t)data, bytes};
-    return lap_file_write(&tail->own, LAP_TAIL_HEADER_BYTES + at, &part, 1);
-}
-
 /* Not ever by writing: what the file system does not promise may be missing when it is stored to. */
 static bool promise(struct lap_tail *tail, size_t from, size_t to)
 {
-    int fd = lap_own_file_fd(&tail->own), result, retries = 0, cancel = lap_cancel_off();
-    do
-        result = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
-    while (result != 0 && errno == EINTR && retries++ < MOST_RETRIES);
+    int fd, result, retries = 0, cancel = lap_cancel_off();
+    do {
+        fd = lap_own_file_fd(&tail->own);
+        result =
+            fd < 0 ? -1 : fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
+    } while (fd >= 0 && result != 0 && (errno == EINTR || errno == EBADF) && retries++ < MOST_RETRIES);
     lap_cancel_restore(cancel);
     return result == 0;
 }
@@ -197,9 +193,8 @@ void lap_tail_give_notes_up(struct lap_tail *tail)
 
 bool lap_tail_is_whole(struct lap_tail *tail)
 {
-    struct stat stat;
-    int fd = lap_own_file_fd(&tail->own);
-    return fd >= 0 && fstat(fd, &stat) == 0 && (uint64_t)stat.st_size >= tail->bytes && stat.st_nlink != 0;
+    uint64_t bytes, names;
+    return lap_own_file_look(&tail->own, &bytes, &names) >= 0 && bytes >= tail->bytes && names != 0;
 }
 
 static int write_header(struct lap_tail *tail, const uint8_t uuid[16])
@@ -245,8 +240,7 @@ enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, c
     }
     lap_own_file_hold(&tail->own); /* for as long as the process lives: a reader then leaves the file alone */
 
-    /* Room for calls of the usual size, so that a crash can be told of where the disk is full; the rest is a hole. */
-    (void)fallocate(fd, 0, 0, (off_t)(LAP_TAIL_HEADER_BYTES + CALLS_RESERVED));
+    (void)fallocate(fd, 0, 0, (off_t)LAP_TAIL_HEADER_BYTES);
     int error = lap_tail_reserve(tail, 0, reserved_bytes) ? write_header(tail, uuid) : ENOSPC;
     if (error) {
         enum lap_status status =

@@ -25,7 +25,7 @@
 #define LAP_TAIL_SUFFIX       ".tail" /* behind the trace's own name */
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
 #define LAP_TAIL_VERSION      4u             /* 3 has no journal, 2 no notes; in 1 the ring follows the header */
-#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the calls in flight */
+#define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the list of calls in flight */
 #define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + ((size_t)64 << 10)) /* pages are no larger */
 #define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)        /* as it is written */
 #define LAP_TAIL_STEP_BYTES   ((size_t)8 << 20) /* by which the ring grows; it is never shorter */
@@ -89,10 +89,6 @@ int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes);
 
 /* Says where in the ring the oldest entry begins: 0 or an errno. */
 int lap_tail_set_start(struct lap_tail *tail, size_t at);
-
-/* Writes `bytes` bytes of the list of calls in flight, from its byte `at` on: 0 or an errno. Safe in a signal handler.
- */
-int lap_tail_write_calls(struct lap_tail *tail, size_t at, const void *data, size_t bytes);
 
 /* Maps the notes of calls, in place of the LAP_NOTES_BYTES of memory at `place`, which stay the caller's; false: they
  * can't be had. All of them are zero and can be stored to but for the large ones and the journal, which

@@ -185,7 +185,7 @@ static enum lap_status read_tail(const struct lap_source *source, uint64_t at, v
     return lap_source_read(source, source->file_bytes + at, out, bytes);
 }
 
-/* Appends what is whole of the list of calls in flight, as it was written, to source->calls. */
+/* Appends what is whole of the list of calls in flight to source->calls. Nobody writes a list there any more. */
 static enum lap_status read_list(struct lap_source *source, size_t bytes)
 {
     uint64_t seed = lap_tail_seed(source->header.uuid);
@@ -201,14 +201,14 @@ static enum lap_status read_list(struct lap_source *source, size_t bytes)
 static enum lap_status read_notes(struct lap_source *source)
 {
     const size_t large_at = offsetof(struct lap_notes, large), large_bytes = sizeof(struct lap_note_long);
-    uint64_t seed = lap_tail_seed(source->header.uuid);
     uint8_t *notes = malloc(large_bytes);
     if (!notes)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    struct lap_notes_reader reader = {
+        .seed = lap_tail_seed(source->header.uuid), .list = source->calls, .used = source->calls_bytes};
     enum lap_status status = read_tail(source, LAP_TAIL_NOTES_BEGIN, notes, LAP_NOTES_SMALL_BYTES);
-    unsigned damaged = 0;
     if (status == LAP_OK)
-        damaged = lap_notes_take(notes, seed, source->calls, &source->calls_bytes);
+        lap_notes_take(&reader, notes);
     for (unsigned i = 0; status == LAP_OK && i < LAP_NOTES_LONG; i++) {
         uint64_t at = LAP_TAIL_NOTES_BEGIN + large_at + i * large_bytes;
         status = read_tail(source, at, notes, LAP_IN_FLIGHT_HEAD_BYTES);
@@ -217,11 +217,12 @@ static enum lap_status read_notes(struct lap_source *source)
             continue;
         status = read_tail(source, at, notes, large_bytes);
         if (status == LAP_OK)
-            damaged += !lap_notes_take_call(notes, large_bytes, seed, source->calls, &source->calls_bytes);
+            lap_notes_take_call(&reader, notes, large_bytes);
     }
+    source->calls_bytes = reader.used;
     free(notes);
-    if (damaged)
-        remark(source, "; %u notes of calls in its tail file are damaged", damaged);
+    if (reader.damaged)
+        remark(source, "; %u notes of calls in its tail file are damaged", reader.damaged);
     return status;
 }
 

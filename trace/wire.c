@@ -326,7 +326,10 @@ uint64_t lap_get_address(struct lap_dec *dec)
 uint32_t lap_get_layout(struct lap_dec *dec)
 {
     uint32_t recorded = lap_get_u32(dec);
-    return dec->source && recorded && recorded == dec->source->layout_from ? dec->source->layout_to : recorded;
+    for (uint32_t i = 0; dec->source && recorded && i < LAP_DEC_LAYOUTS; i++)
+        if (recorded == dec->source->layouts[i].from)
+            return dec->source->layouts[i].to;
+    return recorded;
 }
 
 uint64_t lap_dec_stages(const struct lap_dec *dec, uint64_t recorded)

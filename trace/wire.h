@@ -41,7 +41,7 @@ struct lap_enc {
     bool fixed;               /* the buffer is the caller's and does not grow: too much is a failure */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
-    uint32_t scratch[4]; /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
+    uint32_t scratch[5]; /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
 };
 
 void lap_enc_init(struct lap_enc *enc, const struct lap_object_tables *objects, struct lap_writer *writer);
@@ -197,6 +197,8 @@ static inline uint64_t lap_live_get(const struct lap_live_table *table, uint64_t
 enum lap_words { LAP_WORDS_PUSHED, LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
 
 /* What a decoder asks its owner for. */
+#define LAP_DEC_LAYOUTS 2u
+
 struct lap_dec_source {
     /* The bytes of a blob; valid until the owner moves on to the next packet. */
     enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
@@ -214,8 +216,10 @@ struct lap_dec_source {
     const void *(*words)(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes);
     /* LAP_DEC_FORMATS values: what stands for a format of images, by its number. NULL: each for itself. */
     const uint16_t *formats;
-    /* An image layout that comes out as another; both 0: none does. */
-    uint32_t layout_from, layout_to;
+    /* Image layouts that come out as another one; from 0: none does. */
+    struct lap_dec_layout {
+        uint32_t from, to;
+    } layouts[LAP_DEC_LAYOUTS];
     /* Bits of masks of stages and of accesses that are left out. A mask of stages of which nothing is left becomes
      * what `graphics_left` says, if all its bits were in `graphics`, else what `left` says. */
     uint64_t stages, accesses;

@@ -14,6 +14,10 @@
 /* A program of 32 bits has 4 GiB of addresses for everything. */
 #define DEFAULT_QUEUE_BYTES ((size_t)(SIZE_MAX > UINT32_MAX ? 256 : 64) << 20)
 
+/* How many frame marks wait, and for how many bytes of packets. */
+#define HELD_MARKS ((size_t)4096)
+#define HELD_BYTES ((size_t)8 << 20)
+
 static struct lap_totals current_totals(struct lap_writer *writer)
 {
     struct lap_totals totals = {.end_note = 0};
@@ -30,67 +34,92 @@ static void helper_failed(void *user, enum lap_status status)
     lap_writer_fail(user, status);
 }
 
-enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
-                                  struct lap_writer **out_writer)
+/* fd: a socket or an open file, which is taken in any case; a file stays where it is. -1: a new file. */
+static enum lap_status create(const char *path, int fd, const struct lap_writer_options *options,
+                              struct lap_writer **out_writer)
 {
+    bool is_new = fd < 0;
     *out_writer = NULL;
     uint8_t *names = NULL;
     size_t names_bytes = 0;
     enum lap_status status = lap_dictionary_encode(options, &names, &names_bytes);
     if (status != LAP_OK)
-        return status;
+        goto fail;
 
     struct lap_writer *writer = aligned_alloc(LAP_CACHE_LINE, sizeof(*writer));
     if (!writer) {
         free(names);
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        goto fail;
     }
     memset(writer, 0, sizeof(*writer));
     writer->log = options->log;
+    writer->seal_bytes = is_new || options->streamed ? LAP_SEAL_BYTES : LAP_SEAL_MOST_BYTES;
+    if (!is_new && !options->streamed && !(writer->marks = calloc(HELD_MARKS, sizeof(*writer->marks)))) {
+        free(names);
+        free(writer);
+        status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        goto fail;
+    }
     struct lap_output_options output_options = {.packer = options->packer, .failed = helper_failed, .user = writer};
-    output_options.watch = options->watch;
     output_options.queue_bytes = options->queue_bytes ? options->queue_bytes : DEFAULT_QUEUE_BYTES;
     if (options->queue_bytes == LAP_WRITER_NO_QUEUE)
         output_options.queue_bytes = 0;
-    status = lap_output_create(&writer->output, path, &output_options);
+    output_options.streamed = options->streamed;
+    status = is_new ? lap_output_create(&writer->output, path, &output_options)
+                    : lap_output_begin(&writer->output, fd, path, &output_options);
     if (status != LAP_OK) {
         free(names);
+        free(writer->marks);
         free(writer);
         return status;
     }
     pthread_mutex_init(&writer->list_mutex, NULL);
     lap_blob_store_init(&writer->blobs, &writer->output);
-    lap_lives_init(&writer->lives);
 
     status = lap_output_dictionary(&writer->output, names, names_bytes);
     free(names);
     if (status != LAP_OK) {
-        (void)unlink(path);
+        if (is_new)
+            (void)unlink(path);
         writer->stopped = true;
         lap_writer_destroy(&writer);
         return status;
     }
     lap_output_start(&writer->output);
     writer->has_tail = writer->output.has_thread && writer->output.queue.durable;
-    if (writer->output.has_thread && !writer->has_tail)
+    if (writer->output.has_thread && !writer->has_tail && !options->streamed)
         lap_log(writer->log, LAP_LOG_INFO, "frames wait until they are in the trace, as it can't have a tail file: %s",
                 lap_error_message());
     *out_writer = writer;
     return LAP_OK;
+fail:
+    if (!is_new)
+        close(fd);
+    return status;
+}
+
+enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
+                                  struct lap_writer **out_writer)
+{
+    return create(path, options->streamed ? options->socket : -1, options, out_writer);
+}
+
+enum lap_status lap_writer_create_in(int fd, const char *name, const struct lap_writer_options *options,
+                                     struct lap_writer **out_writer)
+{
+    return create(name, fd, options, out_writer);
 }
 
 #define INTERRUPTED "the process ended in the middle of a call"
 
-/* With the last blobs. Whoever was interrupted while adding one leaves the trace without long lives. */
-static enum lap_status write_lives(struct lap_writer *writer)
+/* What they are the marks of is written; the list is held. */
+static enum lap_status write_marks(struct lap_writer *writer)
 {
-    struct lap_lives *lives = &writer->lives;
-    uint64_t id = 0;
-    if (!lap_output_lock(&writer->output, &lives->mutex))
-        return lap_blob_store_flush(&writer->blobs);
-    enum lap_status status = lap_blob_store_append(&writer->blobs, LAP_BLOB_DATA, lives->data, lives->bytes, &id);
-    atomic_store_explicit(&writer->counters[LAP_COUNTER_LIVES], id, memory_order_relaxed);
-    pthread_mutex_unlock(&lives->mutex);
+    enum lap_status status = LAP_OK;
+    for (size_t i = 0; i < writer->mark_count && status == LAP_OK; i++)
+        status = lap_output_frame(&writer->output, &writer->marks[i].header, &writer->marks[i].totals);
+    writer->mark_count = 0;
     return status;
 }
 
@@ -107,7 +136,9 @@ static enum lap_status end_file(struct lap_writer *writer)
         if (stream->held && good)
             good = lap_stream_seal(stream);
     }
-    enum lap_status status = good ? write_lives(writer) : LAP_ERROR_STOPPED;
+    enum lap_status status = good ? lap_blob_store_flush(&writer->blobs) : LAP_ERROR_STOPPED;
+    if (status == LAP_OK)
+        status = write_marks(writer);
     if (status == LAP_OK) {
         struct lap_totals totals = current_totals(writer);
         status = lap_output_finish(&writer->output, &totals, whole ? "" : INTERRUPTED);
@@ -115,11 +146,8 @@ static enum lap_status end_file(struct lap_writer *writer)
     return status;
 }
 
-void lap_writer_finish(struct lap_writer *writer)
+static void finish(struct lap_writer *writer)
 {
-    if (lap_writer_stopped(writer))
-        return;
-    lap_output_hurry(&writer->output);
     bool listed = lap_output_lock(&writer->output, &writer->list_mutex);
     enum lap_status status = listed ? end_file(writer) : LAP_ERROR_STOPPED;
     if (status == LAP_ERROR_STOPPED) {
@@ -131,12 +159,27 @@ void lap_writer_finish(struct lap_writer *writer)
     if (status != LAP_OK)
         lap_writer_fail(writer, status);
     atomic_store(&writer->stopped, true);
-    if (!listed)
-        return;
-    for (struct lap_stream *stream = writer->streams; stream; stream = stream->next)
+    for (struct lap_stream *stream = writer->streams; listed && stream; stream = stream->next)
         if (stream->held)
             pthread_mutex_unlock(&stream->mutex);
-    pthread_mutex_unlock(&writer->list_mutex);
+    if (listed)
+        pthread_mutex_unlock(&writer->list_mutex);
+    if (status == LAP_OK && lap_output_confirm(&writer->output) != LAP_OK)
+        lap_log(writer->log, LAP_LOG_WARNING, "%s", lap_error_message());
+}
+
+void lap_writer_finish(struct lap_writer *writer)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    lap_output_hurry(&writer->output);
+    finish(writer);
+}
+
+void lap_writer_end(struct lap_writer *writer)
+{
+    if (!lap_writer_stopped(writer))
+        finish(writer);
 }
 
 void lap_writer_went_on(struct lap_writer *writer)
@@ -144,6 +187,23 @@ void lap_writer_went_on(struct lap_writer *writer)
     if (lap_output_amend(&writer->output, "the program went on after the end of the recording") == LAP_OK)
         lap_log(writer->log, LAP_LOG_WARNING, "what the program does at the very end of its process is not in %s",
                 writer->output.path);
+}
+
+void lap_writer_settle(struct lap_writer *writer)
+{
+    lap_output_settle(&writer->output);
+}
+
+void lap_writer_forget(struct lap_writer *writer)
+{
+    enum lap_status status = lap_output_forget(&writer->output);
+    if (status != LAP_OK && status != LAP_ERROR_STOPPED)
+        lap_log(writer->log, LAP_LOG_WARNING, "%s", lap_error_message());
+}
+
+bool lap_writer_take_connection(struct lap_writer *writer, struct lap_own_file *out)
+{
+    return lap_output_take_connection(&writer->output, out);
 }
 
 void lap_writer_destroy(struct lap_writer **writer_at)
@@ -164,8 +224,8 @@ void lap_writer_destroy(struct lap_writer **writer_at)
     }
     lap_info_finish(&writer->info);
     lap_blob_store_finish(&writer->blobs);
-    lap_lives_finish(&writer->lives);
     lap_output_release(&writer->output);
+    free(writer->marks);
     free(writer);
 }
 
@@ -241,21 +301,61 @@ uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, con
     return id;
 }
 
+/* True: the mark of a frame waits for others; the list is held, and nobody else records. */
+static bool hold_mark(struct lap_writer *writer)
+{
+    size_t bytes = 0;
+    if (!writer->marks)
+        return false;
+    uint64_t clock = atomic_load_explicit(&writer->clock, memory_order_acquire);
+    writer->marks[writer->mark_count++] = (struct lap_held_mark){
+        {.kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK, .epoch = lap_writer_full_epoch(writer, clock)},
+        current_totals(writer)};
+    for (struct lap_stream *stream = writer->streams; stream; stream = stream->next)
+        bytes += (size_t)(stream->enc.p - stream->enc.base);
+    return writer->mark_count < HELD_MARKS && bytes < HELD_BYTES;
+}
+
+/* All packets with a ticket up to now become chunks; the list is held. */
+static enum lap_status seal_all(struct lap_writer *writer)
+{
+    enum lap_status status = lap_blob_store_flush(&writer->blobs);
+    for (struct lap_stream *stream = writer->streams; status == LAP_OK && stream; stream = stream->next) {
+        pthread_mutex_lock(&stream->mutex);
+        status = lap_stream_seal(stream) ? LAP_OK : LAP_ERROR_STOPPED;
+        pthread_mutex_unlock(&stream->mutex);
+    }
+    return status;
+}
+
+void lap_writer_save(struct lap_writer *writer)
+{
+    if (lap_writer_stopped(writer))
+        return;
+    pthread_mutex_lock(&writer->list_mutex);
+    enum lap_status status = seal_all(writer);
+    if (status != LAP_OK)
+        lap_writer_fail(writer, status);
+    else
+        lap_output_save(&writer->output);
+    pthread_mutex_unlock(&writer->list_mutex);
+}
+
 void lap_writer_frame(struct lap_writer *writer)
 {
     if (lap_writer_stopped(writer))
         return;
     pthread_mutex_lock(&writer->list_mutex);
+    if (hold_mark(writer)) {
+        pthread_mutex_unlock(&writer->list_mutex);
+        return;
+    }
     /* Every packet with a ticket up to here was begun under the lock of a stream that is in the list. */
     uint64_t clock = atomic_load_explicit(&writer->clock, memory_order_acquire);
-    enum lap_status status = lap_blob_store_flush(&writer->blobs);
-    bool good = status == LAP_OK;
-    for (struct lap_stream *stream = writer->streams; good && stream; stream = stream->next) {
-        pthread_mutex_lock(&stream->mutex);
-        good = lap_stream_seal(stream);
-        pthread_mutex_unlock(&stream->mutex);
-    }
-    if (good) {
+    enum lap_status status = seal_all(writer);
+    if (status == LAP_OK && writer->marks) {
+        status = write_marks(writer);
+    } else if (status == LAP_OK) {
         struct lap_totals totals = current_totals(writer);
         struct lap_chunk_header header = {
             .kind = LAP_CHUNK_FRAME, .last = clock & LAP_TICKET_MASK, .epoch = lap_writer_full_epoch(writer, clock)};
@@ -274,14 +374,21 @@ void lap_writer_frame(struct lap_writer *writer)
     pthread_mutex_unlock(&writer->list_mutex);
 }
 
+/* The last part of what all information may take is for short members: which formats images have is not left out
+ * because thousands of devices had other figures each. */
+#define INFO_RESERVED    4096u
+#define INFO_SHORT_BYTES 32u
+
 /* Whether a reader takes it and learns something; the list is held. A program that makes thousands of devices says the
  * same as often. */
 static bool is_news(struct lap_writer *writer, const char *json, size_t bytes)
 {
+    uint32_t most = LAP_INFO_MAX_TOTAL - (bytes > INFO_SHORT_BYTES ? INFO_RESERVED : 0);
     bool news = false;
-    enum lap_status status = bytes > LAP_INFO_MAX_BYTES || bytes > LAP_INFO_MAX_TOTAL - writer->info_bytes
-                                 ? lap_fail(LAP_ERROR_LIMIT, "more information than a trace can have")
-                                 : lap_info_add(&writer->info, json, bytes, &news);
+    enum lap_status status =
+        bytes > LAP_INFO_MAX_BYTES || writer->info_bytes > most || bytes > most - writer->info_bytes
+            ? lap_fail(LAP_ERROR_LIMIT, "more information than a trace can have")
+            : lap_info_add(&writer->info, json, bytes, &news);
     if (status != LAP_OK && !writer->info_left_out)
         lap_log(writer->log, LAP_LOG_WARNING, "information is left out of the trace: %s", lap_error_message());
     writer->info_left_out |= status != LAP_OK;
@@ -323,39 +430,21 @@ void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter)
         ;
 }
 
-uint64_t lap_writer_passed(const struct lap_writer *writer)
-{
-    return atomic_load_explicit(&writer->passed, memory_order_relaxed);
-}
-
-void lap_writer_long_life(struct lap_writer *writer, const struct lap_long_life *life)
-{
-    if (!lap_writer_stopped(writer))
-        lap_lives_add(&writer->lives, life, &writer->clock, LAP_TICKET_MASK);
-}
-
-/* Whether there is a tail file to tell calls in flight. */
-static bool tells_calls(struct lap_writer *writer)
+static bool can_note(struct lap_writer *writer)
 {
     return !lap_writer_stopped(writer) && writer->output.has_thread && atomic_load(&writer->output.queue.durable);
 }
 
-bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes)
-{
-    return tells_calls(writer) && lap_tail_write_calls(&writer->output.queue.file, at, data, bytes) == 0;
-}
-
 bool lap_writer_map_notes(struct lap_writer *writer, void *place)
 {
-    return tells_calls(writer) && lap_tail_map_notes(&writer->output.queue.file, place);
+    return can_note(writer) && lap_tail_map_notes(&writer->output.queue.file, place);
 }
 
 bool lap_writer_reserve_note(struct lap_writer *writer, unsigned large)
 {
     struct lap_tail *tail = &writer->output.queue.file;
     const struct lap_notes *notes = atomic_load(&tail->notes);
-    return notes && tells_calls(writer) &&
-           lap_tail_reserve_notes(tail, &notes->large[large], sizeof(notes->large[large]));
+    return notes && can_note(writer) && lap_tail_reserve_notes(tail, &notes->large[large], sizeof(notes->large[large]));
 }
 
 bool lap_writer_drop_notes(struct lap_writer *writer)
@@ -378,23 +467,23 @@ uint64_t lap_writer_tickets(const struct lap_writer *writer)
     return atomic_load_explicit(&writer->clock, memory_order_relaxed) & LAP_TICKET_MASK;
 }
 
-void lap_writer_watch(struct lap_writer *writer)
-{
-    if (!lap_writer_stopped(writer) && writer->output.has_thread)
-        lap_queue_watch(&writer->output.queue);
-}
-
-const char *lap_writer_path(const struct lap_writer *writer)
-{
-    return writer->output.path;
-}
-
 uint64_t lap_writer_frames(const struct lap_writer *writer)
 {
-    return lap_writer_stopped(writer) ? writer->output.frames : writer->output.marks;
+    return lap_writer_stopped(writer) ? writer->output.frames : writer->output.marks + writer->mark_count;
 }
 
 uint64_t lap_writer_bytes(const struct lap_writer *writer)
 {
     return writer->output.bytes;
+}
+
+const char *lap_writer_file(struct lap_writer *writer, struct stat *out_info)
+{
+    int fd = writer->output.options.streamed ? -1 : lap_own_file_fd(&writer->output.file);
+    return fd >= 0 && fstat(fd, out_info) == 0 ? writer->output.path : NULL;
+}
+
+uint64_t lap_writer_waited_us(struct lap_writer *writer)
+{
+    return lap_queue_waited_ns(&writer->output.queue) / 1000;
 }

@@ -18,11 +18,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/own_file.h"
 #include "base/status.h"
 #include "trace/format.h"
-#include "trace/lives.h"
 #include "trace/packer.h"
 #include "trace/wire.h"
 
@@ -41,15 +42,23 @@ struct lap_writer_options {
     const struct lap_packer *packer; /* NULL: nothing is compressed */
     size_t queue_bytes; /* for what waits to be packed and written; 0: 256 MiB (32 bits: 64); or LAP_WRITER_NO_QUEUE */
     const struct lap_log *log; /* outlives the writer; may be NULL */
-    bool (*watch)(void);       /* NULL: none. See lap_writer_watch */
+    bool streamed;             /* to `socket`, connected and greeted (trace/send.h), which is taken in any case */
+    int socket;
 };
 
 /* Creates the file (O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode 0600), beside it, for as long as it is recorded, PATH.tail,
  * writes header and dictionary, and starts a helper
  * thread (all signals blocked, named "lapilli") that packs and writes chunks. Where it can't be started, recording
- * threads do. LAP_ERROR_IO when it can't be created (the sentence has path and reason); *out_writer is then NULL. */
+ * threads do. Where the trace is streamed `path` is the address as messages name it. LAP_ERROR_IO when it can't be
+ * created (the sentence has path and reason); *out_writer is then NULL. */
 enum lap_status lap_writer_create(const char *path, const struct lap_writer_options *options,
                                   struct lap_writer **out_writer) LAP_MUST_CHECK;
+
+/* The same in an open file that is empty and that messages call `name`: for who may open none, with
+ * LAP_WRITER_NO_QUEUE. `fd` is taken in any case, and the file stays where it is. Nobody counts on it before its end:
+ * frame marks wait, so that frames with few packets have chunks together. */
+enum lap_status lap_writer_create_in(int fd, const char *name, const struct lap_writer_options *options,
+                                     struct lap_writer **out_writer) LAP_MUST_CHECK;
 
 /* Writes what streams still hold, the index and the end chunk, closes the file. Other threads may still record: what
  * they begin from now on is refused, as after lap_writer_stop. Memory stays until lap_writer_destroy.
@@ -58,9 +67,23 @@ enum lap_status lap_writer_create(const char *path, const struct lap_writer_opti
  * last complete frame. */
 void lap_writer_finish(struct lap_writer *writer);
 
+/* The same while the process goes on: it takes its locks as long as that takes, since nobody who holds one is gone. Not
+ * for a thread that records. lap_writer_settle or lap_writer_forget follow. */
+void lap_writer_end(struct lap_writer *writer);
+
 /* The program has gone on behind lap_writer_finish, and what it did is nowhere: says so in the trace, which is then not
  * complete, and to the log. For a trace that has come to an orderly end; once. */
 void lap_writer_went_on(struct lap_writer *writer);
+
+/* Behind lap_writer_finish or lap_writer_end: neither went_on nor forget follows, so that a connection ends. */
+void lap_writer_settle(struct lap_writer *writer);
+
+/* Behind lap_writer_finish, of a streamed trace: the receiver shall have no file. */
+void lap_writer_forget(struct lap_writer *writer);
+
+/* Behind lap_writer_end, of a streamed trace: its connection becomes the caller's, who can still say so
+ * (lap_send_forget) when the writer is gone. *out: closed, without a path. False: there is none. */
+bool lap_writer_take_connection(struct lap_writer *writer, struct lap_own_file *out) LAP_MUST_CHECK;
 
 /* lap_writer_finish, and frees everything. No thread may record any more. */
 void lap_writer_destroy(struct lap_writer **writer);
@@ -85,11 +108,6 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
                                  const struct lap_object_tables *objects, uint64_t *out_ticket);
 void lap_packet_end(struct lap_stream *stream);
 
-/* The body of the last packet on this stream, where it lies in memory: it stays until that thread begins another one.
- * False: it does not. Takes no lock and touches nothing: for a signal handler on the stream's thread, or a thread that
- * knows that one to be elsewhere. */
-bool lap_stream_last_body(const struct lap_stream *stream, const uint8_t **out_body, size_t *out_bytes);
-
 /* Stores bytes once: the same bytes of the same kind give the same number again. Copies; nobody may change the bytes
  * meanwhile. Returns 0 and latches on failure. *out_new (may be NULL): whether they were new. Numbers start at 1. */
 uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
@@ -99,15 +117,16 @@ uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, con
  * the tail file beside it, even if the process is killed. Call with no packet open on the calling thread. */
 void lap_writer_frame(struct lap_writer *writer);
 
+/* Hands over what streams hold, and sets no mark. From now on a reader finds it if the process is killed, where there
+ * is a tail file. Call with no packet open on the calling thread. */
+void lap_writer_save(struct lap_writer *writer);
+
 /* Writes an info chunk: a JSON object whose keys add to or replace those of earlier ones. What changes none of them is
  * not written again; what a reader would not take (docs/format.md, "INFO") is left out, and the log says so once. */
 void lap_writer_info(struct lap_writer *writer, const char *json);
 
-/* ---- calls in flight (trace/in_flight.h). None of these takes a lock, but for the last; safe in a signal handler.
- * ---- */
+/* ---- notes of calls (trace/notes.h). None of these takes a lock; safe in a signal handler. ---- */
 
-/* Writes a part of the list of calls in flight, from its byte `at` on. False: there is no tail file to write it to. */
-bool lap_writer_calls(struct lap_writer *writer, size_t at, const void *data, size_t bytes);
 uint64_t lap_writer_calls_seed(const struct lap_writer *writer); /* for lap_in_flight_store */
 uint64_t lap_writer_tickets(const struct lap_writer *writer);    /* given so far */
 
@@ -116,10 +135,6 @@ bool lap_writer_map_notes(struct lap_writer *writer, void *place);
 bool lap_writer_reserve_note(struct lap_writer *writer, unsigned large);
 bool lap_writer_drop_notes(struct lap_writer *writer);
 void lap_writer_give_notes_up(struct lap_writer *writer);
-
-/* The helper thread calls options.watch LAP_IN_FLIGHT_WATCH_MS after it last did, or a little later, until it returns
- * false; and begins again after lap_writer_watch. */
-void lap_writer_watch(struct lap_writer *writer);
 
 /* Counters that the index keeps and lapilli info shows; any thread. */
 enum lap_counter {
@@ -134,7 +149,7 @@ enum lap_counter {
     LAP_COUNTER_BINDS,         /* objects that got memory */
     LAP_COUNTER_ALIASED_BINDS, /* of these: where another object was, or nobody knows */
     LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
-    LAP_COUNTER_LIVES,         /* no count: the number of the blob with long lives (lives.h), or 0; the writer's own */
+    LAP_COUNTER_UNUSED,        /* 0; in older traces the number of a blob that no reader needs */
     LAP_COUNTER_WHOLE, /* no count: all packets up to this ticket are there, though the recording did not come to an
                           orderly end; 0: those up to the last frame mark. Of who makes a trace of another */
     LAP_COUNTER_PRESENT_CHECKS, /* hashes for a replay to compare, by what they are of */
@@ -146,14 +161,10 @@ void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint6
 /* For what is no count but a ticket: the last one so far. */
 void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter);
 
-/* How much has passed so far, by and large, as LAP_LIVES_LONG_BYTES is counted; any thread. */
-uint64_t lap_writer_passed(const struct lap_writer *writer);
-/* An object that has seen more than that pass ends with the next packet of this thread; `end` is set here. Any thread.
- */
-void lap_writer_long_life(struct lap_writer *writer, const struct lap_long_life *life);
-
-const char *lap_writer_path(const struct lap_writer *writer);
 uint64_t lap_writer_frames(const struct lap_writer *writer); /* ended; when stopped: in the file */
 uint64_t lap_writer_bytes(const struct lap_writer *writer);  /* in the file so far */
+/* The file's path, which lives as long as the writer, and what the file is. NULL: it is none, or open no more. */
+const char *lap_writer_file(struct lap_writer *writer, struct stat *out_info);
+uint64_t lap_writer_waited_us(struct lap_writer *writer); /* LAP_COUNTER_WAITED_US so far */
 
 #endif

@@ -12,13 +12,22 @@
 
 #include "trace/blob_store.h"
 #include "trace/info.h"
-#include "trace/lives.h"
 #include "trace/output.h"
 #include "trace/writer.h"
 
 #define LAP_TICKET_BITS 40
 #define LAP_TICKET_MASK ((UINT64_C(1) << LAP_TICKET_BITS) - 1)
 #define LAP_CACHE_LINE  64
+
+/* Packets of a stream are a chunk from here on; the larger number is for files that nobody reads before their end. */
+#define LAP_SEAL_BYTES      ((size_t)256 << 10)
+#define LAP_SEAL_MOST_BYTES ((size_t)1 << 20)
+
+/* A frame mark that is not written yet. */
+struct lap_held_mark {
+    struct lap_chunk_header header;
+    struct lap_totals totals;
+};
 
 struct lap_writer {
     /* The clock: tickets given so far in the low bits, barrier packets among them (modulo 2^24) in the high ones. One
@@ -29,19 +38,20 @@ struct lap_writer {
     _Atomic bool stopped;
     _Atomic bool said; /* the reason, to the log */
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
-    _Atomic uint64_t passed; /* with each chunk of packets */
 
+    size_t seal_bytes;
     const struct lap_log *log;
     pthread_mutex_t list_mutex; /* for the list of streams and the information; also keeps frame marks apart */
     struct lap_stream *streams;
     uint32_t stream_count;
     struct lap_info info; /* all that was written */
     uint32_t info_bytes;
-    bool info_left_out;    /* said once */
-    bool has_tail;         /* and nobody was told that it has ended */
-    _Atomic uint32_t logs; /* of the journal that streams have */
+    bool info_left_out;          /* said once */
+    bool has_tail;               /* and the log does not say yet that it has ended */
+    _Atomic uint32_t logs;       /* of the journal that streams have */
+    struct lap_held_mark *marks; /* NULL: each is written at once */
+    size_t mark_count;
     struct lap_blob_store blobs;
-    struct lap_lives lives;
     struct lap_output output;
 };
 
@@ -55,14 +65,12 @@ struct lap_stream {
     pthread_mutex_t mutex; /* for all below */
     struct lap_enc enc;    /* the payload of the next chunk, the packet being encoded last */
     uint64_t thread_id;
-    uint32_t packets;     /* complete ones in enc */
-    uint64_t moved_bytes; /* of their bodies, into blobs */
+    uint32_t packets; /* complete ones in enc */
     uint64_t first_ticket, first_epoch, last_ticket, last_epoch;
-    size_t size_at, flags_at, body_at; /* of the open packet, in enc; body_at of the last one stays */
+    size_t size_at, flags_at, body_at; /* of the open packet, in enc */
     struct lap_journal_log log;        /* in the journal */
     bool log_refused;                  /* there is no room for one */
     bool is_masked;                    /* its thread has SIGBUS blocked */
-    size_t body_bytes;                 /* of the last packet, as it is in memory from body_at on; 0: it is not */
 };
 
 /* Writes what the stream holds, its blobs first. The stream's mutex is held. False when recording has stopped. */

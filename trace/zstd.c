@@ -6,9 +6,10 @@
 /* The library keeps its own memory, for as long as the process lives. */
 static ZSTD_CCtx *context;
 
-static size_t no_state(void)
+/* What it has is for the other packer. */
+static size_t state_bytes(void)
 {
-    return 0;
+    return lap_packer_lz4.state_bytes();
 }
 
 static size_t pack_zstd(const struct lap_packer *packer, void *state, const uint8_t *raw, size_t raw_bytes,
@@ -20,4 +21,4 @@ static size_t pack_zstd(const struct lap_packer *packer, void *state, const uint
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
-const struct lap_packer lap_packer_zstd = {LAP_CODEC_ZSTD, 12, no_state, pack_zstd};
+const struct lap_packer lap_packer_zstd = {LAP_CODEC_ZSTD, 12, state_bytes, pack_zstd, &lap_packer_lz4};

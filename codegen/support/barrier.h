@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* barrier: the one shape of image barrier that copies of whole pictures need. */
+/* barrier: the image barrier for copies of whole images. */
 #ifndef LAP_CODEGEN_BARRIER_H
 #define LAP_CODEGEN_BARRIER_H
 
 #include <vulkan/vulkan.h>
 
-/* The first level and layer of a color image goes from one layout to another, within its queue family. */
+/* Moves the first level and layer of a color image to another layout, within its queue family. */
 static inline VkImageMemoryBarrier lap_color_barrier(VkImage image, VkImageLayout from, VkImageLayout to,
                                                      VkAccessFlags before, VkAccessFlags after)
 {

@@ -23,7 +23,7 @@ void lap_block_init(struct lap_block *block, const void *data, size_t bytes, uin
     block->ended = false;
 }
 
-/* Why `command` may not stand at the place that has been reached. */
+/* Why `command` is invalid at the current place in the block. */
 static enum lap_status check_place(const struct lap_block *block, uint32_t command, uint64_t number)
 {
     const char *name = lap_reader_command_name(block->dictionary->reader, number);
@@ -64,7 +64,7 @@ enum lap_status lap_block_next(struct lap_block *block, uint32_t *out_command, s
     if (dec->status != LAP_OK)
         return lap_fail_context(dec->status, "%s (command %" PRIu32 " of the block)", gen_command_names[command],
                                 block->index);
-    /* The command buffer is the first parameter of all of them. */
+    /* The command buffer is the first parameter of every command. */
     memcpy(out_args->bytes, &handle, sizeof handle);
     *out_command = command;
     block->ended = command == GEN_vkEndCommandBuffer;

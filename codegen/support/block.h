@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block: the commands of a recorded command buffer, one after the other.
+ * block: iterates over the commands of a recorded command buffer.
  *
  * A block is {number of the command in the file's dictionary as LEB128, body} for each command: first
  * vkBeginCommandBuffer, then vkCmd*, last vkEndCommandBuffer (docs/format.md). Trusts no byte. One thread at a time.
@@ -28,22 +28,22 @@ struct lap_block {
     const struct lap_dictionary *dictionary;
     uint64_t command_buffer;
     uint32_t index; /* of the next command */
-    bool ended;     /* vkEndCommandBuffer has been seen */
+    bool ended;     /* vkEndCommandBuffer was read */
 };
 
-/* data and what the source gives stay valid while commands are taken. command_buffer goes into every command's
- * parameters; it is what the caller's source makes of the handle (a live handle or an index). */
+/* data and the results of the source stay valid while commands are read. command_buffer goes into every command's
+ * parameters, in the form that the source returns for the handle (a live handle or an index). */
 void lap_block_init(struct lap_block *block, const void *data, size_t bytes, uint64_t command_buffer,
                     const struct lap_dictionary *dictionary, struct lap_arena *arena,
                     const struct lap_dec_source *source);
 
-/* Decodes the next command: *out_command is its enum gen_command, *out_args its struct gen_args_X, whose pointers are
- * into the arena (which the caller may reset before the call). LAP_END behind vkEndCommandBuffer. LAP_ERROR_FORMAT for
- * a damaged block, LAP_ERROR_UNSUPPORTED for a command that this build lacks: its body can't be skipped. */
+/* Decodes the next command: *out_command is its enum gen_command, *out_args its struct gen_args_X, whose pointers
+ * are into the arena (which the caller may reset before the call). LAP_END behind vkEndCommandBuffer. LAP_ERROR_FORMAT
+ * for a damaged block. LAP_ERROR_UNSUPPORTED for a command that this build lacks, since its body can't be skipped. */
 enum lap_status lap_block_next(struct lap_block *block, uint32_t *out_command,
                                struct lap_args *out_args) LAP_MUST_CHECK;
 
-/* Whether a command is one of those that stand in blocks. */
+/* Whether blocks may contain a command. */
 bool lap_block_has(uint32_t command);
 
 #endif

@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "codegen/support/conditions.h"
 
+#include "codegen/support/chain.h"
 #include "gen_ids.h"
-
-static const void *find_in_chain(const void *chain, VkStructureType type)
-{
-    for (const VkBaseInStructure *s = chain; s; s = s->pNext)
-        if (s->sType == type)
-            return s;
-    return NULL;
-}
-
-static bool is_dynamic(const VkPipelineDynamicStateCreateInfo *dynamic, VkDynamicState state)
-{
-    for (uint32_t i = 0; dynamic && i < dynamic->dynamicStateCount; i++)
-        if (dynamic->pDynamicStates[i] == state)
-            return true;
-    return false;
-}
 
 /* pDepthStencilState and pColorBlendState are ignored where the subpass has no such attachments. */
 static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info, bool knows_formats)
@@ -30,8 +15,8 @@ static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipeli
         return pass && info->subpass < pass->subpass_count ? pass->attachments[info->subpass] : both;
     }
     const VkPipelineRenderingCreateInfo *rendering =
-        find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
-    if (!knows_formats) /* the part of a library with the fragment shader need not */
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    if (!knows_formats) /* a library part with the fragment shader need not have the formats */
         return both;
     if (!rendering)
         return 0;
@@ -39,13 +24,13 @@ static uint32_t attachments_of(const struct lap_enc *enc, const VkGraphicsPipeli
            (rendering->depthAttachmentFormat || rendering->stencilAttachmentFormat ? COND_HAS_DEPTH_STENCIL : 0u);
 }
 
-/* Which parts of a pipeline a structure describes (VK_EXT_graphics_pipeline_library). */
+/* The parts of a pipeline that a structure describes (VK_EXT_graphics_pipeline_library). */
 static VkGraphicsPipelineLibraryFlagsEXT parts_of(const VkGraphicsPipelineCreateInfo *info)
 {
     const VkGraphicsPipelineLibraryCreateInfoEXT *library =
-        find_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
     const VkPipelineLibraryCreateInfoKHR *linked =
-        find_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     if (library)
         return library->flags;
     /* A pipeline that only links libraries reads no state of its own. */
@@ -58,6 +43,64 @@ bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info)
                                                   VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT));
 }
 
+/* The state that is dynamic, as bits. */
+static uint32_t dynamic_bits(const VkPipelineDynamicStateCreateInfo *dynamic)
+{
+    uint32_t bits = 0, blend = 0;
+
+    for (uint32_t i = 0; dynamic && i < dynamic->dynamicStateCount; i++) {
+        switch ((uint32_t)dynamic->pDynamicStates[i]) {
+        case VK_DYNAMIC_STATE_VIEWPORT:
+        case VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT:
+            bits |= COND_DYNAMIC_VIEWPORT;
+            break;
+        case VK_DYNAMIC_STATE_SCISSOR:
+        case VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT:
+            bits |= COND_DYNAMIC_SCISSOR;
+            break;
+        case VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE:
+            bits |= COND_DYNAMIC_DISCARD;
+            break;
+        case VK_DYNAMIC_STATE_VERTEX_INPUT_EXT:
+            bits |= COND_DYNAMIC_VERTEX_INPUT;
+            break;
+        case VK_DYNAMIC_STATE_SAMPLE_MASK_EXT:
+            bits |= COND_DYNAMIC_SAMPLE_MASK;
+            break;
+        case VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT:
+            blend |= 1;
+            break;
+        case VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT:
+            blend |= 2;
+            break;
+        case VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT:
+            blend |= 4;
+            break;
+        case VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT:
+            blend |= 8;
+            break;
+        case VK_DYNAMIC_STATE_DISCARD_RECTANGLE_EXT:
+            bits |= COND_DYNAMIC_RECTANGLES;
+            break;
+        case VK_DYNAMIC_STATE_VIEWPORT_W_SCALING_NV:
+            bits |= COND_DYNAMIC_W_SCALING;
+            break;
+        case VK_DYNAMIC_STATE_EXCLUSIVE_SCISSOR_NV:
+            bits |= COND_DYNAMIC_EXCLUSIVE_SCISSOR;
+            break;
+        case VK_DYNAMIC_STATE_VIEWPORT_SHADING_RATE_PALETTE_NV:
+            bits |= COND_DYNAMIC_PALETTE;
+            break;
+        case VK_DYNAMIC_STATE_COVERAGE_MODULATION_TABLE_NV:
+            bits |= COND_DYNAMIC_COVERAGE_TABLE;
+            break;
+        default:
+            break;
+        }
+    }
+    return blend == 15 ? bits | COND_DYNAMIC_BLEND : bits;
+}
+
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info)
 {
     const VkGraphicsPipelineLibraryFlagsEXT parts = parts_of(info);
@@ -67,19 +110,20 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
     const bool fragment_output = parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
     const bool reads_stages = cond_reads_stages(info);
     VkShaderStageFlags stages = 0;
-    uint32_t bits = reads_stages ? COND_STAGES : 0, attachments = attachments_of(enc, info, fragment_output);
+    const uint32_t dynamic = dynamic_bits(info->pDynamicState);
+    uint32_t bits = dynamic | (reads_stages ? COND_STAGES : 0),
+             attachments = attachments_of(enc, info, fragment_output);
 
     for (uint32_t i = 0; reads_stages && i < info->stageCount; i++)
         stages |= info->pStages[i].stage;
-    const VkPipelineDynamicStateCreateInfo *dynamic = info->pDynamicState;
     bool mesh = stages & (VK_SHADER_STAGE_MESH_BIT_EXT | VK_SHADER_STAGE_TASK_BIT_EXT);
     /* rasterizerDiscardEnable: "pViewportState, pMultisampleState, ... are ignored" unless it is dynamic. */
-    bool rasterizes = !pre_rasterization || is_dynamic(dynamic, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE) ||
+    bool rasterizes = !pre_rasterization || (dynamic & COND_DYNAMIC_DISCARD) ||
                       (info->pRasterizationState && !info->pRasterizationState->rasterizerDiscardEnable);
 
     if (vertex_input && !mesh) {
         bits |= COND_INPUT_ASSEMBLY;
-        if (!is_dynamic(dynamic, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT))
+        if (!(dynamic & COND_DYNAMIC_VERTEX_INPUT))
             bits |= COND_VERTEX_INPUT;
     }
     if (pre_rasterization) {
@@ -96,19 +140,8 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
         bits |= COND_DEPTH_STENCIL;
     if (fragment_output && rasterizes && (attachments & COND_HAS_COLOR))
         bits |= COND_COLOR_BLEND;
-    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_VIEWPORT) || is_dynamic(dynamic, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT))
-        bits |= COND_DYNAMIC_VIEWPORT;
-    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR) || is_dynamic(dynamic, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT))
-        bits |= COND_DYNAMIC_SCISSOR;
     if (fragment_output && !info->renderPass)
         bits |= COND_ATTACHMENT_FORMATS;
-    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_SAMPLE_MASK_EXT))
-        bits |= COND_DYNAMIC_SAMPLE_MASK;
-    if (is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
-        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
-        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT) &&
-        is_dynamic(dynamic, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT))
-        bits |= COND_DYNAMIC_BLEND;
     enc->scratch[COND_SCRATCH_PIPELINE] = bits;
 }
 

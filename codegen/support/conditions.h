@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conditions: which members of a structure a driver reads. vk.xml does not say it; overrides.toml names these
- * functions. A pointer that the specification calls ignored may be anything, so a recorder must not follow it.
+ * conditions: which members of a structure a driver reads. vk.xml lacks this information, so overrides.toml refers to
+ * these functions. A pointer that the specification calls ignored may have any value, and a recorder must not follow
+ * it.
  */
 #ifndef LAP_CODEGEN_CONDITIONS_H
 #define LAP_CODEGEN_CONDITIONS_H
@@ -12,8 +13,14 @@
 #include "base/object.h"
 #include "trace/wire.h"
 
-/* lap_enc.scratch: what reaches from a structure (or from the layer) into its members. */
-enum { COND_SCRATCH_SECONDARY = 0, COND_SCRATCH_PIPELINE = 1, COND_SCRATCH_INHERITS_FORMATS = 2 };
+/* lap_enc.scratch: context that a structure (or the layer) passes to its members. */
+enum {
+    COND_SCRATCH_SECONDARY = 0,
+    COND_SCRATCH_PIPELINE = 1,
+    COND_SCRATCH_INHERITS_FORMATS = 2,
+    COND_SCRATCH_SUB_LAYERS = 3,
+    COND_SCRATCH_OPERATING_POINTS = 4
+};
 
 enum {
     COND_VERTEX_INPUT = 1,
@@ -29,10 +36,17 @@ enum {
     COND_STAGES = 1024,
     COND_ATTACHMENT_FORMATS = 2048, /* of dynamic rendering */
     COND_DYNAMIC_SAMPLE_MASK = 4096,
-    COND_DYNAMIC_BLEND = 8192 /* all that attachments have of it */
+    COND_DYNAMIC_BLEND = 8192, /* dynamic state covers all blend state of the attachments */
+    COND_DYNAMIC_DISCARD = 1 << 14,
+    COND_DYNAMIC_VERTEX_INPUT = 1 << 15,
+    COND_DYNAMIC_RECTANGLES = 1 << 16,
+    COND_DYNAMIC_W_SCALING = 1 << 17,
+    COND_DYNAMIC_EXCLUSIVE_SCISSOR = 1 << 18,
+    COND_DYNAMIC_PALETTE = 1 << 19,
+    COND_DYNAMIC_COVERAGE_TABLE = 1 << 20
 };
 
-/* VkWriteDescriptorSet, "Valid Usage": which array each type reads. */
+/* VkWriteDescriptorSet, "Valid Usage": the array that each type reads. */
 static inline bool cond_descriptor_is_image(VkDescriptorType type)
 {
     switch (type) {
@@ -65,7 +79,7 @@ static inline bool cond_descriptor_has_sampler(VkDescriptorType type)
     return type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
 
-/* What a pipeline needs to know of its render pass: the head of the recorder's record of a VkRenderPass. */
+/* The data of a render pass that its pipelines depend on: the head of the recorder's record of a VkRenderPass. */
 struct cond_render_pass {
     struct lap_object object;
     uint32_t subpass_count;
@@ -73,13 +87,13 @@ struct cond_render_pass {
 };
 enum { COND_HAS_COLOR = 1, COND_HAS_DEPTH_STENCIL = 2 };
 
-/* Whether pStages is read. */
+/* Whether the driver reads pStages. */
 bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info);
 
-/* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and what it points to. */
+/* Sets scratch[COND_SCRATCH_PIPELINE] for VkGraphicsPipelineCreateInfo and the structures that it points to. */
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info);
 
-/* Sets scratch[COND_SCRATCH_INHERITS_FORMATS] for what VkCommandBufferBeginInfo points to. */
+/* Sets scratch[COND_SCRATCH_INHERITS_FORMATS] for the structures that VkCommandBufferBeginInfo points to. */
 void cond_enter_command_buffer(struct lap_enc *enc, const VkCommandBufferBeginInfo *info);
 
 #endif

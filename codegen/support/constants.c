@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A constant, or several with the same bytes. */
+/* The place of a constant, or of several constants with the same bytes. */
 struct place {
     uint32_t offset;
     bool wide; /* 8 bytes, else 4 */
@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
     return (int)y->wide - (int)x->wide;
 }
 
-/* By offset, each once: so few are between two that are side by side. */
+/* Sorted by offset and without duplicates, so a search for the adjacent place visits only a few. */
 static size_t find_places(const VkSpecializationInfo *info, struct place *places)
 {
     size_t count = 0, kept = 0;
@@ -55,7 +55,7 @@ static struct lap_constant_word word_at(const VkSpecializationInfo *info, uint32
     return (struct lap_constant_word){halves[0] | (uint64_t)halves[1] << 32, low, high};
 }
 
-/* These bytes are in no other word from now on. */
+/* Excludes these bytes from all further words. */
 static void take_places(struct place *places, struct place *end, struct place *first)
 {
     for (struct place *p = first; p < end && p->offset - first->offset < 8; p++)
@@ -67,7 +67,7 @@ static void take_places(struct place *places, struct place *end, struct place *f
 bool lap_constants_visit(const VkSpecializationInfo *info, enum lap_constant_fit (*fit)(void *user, uint64_t word),
                          void (*take)(void *user, const struct lap_constant_word *word), void *user)
 {
-    /* Which words each pass is about. */
+    /* The words of each pass. */
     static const struct {
         bool wide, swapped;
         enum lap_constant_fit least;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * constants: words of 8 bytes among the specialization constants of a shader, where device addresses come to it: as one
- * constant of 8 bytes, or as two of 4 bytes, side by side, for shaders without integers of 64 bits.
+ * constants: finds words of 8 bytes among the specialization constants of a shader that may be device addresses. A word
+ * is one constant of 8 bytes, or two adjacent constants of 4 bytes, for shaders without 64-bit integers.
  */
 #ifndef LAP_CODEGEN_CONSTANTS_H
 #define LAP_CODEGEN_CONSTANTS_H
@@ -10,24 +10,24 @@
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
-/* A word, and at which offsets of pData its halves stand: high is low + 4 but where two constants of 4 bytes have the
- * upper half first, with low == high + 4. */
+/* A word, and the offsets of its halves in pData: high is low + 4, except where two constants of 4 bytes have the
+ * upper half first; then low == high + 4. */
 struct lap_constant_word {
     uint64_t word;
     uint32_t low, high;
 };
 
-/* What a word may be: no address, one in the middle of something, one that something begins at. */
+/* Classes of a word: no address, an address within an object, an address at the start of an object. */
 enum lap_constant_fit { LAP_CONSTANT_NONE, LAP_CONSTANT_WITHIN, LAP_CONSTANT_BEGIN };
 
-/* Upper halves below it are found among numbers of any kind: with one of them two constants are an address only if
- * something begins there. */
+/* Upper halves below this value are common among numbers of any kind. With such a half, two constants are an address
+ * only at the start of an object. */
 #define LAP_TELLING_UPPER 0x100u
 
-/* Calls `take` for the words that `fit` takes for addresses. Where several could be one, since the same bytes are in
- * them, it is a constant of 8 bytes before two of 4 bytes, what something begins at before what lies in it, and what
- * has the lower half first. Entries outside of pData are left out; NULL is fine. False: out of memory, and no sentence.
- * Any thread. */
+/* Calls `take` for the words that `fit` classifies as addresses. Where several candidates share bytes, a
+ * constant of 8 bytes goes before two of 4 bytes, the start of an object before its inside, and the lower half
+ * first before the upper half first. Skips entries outside of pData; NULL is fine. False: out of memory,
+ * without a message. Any thread. */
 bool lap_constants_visit(const VkSpecializationInfo *info, enum lap_constant_fit (*fit)(void *user, uint64_t word),
                          void (*take)(void *user, const struct lap_constant_word *word), void *user);
 

@@ -9,7 +9,7 @@
 #include "gen_ids.h"
 #include "gen_reflect.h"
 
-/* A registry that is older than a promotion knows the name only with one of these at its end. */
+/* A registry from before a promotion has the name with one of these suffixes. */
 static const char *const suffixes[] = {"KHR", "EXT", "NV", "AMD", "ARM", "VALVE", "QCOM", "GOOGLE"};
 
 struct names {
@@ -33,11 +33,11 @@ static uint32_t find(const struct names *names, uint32_t number, const char *nam
     size_t length;
     uint32_t found;
 
-    /* Nearly always the file was written by this very build. */
+    /* Nearly always the same build wrote the file. */
     if (number > 0 && number < names->here_count && strcmp(names->here[number], name) == 0)
         return number;
     length = strlen(name);
-    /* A dictionary may have many names; few of what others call theirs is worth a search. */
+    /* A dictionary may have many names. Foreign names are searched only if they can be Vulkan names. */
     if (length < 3 || length > LAP_NAME_MAX_BYTES || (strncasecmp(name, "vk", 2) != 0 && strncmp(name, "lap", 3) != 0))
         return 0;
     found = names->by_name(name);

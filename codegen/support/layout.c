@@ -3,6 +3,8 @@
 
 #include <xxhash.h>
 
+#include "codegen/support/modifier.h"
+
 #define MAX_ASPECTS 3
 
 uint32_t lap_format_planes(VkFormat format)
@@ -39,7 +41,7 @@ uint32_t lap_format_planes(VkFormat format)
     }
 }
 
-/* The aspects that vkGetImageSubresourceLayout takes one at a time. */
+/* The aspects for calls of vkGetImageSubresourceLayout, which takes one at a time. */
 static uint32_t aspects_of(VkFormat format, VkImageAspectFlags plane, VkImageAspectFlags out_aspects[MAX_ASPECTS])
 {
     uint32_t planes = lap_format_planes(format);
@@ -60,7 +62,7 @@ static uint32_t aspects_of(VkFormat format, VkImageAspectFlags plane, VkImageAsp
 }
 
 uint64_t lap_layout_hash(VkDevice device, PFN_vkGetImageSubresourceLayout get, VkImage image,
-                         const VkImageCreateInfo *info, VkImageAspectFlags plane)
+                         const VkImageCreateInfo *info, VkImageAspectFlags plane, bool memory_planes)
 {
     VkImageAspectFlags aspects[MAX_ASPECTS];
     uint32_t count = aspects_of(info->format, plane, aspects);
@@ -68,11 +70,11 @@ uint64_t lap_layout_hash(VkDevice device, PFN_vkGetImageSubresourceLayout get, V
 
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t level = 0; level < info->mipLevels; level++) {
-            VkImageSubresource which = {aspects[i], level, 0};
+            VkImageSubresource which = {memory_planes ? lap_modifier_aspect(aspects[i]) : aspects[i], level, 0};
             VkSubresourceLayout layout = {0};
             uint64_t key[4];
             get(device, image, &which, &layout);
-            /* Where there is one layer, or no depth, the pitch between them may be anything. */
+            /* With one layer, or without depth, the pitch between them is arbitrary. */
             key[0] = layout.offset;
             key[1] = layout.rowPitch;
             key[2] = info->arrayLayers > 1 ? layout.arrayPitch : 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout: how a driver lays out linear images, in a form that machines can compare. Any thread.
+ * layout: a driver's layout of linear images, in a form that can be compared between devices. Any thread.
  */
 #ifndef LAP_CODEGEN_LAYOUT_H
 #define LAP_CODEGEN_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
-/* How many planes a format has; 1 for all that are not multi-planar. */
+/* The number of planes of a format; 1 for all formats that are not multi-planar. */
 uint32_t lap_format_planes(VkFormat format);
 
-/* A hash of what decides which byte of a linear image is which texel: offsets and pitches of all its subresources.
- * plane: 0, or the plane of a disjoint image. Never 0. */
+/* A hash of the layout of a linear image: offsets and pitches of all its subresources. plane: 0, or the plane of a
+ * disjoint image. memory_planes: it is linear by its modifier, and the driver is asked for memory planes. Never 0. */
 uint64_t lap_layout_hash(VkDevice device, PFN_vkGetImageSubresourceLayout get, VkImage image,
-                         const VkImageCreateInfo *info, VkImageAspectFlags plane);
+                         const VkImageCreateInfo *info, VkImageAspectFlags plane, bool memory_planes);
 
 #endif

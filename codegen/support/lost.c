@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELLING_LOWER 0x10000u /* a lower half alone: neither small nor a multiple of it */
-#define MOST_WORDS    16384u   /* of bytes that are looked at: 64 KiB */
+#define TELLING_LOWER 0x10000u /* for a lower half alone: it is neither below this value nor a multiple of it */
+#define MOST_WORDS    16384u   /* of examined bytes: 64 KiB */
 #define MOST_ENTRIES  256u     /* of constants */
 
 void lap_upper_halves_add(struct lap_upper_halves *halves, uint64_t address)
@@ -53,7 +53,7 @@ static uint64_t word_at(const void *data, size_t offset)
 
 /* ---- bytes ---- */
 
-/* taken[i]: the i-th 4 bytes are a half of what is translated. */
+/* taken[i]: the i-th 4 bytes are a half of a translated address. */
 static void find_taken(const struct lap_address_view *view, const void *data, size_t count, bool *taken)
 {
     for (size_t i = 0; i + 1 < count; i++)
@@ -121,7 +121,7 @@ bool lap_lost_in_words(const struct lap_address_view *view, const void *data, si
 
 struct taken {
     const struct lap_address_view *view;
-    uint32_t offsets[2 * MOST_ENTRIES]; /* of halves that are translated */
+    uint32_t offsets[2 * MOST_ENTRIES]; /* of translated halves */
     uint32_t count;
 };
 

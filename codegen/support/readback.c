@@ -6,7 +6,7 @@
 #include "codegen/support/barrier.h"
 #include "codegen/support/pixels.h"
 
-/* Rounded up, so that a window that is resized pixel by pixel does not allocate each time. */
+/* Rounded up, so that the gradual resize of a window does not allocate each time. */
 #define CAPACITY_STEP ((VkDeviceSize)1 << 20)
 
 void lap_readback_init(struct lap_readback *rb, VkDevice device, const struct gen_device_dispatch *vk,
@@ -54,7 +54,7 @@ static enum lap_status check(VkResult result, const char *call)
     return lap_fail(LAP_ERROR_UNSUPPORTED, "reading back: %s returned %d", call, (int)result);
 }
 
-/* Reading is all that this memory is for: cached beats uncached by orders of magnitude. UINT32_MAX: none. */
+/* This memory is only read, and cached memory is faster by orders of magnitude. UINT32_MAX: none. */
 static uint32_t choose_type(const struct lap_readback *rb, uint32_t mask)
 {
     static const VkMemoryPropertyFlags wanted[] = {
@@ -63,7 +63,7 @@ static uint32_t choose_type(const struct lap_readback *rb, uint32_t mask)
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
     };
-    /* AMD's uncached types are for debugging and want a feature; protected memory can't be mapped. */
+    /* AMD's uncached types are for debugging and require a feature; protected memory can't be mapped. */
     const VkMemoryPropertyFlags refused = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
@@ -167,7 +167,7 @@ static enum lap_status find_family(struct lap_readback *rb, uint32_t number, str
     return LAP_OK;
 }
 
-/* Makes buffer, fence and command buffer ready and begins the latter. */
+/* Creates buffer, fence and command buffer as needed and begins the command buffer. */
 static enum lap_status begin(struct lap_readback *rb, uint32_t number, VkDeviceSize bytes,
                              VkCommandBuffer *out_commands)
 {
@@ -190,16 +190,14 @@ static enum lap_status begin(struct lap_readback *rb, uint32_t number, VkDeviceS
     return status;
 }
 
-/* Makes the copy visible to the host, submits, and waits. */
-static enum lap_status run(struct lap_readback *rb, const struct lap_readback_queue *at, VkCommandBuffer commands,
-                           bool *out_submitted)
+/* Makes the copy visible to the host, and submits. */
+static enum lap_status submit(struct lap_readback *rb, const struct lap_readback_queue *at, VkCommandBuffer commands)
 {
     static const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
     VkPipelineStageFlags few[4], *stages = few;
-    VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     enum lap_status status;
 
     rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0,
@@ -211,20 +209,24 @@ static enum lap_status run(struct lap_readback *rb, const struct lap_readback_qu
         return lap_fail(LAP_ERROR_MEMORY, "reading back: out of memory");
     for (uint32_t i = 0; i < at->wait_count; i++)
         stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    submit.waitSemaphoreCount = at->wait_count;
-    submit.pWaitSemaphores = at->waits;
-    submit.pWaitDstStageMask = stages;
-    submit.signalSemaphoreCount = at->signal_count;
-    submit.pSignalSemaphores = at->signals;
-    status = check(rb->vk->QueueSubmit(at->queue, 1, &submit, rb->fence), "vkQueueSubmit");
+    info.waitSemaphoreCount = at->wait_count;
+    info.pWaitSemaphores = at->waits;
+    info.pWaitDstStageMask = stages;
+    info.signalSemaphoreCount = at->signal_count;
+    info.pSignalSemaphores = at->signals;
+    status = check(rb->vk->QueueSubmit(at->queue, 1, &info, rb->fence), "vkQueueSubmit");
     if (stages != few)
         free(stages);
-    if (status != LAP_OK)
-        return status;
-    if (out_submitted)
-        *out_submitted = true;
-    status = rb->wait ? rb->wait(rb, rb->fence)
-                      : check(rb->vk->WaitForFences(rb->device, 1, &rb->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+    return status;
+}
+
+enum lap_status lap_readback_take(struct lap_readback *rb, const void **out_data)
+{
+    enum lap_status status =
+        rb->wait ? rb->wait(rb, rb->fence)
+                 : check(rb->vk->WaitForFences(rb->device, 1, &rb->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+
+    *out_data = NULL;
     if (status == LAP_OK)
         status = check(rb->vk->ResetFences(rb->device, 1, &rb->fence), "vkResetFences");
     if (status == LAP_OK && !rb->coherent) {
@@ -232,17 +234,19 @@ static enum lap_status run(struct lap_readback *rb, const struct lap_readback_qu
             .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = rb->memory, .size = VK_WHOLE_SIZE};
         status = check(rb->vk->InvalidateMappedMemoryRanges(rb->device, 1, &range), "vkInvalidateMappedMemoryRanges");
     }
+    if (status == LAP_OK)
+        *out_data = rb->mapped;
     return status;
 }
 
-/* Whether vkCmdCopyImageToBuffer takes an image as it is. */
+/* Whether vkCmdCopyImageToBuffer accepts an image in this layout. */
 static bool is_copy_layout(VkImageLayout layout)
 {
     return layout == VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL || layout == VK_IMAGE_LAYOUT_GENERAL ||
            layout == VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR;
 }
 
-/* range: what the barriers name. */
+/* range: the range of the barriers. */
 static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer commands, VkImage image,
                               VkImageLayout layout, const VkBufferImageCopy *region,
                               const VkImageSubresourceRange *range)
@@ -253,9 +257,15 @@ static void record_image_copy(const struct lap_readback *rb, VkCommandBuffer com
     VkImageMemoryBarrier after = lap_color_barrier(image, copy_layout, layout, VK_ACCESS_TRANSFER_READ_BIT,
                                                    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
 
+    /* An image that was presented to be shared keeps its layout (VK_KHR_shared_presentable_image). */
+    const bool on_display = layout == VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR;
+    const VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                 .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT};
+
     before.subresourceRange = after.subresourceRange = *range;
-    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
-                               0, NULL, 1, &before);
+    rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                               on_display ? 1 : 0, &all, 0, NULL, on_display ? 0 : 1, &before);
     rb->vk->CmdCopyImageToBuffer(commands, image, copy_layout, rb->buffer, 1, region);
     if (layout != copy_layout)
         rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
@@ -286,41 +296,59 @@ enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_rea
     if (status != LAP_OK)
         return status;
     record_image_copy(rb, commands, image, layout, &region, &range);
-    status = run(rb, at, commands, out_submitted);
+    status = submit(rb, at, commands);
     if (status != LAP_OK)
         return status;
-    *out_pixels = rb->mapped;
-    *out_bytes = (size_t)bytes;
-    return LAP_OK;
+    if (out_submitted)
+        *out_submitted = true;
+    status = lap_readback_take(rb, out_pixels);
+    if (status == LAP_OK)
+        *out_bytes = (size_t)bytes;
+    return status;
+}
+
+enum lap_status lap_readback_start_region(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                          VkImageLayout layout, const VkImageSubresourceRange *range,
+                                          const VkBufferImageCopy *region, uint64_t bytes)
+{
+    VkCommandBuffer commands;
+    enum lap_status status = begin(rb, at->family, bytes, &commands);
+
+    if (status != LAP_OK)
+        return status;
+    record_image_copy(rb, commands, image, layout, region, range);
+    return submit(rb, at, commands);
+}
+
+enum lap_status lap_readback_region(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
+                                    VkImageLayout layout, const VkImageSubresourceRange *range,
+                                    const VkBufferImageCopy *region, uint64_t bytes, const void **out_data)
+{
+    enum lap_status status = lap_readback_start_region(rb, at, image, layout, range, region, bytes);
+
+    *out_data = NULL;
+    return status == LAP_OK ? lap_readback_take(rb, out_data) : status;
 }
 
 enum lap_status lap_readback_texels(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
                                     VkFormat format, VkImageLayout layout, const struct lap_texels *texels,
                                     const void **out_data)
 {
-    /* A barrier names depth and stencil together. */
-    const VkImageSubresourceRange range = {lap_texels_aspects(format), texels->level, 1, texels->layer, 1};
+    /* A barrier covers depth and stencil together, and all slices: with maintenance9 a volume has them as layers. */
+    const VkImageSubresourceRange range = {lap_texels_aspects(format), texels->level, 1, texels->layer,
+                                           texels->extent.depth > 1 ? VK_REMAINING_ARRAY_LAYERS : 1};
     const VkBufferImageCopy region = {.imageSubresource = {texels->aspect, texels->level, texels->layer, 1},
                                       .imageExtent = texels->extent};
     const uint64_t bytes = texels->rows * texels->row_bytes;
-    VkCommandBuffer commands;
-    enum lap_status status;
+    enum lap_status status = lap_readback_region(rb, at, image, layout, &range, &region, bytes, out_data);
 
-    *out_data = NULL;
-    status = begin(rb, at->family, bytes, &commands);
-    if (status != LAP_OK)
-        return status;
-    record_image_copy(rb, commands, image, layout, &region, &range);
-    status = run(rb, at, commands, NULL);
-    if (status != LAP_OK)
-        return status;
-    lap_texels_clean(format, texels->aspect, rb->mapped, bytes);
-    *out_data = rb->mapped;
-    return LAP_OK;
+    if (status == LAP_OK)
+        lap_texels_clean(format, texels->aspect, rb->mapped, bytes);
+    return status;
 }
 
-enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer,
-                                    VkDeviceSize offset, VkDeviceSize bytes, const void **out_data)
+enum lap_status lap_readback_start_buffer(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer,
+                                          VkDeviceSize offset, VkDeviceSize bytes)
 {
     VkBufferCopy region = {.srcOffset = offset, .size = bytes};
     VkMemoryBarrier before = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -329,7 +357,6 @@ enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_re
     VkCommandBuffer commands;
     enum lap_status status;
 
-    *out_data = NULL;
     if (bytes > SIZE_MAX / 2)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "so many bytes can't be read back");
     status = begin(rb, at->family, bytes, &commands);
@@ -338,19 +365,27 @@ enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_re
     rb->vk->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
                                &before, 0, NULL, 0, NULL);
     rb->vk->CmdCopyBuffer(commands, buffer, rb->buffer, 1, &region);
-    status = run(rb, at, commands, NULL);
-    if (status == LAP_OK)
-        *out_data = rb->mapped;
-    return status;
+    return submit(rb, at, commands);
+}
+
+enum lap_status lap_readback_buffer(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer,
+                                    VkDeviceSize offset, VkDeviceSize bytes, const void **out_data)
+{
+    enum lap_status status = lap_readback_start_buffer(rb, at, buffer, offset, bytes);
+
+    *out_data = NULL;
+    return status == LAP_OK ? lap_readback_take(rb, out_data) : status;
 }
 
 enum lap_status lap_readback_clear(struct lap_readback *rb, const struct lap_readback_queue *at, VkBuffer buffer)
 {
     VkCommandBuffer commands;
+    const void *nothing;
     enum lap_status status = begin(rb, at->family, 1, &commands);
 
     if (status != LAP_OK)
         return status;
     rb->vk->CmdFillBuffer(commands, buffer, 0, VK_WHOLE_SIZE, 0);
-    return run(rb, at, commands, NULL);
+    status = submit(rb, at, commands);
+    return status == LAP_OK ? lap_readback_take(rb, &nothing) : status;
 }

@@ -3,14 +3,7 @@
 
 #include <stdlib.h>
 
-static const void *find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *s = chain;
-
-    while (s && s->sType != type)
-        s = s->pNext;
-    return s;
-}
+#include "codegen/support/chain.h"
 
 static int compare_bindings(const void *a, const void *b)
 {
@@ -23,7 +16,7 @@ static void number_slots(struct lap_set_layout *layout)
     for (uint32_t i = 0; i < layout->binding_count; i++) {
         struct lap_set_binding *binding = &layout->bindings[i];
         binding->first = layout->slot_count;
-        /* descriptorCount of an inline block is a number of bytes. */
+        /* For an inline block, descriptorCount is a number of bytes. */
         if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK ||
             binding->count >= LAP_NO_SLOT - layout->slot_count)
             binding->count = 0;
@@ -36,7 +29,7 @@ static void number_slots(struct lap_set_layout *layout)
 struct lap_set_layout *lap_set_layout_new(const VkDescriptorSetLayoutCreateInfo *info)
 {
     const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
-        find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
     uint32_t count = info->pBindings ? info->bindingCount : 0;
     struct lap_set_layout *layout = calloc(1, sizeof *layout + count * sizeof layout->bindings[0]);
 
@@ -71,7 +64,8 @@ void lap_set_layout_release(struct lap_set_layout *layout)
         free(layout);
 }
 
-const struct lap_set_binding *lap_set_layout_find(const struct lap_set_layout *layout, uint32_t binding)
+/* NULL: no binding has this number. */
+static const struct lap_set_binding *find_binding(const struct lap_set_layout *layout, uint32_t binding)
 {
     uint32_t low = 0, high = layout->binding_count;
 
@@ -87,7 +81,7 @@ const struct lap_set_binding *lap_set_layout_find(const struct lap_set_layout *l
 
 uint32_t lap_set_layout_slot(const struct lap_set_layout *layout, uint32_t binding, uint32_t element)
 {
-    const struct lap_set_binding *found = lap_set_layout_find(layout, binding);
+    const struct lap_set_binding *found = find_binding(layout, binding);
 
     if (!found || found->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK || element >= LAP_NO_SLOT - found->first)
         return LAP_NO_SLOT;
@@ -98,7 +92,7 @@ uint32_t lap_set_layout_slots(const struct lap_set_layout *layout, const VkDescr
                               uint32_t number)
 {
     const VkDescriptorSetVariableDescriptorCountAllocateInfo *variable =
-        find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
     const struct lap_set_binding *last;
     uint32_t count;
 

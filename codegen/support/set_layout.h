@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set_layout: which descriptors a set has, and in which order. Descriptors stand one behind the other, those of
- * bindings with smaller numbers first: their places are called slots here. Programs may destroy a layout that sets and
- * pipeline layouts were made of, so it is counted who has it.
+ * set_layout: the descriptors of a set, and their order. Descriptors are numbered through all bindings, in the order of
+ * the bindings' numbers. Such a number is a slot. Programs may destroy a layout before its sets and pipeline layouts,
+ * so layouts have a reference count.
  *
- * It does not change once it is made; any thread may keep and release it.
+ * Immutable after creation; any thread may take and release references.
  */
 #ifndef LAP_CODEGEN_SET_LAYOUT_H
 #define LAP_CODEGEN_SET_LAYOUT_H
@@ -35,20 +35,17 @@ static inline bool lap_descriptor_is_dynamic(VkDescriptorType type)
     return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
 }
 
-/* With one reference; NULL without memory. Arrays that are null count as empty. */
+/* Returns it with one reference; NULL: out of memory. Null arrays count as empty. */
 struct lap_set_layout *lap_set_layout_new(const VkDescriptorSetLayoutCreateInfo *info);
 struct lap_set_layout *lap_set_layout_keep(struct lap_set_layout *layout);
 void lap_set_layout_release(struct lap_set_layout *layout); /* NULL is fine */
 
-/* NULL: it has no binding of this number. */
-const struct lap_set_binding *lap_set_layout_find(const struct lap_set_layout *layout, uint32_t binding);
-
-/* The slot of a binding's element, or LAP_NO_SLOT. Elements past a binding's end are in the bindings behind it
+/* The slot of a binding's element, or LAP_NO_SLOT. Elements past a binding's end are in the next bindings
  * ("consecutive binding updates", specification, "Descriptor Set Updates"), so there may be fewer slots. */
 uint32_t lap_set_layout_slot(const struct lap_set_layout *layout, uint32_t binding, uint32_t element);
 
-/* How many slots set number `number` has, of those that are allocated with this: less than the layout says where the
- * last binding is of variable count. */
+/* The number of slots of set number `number` among the sets of an allocation. It is below the layout's number where
+ * the last binding has a variable count. */
 uint32_t lap_set_layout_slots(const struct lap_set_layout *layout, const VkDescriptorSetAllocateInfo *info,
                               uint32_t number);
 

@@ -5,14 +5,14 @@
 
 enum kind { SAME, UNSIGNED, SIGNED, FLOAT };
 
-/* Components of equal size, or packed ones from the lowest bit on. */
+/* Components of equal size, or packed ones, lowest bit first. */
 struct shape {
     enum kind kind;
-    uint8_t texel_bytes;    /* of what is looked at at once */
-    uint8_t bits[4], count; /* that together are a texel */
+    uint8_t texel_bytes;    /* of the unit of comparison */
+    uint8_t bits[4], count; /* the components of that unit */
 };
 
-/* Formats of a group follow each other: UNORM, SNORM, USCALED, SSCALED, UINT, SINT and one more. */
+/* Formats of a group are consecutive: UNORM, SNORM, USCALED, SSCALED, UINT, SINT and one more. */
 static enum kind kind_in_group(VkFormat format, VkFormat first, enum kind seventh)
 {
     static const enum kind kinds[6] = {UNSIGNED, SIGNED, SAME, SAME, SAME, SAME};
@@ -44,7 +44,7 @@ static struct shape shape_of_packed(VkFormat format)
     case VK_FORMAT_A2R10G10B10_SNORM_PACK32:
     case VK_FORMAT_A2B10G10R10_SNORM_PACK32:
         return (struct shape){SIGNED, 4, {10, 10, 10, 2}, 4};
-    case VK_FORMAT_B10G11R11_UFLOAT_PACK32: /* without a sign their bits count up with their values */
+    case VK_FORMAT_B10G11R11_UFLOAT_PACK32: /* without a sign bit, larger values have larger bit patterns */
         return (struct shape){UNSIGNED, 4, {11, 11, 10}, 3};
     case VK_FORMAT_D16_UNORM:
     case VK_FORMAT_D16_UNORM_S8_UINT:
@@ -74,14 +74,14 @@ static struct shape shape_of(VkFormat format, VkImageAspectFlags aspect)
     return shape_of_packed(format);
 }
 
-/* Values as integers in their order. */
+/* A value as an integer with the same order. */
 static int64_t ordered(enum kind kind, uint32_t value, uint32_t bits)
 {
     const uint32_t sign = UINT32_C(1) << (bits - 1);
 
     if (kind == SIGNED)
         return value & sign ? (int64_t)value - ((int64_t)sign << 1) : (int64_t)value;
-    if (kind == FLOAT) /* both zeroes are one */
+    if (kind == FLOAT) /* both zeroes are equal */
         return value & sign ? -(int64_t)(value & (sign - 1)) : (int64_t)value;
     return value;
 }

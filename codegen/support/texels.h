@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * texels: how large the texels of one aspect of a subresource are in a buffer, as vkCmdCopyImageToBuffer writes them
+ * texels: the size of the texels of one aspect of a subresource in a buffer, as vkCmdCopyImageToBuffer writes them
  * ("Copying Data Between Buffers and Images"). Any thread.
  */
 #ifndef LAP_CODEGEN_TEXELS_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
+#include "base/status.h"
+
 /* A subresource: one aspect (color, depth or stencil) of one level of one layer, with all its slices. */
 struct lap_texels {
     VkImageAspectFlags aspect;
@@ -20,15 +22,44 @@ struct lap_texels {
     uint64_t rows;      /* of texel blocks, in all slices */
 };
 
-/* All aspects that a format has: color, or depth and stencil. 0 for formats that are not known here, multi-planar ones
- * among them. */
+/* The texel block of one aspect of a format, or of a plane of it. */
+struct lap_texel_block {
+    uint32_t width, height, bytes;
+    uint32_t divide_x, divide_y; /* texels of the image that share one of the plane, in each direction */
+};
+
+/* False: the format is unknown, or has no such aspect. aspect: one bit. */
+bool lap_texels_block(VkFormat format, VkImageAspectFlags aspect, struct lap_texel_block *out);
+
+/* A part of an image as copies name it: one aspect or plane of a level of some layers. */
+struct lap_texel_region {
+    VkImageAspectFlags aspect;
+    uint32_t level, layer, layer_count;
+    VkOffset3D offset;
+    VkExtent3D extent;
+};
+
+/* Bytes of a region without padding; UINT64_MAX: more than that. */
+uint64_t lap_texels_region_bytes(const struct lap_texel_block *block, const struct lap_texel_region *region);
+
+/* Whether the image has the region, at whole blocks. block: of the region's aspect. Any values are allowed. */
+bool lap_texels_region_is_inside(const VkImageCreateInfo *info, const struct lap_texel_block *block,
+                                 const struct lap_texel_region *region);
+
+typedef enum lap_status (*lap_texels_piece_fn)(void *context, const struct lap_texel_region *piece, size_t bytes);
+/* Cuts a region into pieces of at most `most` bytes (of one block, if that is more), in the order of their bytes: what
+ * is packed for the region is packed for each piece. Ends early with what visit returns unless LAP_OK. */
+enum lap_status lap_texels_cut(const struct lap_texel_block *block, const struct lap_texel_region *region,
+                               uint64_t most, lap_texels_piece_fn visit, void *context) LAP_MUST_CHECK;
+
+/* All aspects of a format: color, or depth and stencil. 0 for unknown formats, including multi-planar ones. */
 VkImageAspectFlags lap_texels_aspects(VkFormat format);
 
-/* Fills in *out. False: the image has no such subresource, or the format is not known. */
+/* Fills in *out. False: the image has no such subresource, or the format is unknown. */
 bool lap_texels_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspect, uint32_t level, uint32_t layer,
                          struct lap_texels *out);
 
-/* Clears the bits of copied texels that mean nothing: 24 bits of depth lie in 32. */
+/* Clears the undefined bits of copied texels: 24 bits of depth take 32. */
 void lap_texels_clean(VkFormat format, VkImageAspectFlags aspect, void *data, uint64_t bytes);
 
 #endif

@@ -57,7 +57,7 @@ static const struct gen_member *sibling(const struct gen_member *members, uint8_
     return &members[index];
 }
 
-static uint64_t sibling_value(const struct gen_member *members, uint8_t index, const void *owner)
+uint64_t lap_walk_number(const struct gen_member *members, uint8_t index, const void *owner)
 {
     const struct gen_member *member = sibling(members, index);
     if (member->shape == GEN_SHAPE_BITS)
@@ -65,7 +65,7 @@ static uint64_t sibling_value(const struct gen_member *members, uint8_t index, c
     return load_unsigned((const char *)owner + member->offset, member->element_bytes);
 }
 
-static uint64_t count_of(const struct gen_member *members, const struct gen_member *member, const void *owner)
+uint64_t lap_walk_count(const struct gen_member *members, const struct gen_member *member, const void *owner)
 {
     const void *pointee;
 
@@ -73,7 +73,7 @@ static uint64_t count_of(const struct gen_member *members, const struct gen_memb
     case GEN_COUNT_CONSTANT:
         return member->count;
     case GEN_COUNT_MEMBER:
-        return sibling_value(members, member->count_member, owner);
+        return lap_walk_number(members, member->count_member, owner);
     case GEN_COUNT_POINTEE:
         pointee = load_pointer((const char *)owner + sibling(members, member->count_member)->offset);
         return pointee ? load_unsigned(pointee, sibling(members, member->count_member)->element_bytes) : 0;
@@ -117,7 +117,7 @@ static void visit_string(struct walk *walk, const struct lap_place *place, const
     visit_value(walk, place, &value);
 }
 
-/* A number, handle or address whose bits are `raw`. */
+/* Visits a number, handle or address with the bits `raw`. */
 static void visit_number(struct walk *walk, const struct lap_place *place, uint64_t raw, uint64_t selector)
 {
     const struct gen_member *member = place->member;
@@ -263,24 +263,24 @@ static void visit_pointed(struct walk *walk, struct lap_place place, const struc
         visit_string(walk, &place, pointee, strlen(pointee));
         break;
     case GEN_SHAPE_STRINGS:
-        visit_strings(walk, &place, pointee, count_of(members, member, place.owner));
+        visit_strings(walk, &place, pointee, lap_walk_count(members, member, place.owner));
         break;
     case GEN_SHAPE_BYTES:
-        bytes.bytes = (size_t)count_of(members, member, place.owner);
+        bytes.bytes = (size_t)lap_walk_count(members, member, place.owner);
         visit_value(walk, &place, &bytes);
         break;
     case GEN_SHAPE_PNEXT:
         visit_chain(walk, &place, pointee);
         break;
     case GEN_SHAPE_POINTERS:
-        visit_rows(walk, &place, pointee, count_of(members, member, place.owner));
+        visit_rows(walk, &place, pointee, lap_walk_count(members, member, place.owner));
         break;
     default:
         if (member->count_kind == GEN_COUNT_CONSTANT && member->count == 1) {
             place.at = pointee;
             visit_element(walk, &place, 0);
         } else {
-            visit_elements(walk, place, pointee, count_of(members, member, place.owner), 0);
+            visit_elements(walk, place, pointee, lap_walk_count(members, member, place.owner), 0);
         }
         break;
     }
@@ -290,7 +290,7 @@ static void visit_member(struct walk *walk, const struct gen_member *members, co
                          const void *owner)
 {
     struct lap_place place = {.member = member, .owner = owner, .at = (const char *)owner + member->offset};
-    uint64_t selector = member->selector == GEN_MEMBER_NONE ? 0 : sibling_value(members, member->selector, owner);
+    uint64_t selector = member->selector == GEN_MEMBER_NONE ? 0 : lap_walk_number(members, member->selector, owner);
 
     switch ((enum gen_shape)member->shape) {
     case GEN_SHAPE_SKIP:
@@ -342,7 +342,7 @@ static void walk_struct(struct walk *walk, const struct lap_place *place, uint32
         visit_selected(walk, info, data, selector);
     } else {
         for (uint32_t i = 0; i < info->member_count; i++) {
-            /* The elements of a chain are listed by the chain itself. */
+            /* The chain lists its own elements. */
             if (place->in_array && place->member && place->member->shape == GEN_SHAPE_PNEXT &&
                 info->members[i].shape == GEN_SHAPE_PNEXT)
                 continue;

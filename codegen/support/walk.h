@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk: visits everything in a decoded command or structure, with the reflection tables. Prints nothing, changes
- * nothing: what is done with a value is up to the visitor.
+ * walk: visits everything in a decoded command or structure, with the reflection tables. Only the visitor acts on the
+ * values.
  *
- * Walks only what the decoders made: counts and depth have been checked there, members that were not recorded are NULL.
- * Any thread.
+ * Walks only decoded data. The decoders have checked counts and depth, and members that were not recorded are NULL. Any
+ * thread.
  */
 #ifndef LAP_CODEGEN_WALK_H
 #define LAP_CODEGEN_WALK_H
@@ -15,7 +15,7 @@
 
 #include "codegen/support/reflect.h"
 
-#define LAP_WALK_MAX_DEPTH 96 /* of structures and arrays within each other; the decoders stop long before */
+#define LAP_WALK_MAX_DEPTH 96 /* of nested structures and arrays; the decoders stop long before */
 
 enum lap_value_kind {
     LAP_VALUE_UNSIGNED,
@@ -43,14 +43,14 @@ struct lap_value {
 
 /* Where the walk is. */
 struct lap_place {
-    const struct gen_member *member; /* NULL for a structure that the walk began with */
-    const void *owner;               /* the structure or parameters that the member is in */
+    const struct gen_member *member; /* NULL for the structure at the start of the walk */
+    const void *owner;               /* the structure or parameters with the member */
     const void *at;                  /* the element itself; NULL for bit-fields */
-    uint64_t index;                  /* in the array that it is an element of */
-    bool in_array;                   /* it is an element of an array, row or chain */
+    uint64_t index;                  /* in its array */
+    bool in_array;                   /* an element of an array, row or chain */
 };
 
-/* Any callback may be NULL. Those that begin something return whether to go in; what was refused does not end. */
+/* Any callback may be NULL. The begin callbacks return whether to enter; after false there is no end callback. */
 struct lap_visitor {
     bool (*begin_struct)(void *user, const struct lap_place *place, uint32_t struct_number);
     void (*end_struct)(void *user, const struct lap_place *place, uint32_t struct_number);
@@ -62,12 +62,17 @@ struct lap_visitor {
     void *user;
 };
 
-/* Visits the parameters in order and then, if with_result and it was recorded, the result (member name "result"). */
+/* Visits the parameters in order. With with_result it then visits a recorded result (member name "result"). */
 void lap_walk_command(uint32_t command, const void *args, bool with_result, const struct lap_visitor *visitor);
 
 void lap_walk_struct(uint32_t struct_number, const void *data, const struct lap_visitor *visitor);
 
-/* The result of a command, or NULL when none is recorded. */
+/* The number of elements of a member of `owner`; `members`: all members of the owner. Not for rows and strings. */
+uint64_t lap_walk_count(const struct gen_member *members, const struct gen_member *member, const void *owner);
+/* The value of the member at `index`, a number. */
+uint64_t lap_walk_number(const struct gen_member *members, uint8_t index, const void *owner);
+
+/* The result of a command; NULL: none is recorded. */
 const struct gen_member *lap_walk_result_member(uint32_t command);
 
 #endif

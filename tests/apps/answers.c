@@ -6,8 +6,7 @@
  * of its own, which the host waits for, and a shader that was bound before adds up what the host answers; with
  * --between in a command buffer of its own, and then the other queue's work comes in between as well. --two: by the
  * commands of synchronization2. --secondary: what waits is in a secondary command buffer, which one that asked before
- * executes; --within: and so is what asks. --query: what waits, and what comes behind it, stands within a query.
- * --semaphores: work before signals a semaphore that the work waits for, and the work one that the other
+ * executes. --semaphores: work before signals a semaphore that the work waits for, and the work one that the other
  * queue's waits for behind the answer.
  */
 #include "common/app.h"
@@ -29,15 +28,14 @@ struct adder {
 
 struct scene {
     const struct app *app;
-    bool asks, between, two, secondary, within, query, semaphores;
+    bool asks, between, two, secondary, semaphores;
     VkQueue other; /* the same one, where there is only one: then nothing is submitted there in between */
     VkEvent answer, question;
     VkFence fence, other_fence;
     VkSemaphore before, behind; /* --semaphores */
     struct app_buffer source, result, other_source, other_result;
     VkCommandBuffer asks_first, waits, copies;
-    VkQueryPool queries; /* --query */
-    struct adder adder;  /* --asks */
+    struct adder adder; /* --asks */
     PFN_vkCmdSetEvent2 set_event;
     PFN_vkCmdResetEvent2 reset_event;
     PFN_vkCmdWaitEvents2 wait_events;
@@ -77,19 +75,6 @@ static void ask(const struct scene *scene, VkCommandBuffer commands)
         scene->set_event(commands, scene->question, &question);
     else
         vkCmdSetEvent(commands, scene->question, VK_PIPELINE_STAGE_TRANSFER_BIT);
-}
-
-/* What is drawn is none of its business: nothing is. */
-static void begin_query(const struct scene *scene, VkCommandBuffer commands)
-{
-    if (scene->query)
-        vkCmdBeginQuery(commands, scene->queries, 0, 0);
-}
-
-static void end_query(const struct scene *scene, VkCommandBuffer commands)
-{
-    if (scene->query)
-        vkCmdEndQuery(commands, scene->queries, 0);
 }
 
 static void record_old(const struct scene *scene, VkCommandBuffer commands)
@@ -140,12 +125,10 @@ static VkCommandBuffer begin(const struct scene *scene)
 /* What waits, and what comes behind it. */
 static void record_waiting(const struct scene *scene, VkCommandBuffer commands)
 {
-    begin_query(scene, commands);
     if (scene->two)
         record_two(scene, commands);
     else
         record_old(scene, commands);
-    end_query(scene, commands);
 }
 
 /* The same in a command buffer of its own. */
@@ -163,8 +146,6 @@ static VkCommandBuffer record_secondary(const struct scene *scene)
     CHECK_VK(vkBeginCommandBuffer(commands, &info));
     if (scene->asks)
         bind_adder(&scene->adder, commands); /* nothing that is bound is inherited */
-    if (scene->within)
-        ask(scene, commands);
     record_waiting(scene, commands);
     CHECK_VK(vkEndCommandBuffer(commands));
     return commands;
@@ -304,8 +285,6 @@ static void create(struct scene *scene, struct app *app)
     const VkEventCreateInfo event = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     const VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
-    const VkQueryPoolCreateInfo queries = {
-        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
     VkCommandBuffer secondary = VK_NULL_HANDLE;
     app_device_create(app, &request);
     vkGetDeviceQueue(app->device, app->queue_family, queues.queueCount - 1, &scene->other);
@@ -325,8 +304,6 @@ static void create(struct scene *scene, struct app *app)
     app_buffer_create(app, &scene->result, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
     app_buffer_create(app, &scene->other_source, BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
     app_buffer_create(app, &scene->other_result, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
-    if (scene->query)
-        CHECK_VK(vkCreateQueryPool(app->device, &queries, NULL, &scene->queries));
     if (scene->between) {
         scene->asks_first = begin(scene);
         ask(scene, scene->asks_first);
@@ -337,9 +314,7 @@ static void create(struct scene *scene, struct app *app)
     if (scene->secondary)
         secondary = record_secondary(scene);
     scene->waits = begin(scene);
-    if (scene->query)
-        vkCmdResetQueryPool(scene->waits, scene->queries, 0, 1);
-    if (scene->asks && !scene->within) {
+    if (scene->asks) {
         bind_adder(&scene->adder, scene->waits);
         ask(scene, scene->waits);
     }
@@ -362,8 +337,6 @@ int main(int argc, char **argv)
          .help = "the same in two command buffers, and another queue is waited for",
          .flag = &scene.between},
         {.name = "--secondary", .help = "what waits is executed by what asks", .flag = &scene.secondary},
-        {.name = "--within", .help = "what asks is executed, too", .flag = &scene.within},
-        {.name = "--query", .help = "what waits stands within a query", .flag = &scene.query},
         {.name = "--semaphores", .help = "with semaphores before and behind it", .flag = &scene.semaphores},
         {.name = "--two", .help = "by the commands of synchronization2", .flag = &scene.two},
         {.name = NULL},
@@ -377,8 +350,6 @@ int main(int argc, char **argv)
     struct app app;
     app_init(&app, argc, argv, &program);
     scene.app = &app;
-    if (scene.within && !(scene.secondary && scene.asks))
-        app_skip(&app, "--within needs --asks and --secondary");
     if (scene.two && app.api_version < VK_API_VERSION_1_3)
         app_skip(&app, "synchronization2 needs Vulkan 1.3");
     create(&scene, &app);
@@ -392,7 +363,6 @@ int main(int argc, char **argv)
     app_buffer_destroy(&app, &scene.other_result);
     vkDestroyFence(app.device, scene.fence, NULL);
     vkDestroyFence(app.device, scene.other_fence, NULL);
-    vkDestroyQueryPool(app.device, scene.queries, NULL);
     vkDestroySemaphore(app.device, scene.before, NULL);
     vkDestroySemaphore(app.device, scene.behind, NULL);
     vkDestroyEvent(app.device, scene.answer, NULL);

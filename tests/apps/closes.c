@@ -3,6 +3,7 @@
  * closes: closes descriptors that it did not open while it works, as daemons and launchers do, and has files of its own
  * under their numbers then. Nobody may write to those, cut them or close them. Not in list.txt: a driver could mind.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,6 +30,16 @@ static void fill(uint8_t bytes[FILE_BYTES], uint32_t seed)
 {
     for (uint32_t i = 0; i < FILE_BYTES; i++)
         bytes[i] = (uint8_t)app_random(&seed);
+}
+
+/* Another thread's open() may have the number and not yet the file (EBUSY of dup2(2)). */
+static void take_number(int file, int number)
+{
+    int taken;
+    do
+        taken = dup2(file, number);
+    while (taken < 0 && (errno == EBUSY || errno == EINTR));
+    CHECK(taken == number);
 }
 
 /* It gets the lowest number that is free. */
@@ -69,7 +80,7 @@ static void take_descriptors(void)
     if (what & EACH) {
         own.all = make_file(FILES + 1);
         for (int fd = own.all + 1; fd < MOST; fd++)
-            CHECK(dup2(own.all, fd) == fd);
+            take_number(own.all, fd);
     }
     if (what & DELETE && name)
         CHECK(unlink(name) == 0);

@@ -60,7 +60,7 @@ static const struct {
     {"VK_KHR_shader_clock", VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR},
 };
 
-static bool geometry, sampler;
+static bool geometry, sampler, list;
 
 /* Extensions that need others of the instance, which this program has none of, or that exclude each other. */
 static bool is_left_out(const char *name)
@@ -231,9 +231,11 @@ static void make_sampler(const struct app *app)
 
 int main(int argc, char **argv)
 {
-    static const struct app_option options[] = {{"--geometry", "draw through a geometry shader", &geometry, NULL},
-                                                {"--sampler", "make an anisotropic sampler", &sampler, NULL},
-                                                {0}};
+    static const struct app_option options[] = {
+        {"--geometry", "draw through a geometry shader", &geometry, NULL},
+        {"--sampler", "make an anisotropic sampler", &sampler, NULL},
+        {"--list", "print the device's extensions, and nothing else", &list, NULL},
+        {0}};
     static const struct app_program program = {
         .name = "enables",
         .what = "Switches on all features and extensions of the device, and uses none of them.",
@@ -242,6 +244,12 @@ int main(int argc, char **argv)
     };
     struct app app;
     app_init(&app, argc, argv, &program);
+    if (list) {
+        printf("%s\n", app.properties.deviceName);
+        for (uint32_t i = 0; i < app.extension_count; i++)
+            printf("%s\n", app.extensions[i].extensionName);
+        return app_finish(&app);
+    }
     if (app.api_version < VK_API_VERSION_1_1)
         app_skip(&app, "Vulkan 1.0");
     if ((geometry && !app.features.geometryShader) || (sampler && !app.features.samplerAnisotropy))

@@ -3,15 +3,22 @@
  * ignored: two subpasses with an input attachment, secondary command buffers, an imageless framebuffer and a pipeline
  * that discards all fragments. Around them stand the structure members that the specification says are ignored: with
  * --garbage they hold pointers, handles and numbers that lead nowhere, as programs that reuse their structures do. With
- * --sloppy a buffer and a render pass have structures in their chains of extensions that nobody was asked for, which is
- * not valid, and which drivers pass over.
+ * --sloppy a buffer and a render pass have structures in their chains of a type that no registry has, which is not
+ * valid, and which drivers pass over.
  */
 #include "common/app.h"
 #include "shaders/headless_frag.h"
 #include "shaders/headless_vert.h"
 #include "shaders/ignored_invert_frag.h"
 
-#define SIZE 64u
+#define SIZE              64u
+#define UNREGISTERED_TYPE ((VkStructureType)1999999000) /* far behind the numbers that extensions get */
+
+struct unregistered {
+    VkStructureType type;
+    const void *next;
+    uint64_t number;
+};
 
 struct state {
     const struct app *app;
@@ -70,10 +77,9 @@ static void check_exclusive_buffer(const struct state *state)
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     info.queueFamilyIndexCount = lost_count(state);
     info.pQueueFamilyIndices = lost(state);
-    VkOpaqueCaptureDescriptorDataCreateInfoEXT opaque = {
-        .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT};
+    struct unregistered unregistered = {.type = UNREGISTERED_TYPE};
     if (state->sloppy)
-        info.pNext = &opaque;
+        info.pNext = &unregistered;
     VkBuffer buffer;
     CHECK_VK(vkCreateBuffer(state->app->device, &info, NULL, &buffer));
     vkDestroyBuffer(state->app->device, buffer, NULL);
@@ -290,12 +296,9 @@ static void record_pass(const struct state *state, VkCommandBuffer commands, uin
     const VkClearValue clear = {.color.float32 = {1, 1, 1, 1}};
     VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO};
     begin.pNext = state->imageless ? &attachments : NULL;
-    const VkRenderPassTransformBeginInfoQCOM transform = {.sType =
-                                                              VK_STRUCTURE_TYPE_RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM,
-                                                          .pNext = (void *)(uintptr_t)begin.pNext,
-                                                          .transform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR};
+    const struct unregistered unregistered = {.type = UNREGISTERED_TYPE, .next = begin.pNext, .number = 1};
     if (state->sloppy)
-        begin.pNext = &transform;
+        begin.pNext = &unregistered;
     begin.renderPass = state->pass;
     begin.framebuffer = state->framebuffer;
     begin.renderArea.extent = (VkExtent2D){SIZE, SIZE};
@@ -394,7 +397,7 @@ int main(int argc, char **argv)
     static bool garbage, sloppy;
     static const struct app_option options[] = {
         {"--garbage", "fill what is ignored with pointers that lead nowhere", &garbage, NULL},
-        {"--sloppy", "chain structures of extensions that are not enabled", &sloppy, NULL},
+        {"--sloppy", "chain structures of a type that no registry has", &sloppy, NULL},
         {0},
     };
     static const struct app_program program = {

@@ -16,11 +16,14 @@ APP_LIBS := -Wl,--as-needed -lm -lvulkan -lxcb -lX11 -lwayland-client
 .PHONY: apps
 apps: $(TEST_APPS) $(APP_PLUGINS)
 
+# Ray tracing and mesh shaders need SPIR-V 1.4.
+app_shader_env = $(if $(filter ray_% mesh% %.rgen %.rmiss %.rchit %.rahit %.rint %.rcall,$(notdir $(1))),vulkan1.2,vulkan1.0)
+
 define APP_SHADER_RULE
 $(GEN)/shaders/$(subst .,_,$(notdir $(1))).h: $(1)
 	@mkdir -p $$(@D)
 	$$(call say,GLSL,$$<)
-	$(Q)$$(GLSLANG) -V --quiet --target-env vulkan1.0 --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
+	$(Q)$$(GLSLANG) -V --quiet --target-env $(call app_shader_env,$(1)) --vn $(subst .,_,$(notdir $(1))) -o $$@ $$<
 endef
 $(foreach s,$(APP_SHADER_SOURCES),$(eval $(call APP_SHADER_RULE,$(s))))
 

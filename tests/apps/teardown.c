@@ -3,7 +3,7 @@
  * teardown: thousands of small buffers and images in a few allocations of the program. Scenes follow one another: most
  * objects of one end in no order when the next one comes, others live for a few frames, some stay. Each frame copies
  * between objects that are alive, whatever lies beside them, and compares; in the end all go in no order. --one-by-one:
- * the device is used between any two of the last destructions. --pause: before these, millions of other calls.
+ * the device is used between any two of the last destructions.
  * --devices: scenes on three devices in turn, the third one of another instance.
  */
 #include "common/app.h"
@@ -17,7 +17,6 @@
 #define LOOKS         32u /* buffers that a frame reads */
 #define WORD_BYTES    4u
 #define HEAP_BYTES    ((VkDeviceSize)4 << 20)
-#define PAUSE_CALLS   4500000u /* more than a replay looks ahead */
 #define DEVICES       3u
 
 /* An allocation that is filled from its beginning, and freed with the last object in it. */
@@ -46,7 +45,7 @@ struct scene {
     uint32_t frame;
 };
 
-static bool one_by_one, pauses, on_devices;
+static bool one_by_one, on_devices;
 
 /* ---- objects ---- */
 
@@ -187,17 +186,6 @@ static void load(struct scene *scene)
         add_image(scene, UINT32_MAX);
 }
 
-static void pause_long(const struct app *app)
-{
-    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkFence fence;
-
-    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
-    for (uint32_t i = 0; i < PAUSE_CALLS; i++)
-        CHECK_VK(vkResetFences(app->device, 1, &fence));
-    vkDestroyFence(app->device, fence, NULL);
-}
-
 /* False: there was nothing. */
 static bool drop_any(struct scene *scene)
 {
@@ -242,7 +230,6 @@ int main(int argc, char **argv)
 {
     static const struct app_option options[] = {
         {"--one-by-one", "use the device between any two of the last destructions", &one_by_one, NULL},
-        {"--pause", "make millions of other calls before them", &pauses, NULL},
         {"--devices", "on three devices in turn, of two instances", &on_devices, NULL},
         {0}};
     static const struct app_program program = {.name = "teardown",
@@ -262,8 +249,6 @@ int main(int argc, char **argv)
         begin(&scenes[i], &apps[i], i + 1);
     for (uint32_t i = 0; i < apps[0].frames * count; i++)
         play(&scenes[i % count]);
-    if (pauses)
-        pause_long(&apps[0]);
     do {
         left = 0;
         for (uint32_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What recording and replaying cost: runs workloads without a layer, with Lapilli and, where it is installed, with gfxreconstruct;
-those named replay-* measure what plays the recordings (replay.py).
+those named replay-* measure what plays the recordings (replay.py), streaming* what receives them (streaming.py), part-* recordings of a
+few frames in the middle (parts.py).
 
 Every round runs each of them once, in turn, so that whatever else the machine does hits all alike. Printed are medians over the
 rounds, and the smallest and largest value in brackets; `+` is what a recorder adds to the run without a layer of the same round.
@@ -19,11 +20,14 @@ import shutil
 import signal
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from parts import PARTINGS, Parting, measure_parts
 from recorders import Driver, Recorder, Run, RunFailed, Runner, Unavailable, find_driver, gfxreconstruct, lapilli
 from replay import REPLAYS, Replay, measure_replay
 from report import BASE, Measured, as_json, compute, text, wrong
+from streaming import STREAMINGS, Streaming, measure_streaming
 from workloads import WORKLOADS, Workload
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -51,7 +55,7 @@ def machine(folder: Path) -> dict:
             "transparent_hugepages": read("/sys/kernel/mm/transparent_hugepage/enabled")}
 
 
-def choose_driver(workload: Workload | Replay, wanted: str, folder: Path) -> Driver:
+def choose_driver(workload: Workload | Replay | Streaming | Parting, wanted: str, folder: Path) -> Driver:
     why = None
     for name in [wanted] if wanted else DRIVERS[workload.kind]:
         try:
@@ -79,12 +83,23 @@ def command_of(workload: Workload, build: Path, driver: Driver, folder: Path, fr
     return command
 
 
-def measure(workload: Workload | Replay, recorders: list[Recorder], runner: Runner, options: argparse.Namespace) -> Measured:
+def recorder_of(workload: Workload, recorder: Recorder, frames: int) -> Recorder:
+    """With the workload's own settings."""
+    settings = {name: value.format(frames=frames) for name, value in workload.settings.items()}
+    return replace(recorder, settings={**recorder.settings, **settings}, traces=workload.traces) if recorder.name == "lapilli" else recorder
+
+
+def measure(workload: Workload | Replay | Streaming | Parting, recorders: list[Recorder], runner: Runner, options: argparse.Namespace) -> Measured:
     measured = Measured(workload, "")
     try:
         if isinstance(workload, Replay):
             return measure_replay(workload, recorders, choose_driver(workload, options.driver, options.folder), options.build,
                                   options.folder, options)
+        if isinstance(workload, Streaming):
+            return measure_streaming(workload, recorders, choose_driver(workload, options.driver, options.folder), options.build,
+                                     options.folder, options)
+        if isinstance(workload, Parting):
+            return measure_parts(workload, recorders, choose_driver(workload, options.driver, options.folder), options.build, options.folder, options)
         driver = choose_driver(workload, options.driver, options.folder)
         measured.driver = driver.name
         frames = workload.quick_frames if options.quick else workload.frames
@@ -94,12 +109,12 @@ def measure(workload: Workload | Replay, recorders: list[Recorder], runner: Runn
             runs: dict[str, Run] = {}
             # Each begins a round in turn.
             for recorder in recorders[number % len(recorders):] + recorders[:number % len(recorders)]:
-                if recorder.name in measured.failures:
+                if recorder.name in measured.failures or (workload.settings and recorder.name == "gfxreconstruct"):
                     continue
                 try:
                     if number == 0:
-                        measured.short[recorder.name] = runner.run(recorder, driver, short, SHORT_FRAMES, True)
-                    runs[recorder.name] = runner.run(recorder, driver, command, frames, number == 0)
+                        measured.short[recorder.name] = runner.run(recorder_of(workload, recorder, SHORT_FRAMES), driver, short, SHORT_FRAMES, True)
+                    runs[recorder.name] = runner.run(recorder_of(workload, recorder, frames), driver, command, frames, number == 0)
                 except RunFailed as failed:
                     measured.failures[recorder.name] = str(failed)
             measured.rounds.append(runs)
@@ -158,7 +173,7 @@ def main() -> int:
     options = parse()
     # Whoever ends the harness ends the program that it runs, and leaves no trace of gigabytes behind.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    chosen = [w for w in [*WORKLOADS, *REPLAYS] if re.search(options.workload, w.name)]
+    chosen = [w for w in [*WORKLOADS, *REPLAYS, *STREAMINGS, *PARTINGS] if re.search(options.workload, w.name)]
     if options.list:
         print("\n".join(f"{w.name:24} {w.what}" for w in chosen))
         return 0

@@ -4,25 +4,9 @@
  * part of it. What is measured is what a submit costs that has nothing to say. With --present each frame ends with a
  * present into a window; without, a recorder can only take every submit for a frame.
  */
-#include "common/bench.h"
-#include "tests/apps/common/target.h"
+#include "common/present.h"
 
 static uint32_t size_mib = 256, touched_kib = 64, submits = 2000;
-
-static void look_at_nothing(const struct app *app, const struct app_pixels *pixels)
-{
-    (void)app;
-    (void)pixels;
-}
-
-static void present(struct app_target *target)
-{
-    struct app_frame *frame = app_target_begin(target);
-    const struct app_image image = {.image = target->swapchain.images[frame->image],
-                                    .aspect = VK_IMAGE_ASPECT_COLOR_BIT};
-    app_image_barrier(frame->commands, &image, VK_IMAGE_LAYOUT_UNDEFINED, target->final_layout);
-    app_target_end(target, frame);
-}
 
 int main(int argc, char **argv)
 {
@@ -43,7 +27,7 @@ int main(int argc, char **argv)
     const struct app_device_request request = {.extensions = extensions, .extension_count = app.present ? 1 : 0};
     app_device_create(&app, &request);
     if (app.present)
-        app_target_create(&app, &target, look_at_nothing);
+        bench_target_create(&app, &target);
     app_buffer_create(&app, &buffer, size_mib * MIB, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_UPLOAD);
     if (!buffer.coherent)
         app_skip(&app, "no coherent memory");
@@ -62,7 +46,7 @@ int main(int argc, char **argv)
         CHECK_VK(vkWaitForFences(app.device, 1, &reader.fence, VK_TRUE, UINT64_MAX));
         CHECK_VK(vkResetFences(app.device, 1, &reader.fence));
         if (app.present)
-            present(&target);
+            bench_present(&target);
         bench_add(&bench, "submits", submits);
         bench_frame_end(&bench);
     }

@@ -43,6 +43,8 @@ class Workload:
     frames_option: str = "--frames"
     display: bool = False
     once: bool = False  # one round is enough: nothing in it depends on time
+    settings: dict[str, str] = field(default_factory=dict)  # of Lapilli's, with {frames} for those that are asked for; no other recorder has them
+    traces: int = 1  # that a recorder may leave
     must_be_zero: list[str] = field(default_factory=list)  # figures that are wrong when they are not 0
 
 
@@ -264,6 +266,10 @@ def growth(sample: Sample) -> float | None:
     return several / alone if several and alone and alone > 0 else None
 
 
+# A part of the run is to be recorded, which begins behind most of the frames that are measured; at least its last frames are kept.
+WAITING = {"LAPILLI_FRAMES": "{frames}-1000000000"}
+KEPT = {"LAPILLI_KEEP_LAST": "20f"}
+
 CALL_WORKLOADS = [
     Workload("draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer", ["draws"],
              ["--draws", "500"], cost_of_calls("a vkCmd call"), kind="api", frames=100),
@@ -292,6 +298,16 @@ CALL_WORKLOADS = [
     Workload("allocation-churn", "16 buffers a frame with memory of 4 KiB that is mapped, filled and freed",
              ["object_churn", "--objects", "0", "--allocations", "16"], [],
              [time_of("16 allocations", "allocations"), time_of("frame", "frame"), PROCESS_CPU, TRACE], kind="api", frames=300),
+    Workload("draws-waiting", "draws where a part of the run is to be recorded, which has not begun yet but for the last frames", ["draws"],
+             ["--draws", "500"], cost_of_calls("a vkCmd call")[:-1], kind="api", frames=100, settings=WAITING),
+    Workload("object-churn-waiting", "object-churn where a part of the run is to be recorded", ["object_churn"], ["--objects", "200"],
+             cost_of_calls("a create or destroy")[:-1], kind="api", settings=WAITING),
+    Workload("draws-keep-last", "draws of which at least the last 20 frames are kept", ["draws"], ["--draws", "500"],
+             [*cost_of_calls("a vkCmd call")[:-1], time_of("frame, mean, with the turns", "frame", "mean_ns")], kind="api", frames=200, quick_frames=50,
+             settings=KEPT, traces=2),
+    Workload("map-random-keep-last", "map-random-64 of which at least the last 20 frames are kept", ["map_random", "--size-mib", "64"],
+             ["--size-mib", "16"], [FRAME, time_of("frame, mean, with the turns", "frame", "mean_ns", unit="ms"), SUBMIT, THREAD_CPU, PROCESS_CPU],
+             frames=200, quick_frames=50, settings=KEPT, traces=2),
     Workload("object-churn", "2,000 buffers, image views, samplers and semaphores created and destroyed each frame", ["object_churn"],
              ["--objects", "200"], cost_of_calls("a create or destroy"), kind="api"),
 ]

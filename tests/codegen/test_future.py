@@ -78,8 +78,8 @@ class Future(unittest.TestCase):
 
     def test_uses_of_new_features_are_seen(self) -> None:
         found = {f.name: f for f in needs_module.load(CODEGEN / "needs.toml", self.model).features}
-        self.assertIn(needs_module.Witness("command", "vkCmdRunMachineFUT"), found["machine"].witnesses)
-        self.assertIn(needs_module.Witness("command", "vkCmdPartialFill"), found["partialFill"].witnesses)
+        self.assertIn(needs_module.Use("command", "vkCmdRunMachineFUT"), found["machine"].uses)
+        self.assertIn(needs_module.Use("command", "vkCmdPartialFill"), found["partialFill"].uses)
 
     def test_what_was_withdrawn_is_gone(self) -> None:
         """Though overrides.toml names its commands; what no registry ever named is refused all the same."""

@@ -17,15 +17,15 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDERS = ("base", "trace", "memtrack", "layer", "replayer")
-JUDGED = ("trace", "memtrack", "layer", "replayer")
+FOLDERS = ("base", "trace", "memtrack", "layer", "inspector", "replayer")
+JUDGED = ("trace", "memtrack", "layer", "inspector", "replayer")
 WORST = 12
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Prints the line coverage of what was run.")
     parser.add_argument("--build", required=True)
-    parser.add_argument("--least", type=float, default=0.0, help="per cent that layer, memtrack, trace and replayer must have together")
+    parser.add_argument("--least", type=float, default=0.0, help="per cent that layer, memtrack, trace, inspector and replayer must have together")
     options = parser.parse_args()
     report = Path(options.build) / "report"
     report.mkdir(parents=True, exist_ok=True)

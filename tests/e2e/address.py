@@ -41,7 +41,7 @@ def is_said(context: Context) -> None:
     record(context)
     check(context.info()["uses"]["addresses"] > 0, "info knows of no addresses")
     report = context.run([context.program("lapilli"), "check", "out.lapilli"]).out
-    check("vkGetBufferDeviceAddress: buffers have other addresses here" in report, report)
+    check("vkGetBufferDeviceAddress: buffers have other addresses on this device" in report, report)
     done = context.replay()
     check_verified(done)
     counts = translated(done.err)
@@ -195,11 +195,11 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result = {"is-said": is_said, "needs-the-feature": needs_the_feature, "not-followed": what_is_not_followed_is_said, "keep-backed": keep_what_is_backed,
-              "other-memory": other_memory, "switched-off": switched_off}
+    result = {"info-check-and-replay-count-addresses": is_said, "a-device-without-the-feature-is-refused": needs_the_feature, "halves-that-lie-apart-are-reported": what_is_not_followed_is_said, "addresses-of-imported-pages-are-kept": keep_what_is_backed,
+              "buffers-that-would-need-other-memory-are-translated": other_memory, "the-option-off-leaves-the-feature-alone": switched_off}
     for arguments in RUNS:
         name = "".join(arguments).replace("--", "-")
-        result[f"keep{name}"] = keep(arguments)
+        result[f"addresses-are-kept{name}"] = keep(arguments)
         result[f"validate{name}"] = validate(arguments)
     for name in OTHER_DRIVERS:
         result[f"to-{name}"] = to_other_driver(name, False)

@@ -30,8 +30,8 @@ class Kind:
 
 KINDS = {
     # 4 MiB of new bytes a frame: blobs (as command buffers are), read ahead, each needed once.
-    "updates": Kind(["stream", "--size-mib", "4"], 12, 60, 180 * MIB),
-    "packets": Kind(["descriptor_updates", "--updates", "10000"], 40, 300, 60 * MIB),
+    "replay-memory-is-bounded-for-updates": Kind(["stream", "--size-mib", "4"], 12, 60, 180 * MIB),
+    "replay-memory-is-bounded-for-packets": Kind(["descriptor_updates", "--updates", "10000"], 40, 300, 60 * MIB),
 }
 
 
@@ -87,4 +87,4 @@ def waiting(context: Context) -> None:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {**{name: bounded(kind) for name, kind in KINDS.items()}, "waits-for-a-slow-disk": waiting}
+    return {**{name: bounded(kind) for name, kind in KINDS.items()}, "recording-memory-is-bounded-on-a-slow-disk": waiting}

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import SHAPE, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, chunks_of, display
+from e2e.cases import SHAPE, Cases, Context, Skip, check, check_verified, chunks_of, display
 
 CASES = Cases()
 case = CASES.add
@@ -58,25 +58,25 @@ def nothing_recorded_depends_on_what_nobody_wrote(context: Context) -> None:
 
 
 @case
-def exit_status_is_the_programs(context: Context) -> None:
+def the_exit_status_is_the_programs(context: Context) -> None:
     context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "sh", "-c", "exit 7"], expect=7)
     context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "sh", "-c", "kill -TERM $$"], expect=128 + signal.SIGTERM)
 
 
 @case
-def program_without_vulkan(context: Context) -> None:
+def a_program_without_vulkan_leaves_no_trace(context: Context) -> None:
     done = context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "true"])
     one_sentence(done.err)
     check(not (context.folder / "a.lapilli").exists(), "a trace was written")
 
 
 @case
-def program_that_does_not_exist(context: Context) -> None:
+def a_program_that_does_not_exist_is_exit_status_127(context: Context) -> None:
     one_sentence(context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "./no-such-program"], expect=127).err)
 
 
 @case
-def unwritable_output(context: Context) -> None:
+def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
     done = context.run([context.program("lapilli"), "capture", "-o", "/no/such/folder/a.lapilli", "--", context.app("headless")], expect=2)
     one_sentence(done.err)
     # Without the command-line tool: one message, and the program runs on.
@@ -86,39 +86,40 @@ def unwritable_output(context: Context) -> None:
 
 
 @case
-def missing_file(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"], ["repair"]):
+def a_missing_file_is_exit_status_3(context: Context) -> None:
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["repair"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
 
 
 @case
-def file_that_is_no_trace(context: Context) -> None:
+def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"], ["compress", "-o", "new"], ["repair"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
 
 
 @case
-def usage(context: Context) -> None:
+def wrong_usage_is_exit_status_2(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
                     ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"],
                     ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
+                    ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
 
 
 @case
-def cut_trace_replays_its_prefix(context: Context) -> None:
+def a_cut_trace_replays_its_prefix(context: Context) -> None:
     display()
     context.capture([*context.installed("vkcube"), "--c", "30"])
     data = (context.folder / "out.lapilli").read_bytes()
@@ -137,7 +138,7 @@ def cut_trace_replays_its_prefix(context: Context) -> None:
 
 
 @case
-def what_is_checked_is_said(context: Context) -> None:
+def the_number_of_checks_is_reported(context: Context) -> None:
     """At the end of a recording, in info, and why a replay has nothing to compare."""
     capture, info = [context.program("lapilli"), "capture"], [context.program("lapilli"), "info"]
     said = context.run([*capture, "--verify", "-o", "out.lapilli", "--", context.app("texels")]).err
@@ -201,7 +202,7 @@ def compressed_traces_are_the_same(context: Context) -> None:
 
 
 @case
-def killed_program_leaves_a_trace(context: Context) -> None:
+def a_killed_program_leaves_a_trace(context: Context) -> None:
     display()
     environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
     process = subprocess.Popen(context.installed("vkcube"), cwd=context.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -216,7 +217,7 @@ def killed_program_leaves_a_trace(context: Context) -> None:
 
 
 @case
-def killed_program_loses_no_frame(context: Context) -> None:
+def a_killed_program_loses_no_frame(context: Context) -> None:
     """Every frame whose present has returned is in the trace or in the tail file beside it, however the trace is packed."""
     display()
     environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
@@ -243,7 +244,7 @@ def killed_program_loses_no_frame(context: Context) -> None:
 
 
 @case
-def settings_file(context: Context) -> None:
+def a_settings_file_sets_the_options(context: Context) -> None:
     (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.file = settings.lapilli\nlapilli_capture.verify = true\n")
     environment = context.layer_env()
     del environment["LAPILLI_FILE"]
@@ -252,7 +253,7 @@ def settings_file(context: Context) -> None:
 
 
 @case
-def nothing_is_overwritten(context: Context) -> None:
+def a_trace_overwrites_no_file(context: Context) -> None:
     for _ in range(3):
         context.run([context.app("headless")], context.layer_env())
     names = sorted(p.name for p in context.folder.glob("*.lapilli"))
@@ -262,7 +263,7 @@ def nothing_is_overwritten(context: Context) -> None:
 
 
 @case
-def no_link_is_followed(context: Context) -> None:
+def outputs_follow_no_link(context: Context) -> None:
     """Somebody who can make files where traces and pictures go (in /tmp, say) must not decide what is written over."""
     display()
     (context.folder / "victim").write_text("precious")
@@ -282,7 +283,7 @@ def no_link_is_followed(context: Context) -> None:
 
 
 @case
-def names_of_traces(context: Context) -> None:
+def patterns_name_the_trace_and_wrong_ones_are_refused(context: Context) -> None:
     context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="%e-%n-100%%-%p-%t.lapilli"))
     names = [p.name for p in context.folder.glob("*.lapilli")]
     check(len(names) == 1 and re.fullmatch(r"headless-1-100%-\d+-\d{8}T\d{6}\.lapilli", names[0]) is not None, f"{names}")
@@ -299,7 +300,7 @@ def names_of_traces(context: Context) -> None:
 
 
 @case
-def hardening_is_looked_at(context: Context) -> None:
+def missing_hardening_is_found(context: Context) -> None:
     """What was built without is found out."""
     compiler = shutil.which("gcc")
     if not compiler or platform.machine() != "x86_64":
@@ -325,7 +326,7 @@ def hardening_is_looked_at(context: Context) -> None:
 
 
 @case
-def names_run_out(context: Context) -> None:
+def without_a_free_name_nothing_is_recorded(context: Context) -> None:
     for number in range(1, 10000):
         (context.folder / (f"out-{number}.lapilli" if number > 1 else "out.lapilli")).touch()
     done = context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="out.lapilli"))
@@ -335,7 +336,7 @@ def names_run_out(context: Context) -> None:
 
 
 @case
-def launcher_of_two_programs(context: Context) -> None:
+def each_process_has_a_trace_of_its_own(context: Context) -> None:
     done = context.run([context.program("lapilli"), "capture", "-o", "two.lapilli", "--", "sh", "-c",
                         f"{context.app('headless')} & {context.app('compute')} & wait"])
     names = sorted(p.name for p in context.folder.glob("*.lapilli"))
@@ -346,7 +347,7 @@ def launcher_of_two_programs(context: Context) -> None:
 
 
 @case
-def functions_are_those_that_the_driver_gives(context: Context) -> None:
+def programs_find_the_functions_of_the_driver(context: Context) -> None:
     """Under the layer a program finds no function more and none less; what it is given it can call."""
     answers = [[line for line in context.run([context.app("asks")], environment).out.splitlines() if ": instance " in line]
                for environment in ({}, context.layer_env())]
@@ -355,7 +356,7 @@ def functions_are_those_that_the_driver_gives(context: Context) -> None:
 
 
 @case
-def screenshots(context: Context) -> None:
+def screenshots_of_recording_and_replay_are_the_same(context: Context) -> None:
     display()
     folders = ("recorded/here", "by/layer", "replayed/there")
     context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "5", "--screenshot-dir", folders[0],
@@ -370,7 +371,7 @@ def screenshots(context: Context) -> None:
 
 
 @case
-def screenshots_of_frames_that_do_not_come(context: Context) -> None:
+def screenshots_of_frames_that_do_not_come_are_reported(context: Context) -> None:
     context.capture([context.app("headless")])
     done = context.replay("out.lapilli", "--screenshot", "1-3,7")
     for frame in (3, 7):
@@ -379,7 +380,7 @@ def screenshots_of_frames_that_do_not_come(context: Context) -> None:
 
 
 @case
-def screenshots_without_a_place(context: Context) -> None:
+def a_screenshot_folder_that_can_not_be_made_is_exit_status_2(context: Context) -> None:
     context.capture([context.app("triangle"), "--offscreen"])
     (context.folder / "file").write_text("no folder")
     for arguments in (["--screenshot", "1", "--screenshot-dir", "file/under"], ["--mismatch-dir", "file"], ["--dump-checks", "file"]):
@@ -392,7 +393,7 @@ def screenshots_without_a_place(context: Context) -> None:
 
 
 @case
-def images_of_a_swapchain_have_one_number(context: Context) -> None:
+def threads_that_ask_together_get_the_same_swapchain_images(context: Context) -> None:
     """Also where several threads ask for them at once, as tests/apps/wsi does 100 times. (A race: a layer that loses it is not found every time.)"""
     display()
     context.capture([context.app("wsi"), "--ask-together"])
@@ -423,11 +424,11 @@ def print_is_complete(context: Context) -> None:
 
 
 @case
-def output_that_nobody_can_write(context: Context) -> None:
+def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
     """A result that did not get out is no good result."""
     context.capture([context.app("headless")])
     for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-info", "out.lapilli"],
-                    ["lapilli-print", "out.lapilli"]):
+                    ["lapilli-print", "out.lapilli"], ["lapilli-tree", "out.lapilli"]):
         done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", context.program(command[0]), *command[1:]], expect=1)
         one_sentence(done.err)
         check("the output can't be written" in done.err, done.err)
@@ -500,26 +501,27 @@ def dump_checks_writes_what_is_compared(context: Context) -> None:
 
 
 @case
-def dump_checks_finds_no_room(context: Context) -> None:
+def dump_checks_without_room_is_an_error(context: Context) -> None:
     """On a file system of its own, of 8 KiB. (A limit of files' sizes would hold for the driver's memory, too.)"""
     context.run([context.app("texels")], context.layer_env(LAPILLI_VERIFY="1"))
     mounted = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mkdir -p full && mount -t tmpfs -o size=8k none full && exec "$@"', "sh"]
     if context.run([*mounted, "true"], expect=None).status != 0:
         raise Skip("nothing can be mounted here")
     done = context.run([*mounted, context.program("lapilli-replay"), "--verify", "--present", "headless", "--dump-checks", "full", "out.lapilli"], expect=1)
-    check(f"what was checked can't be written: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
+    check(f"checked bytes can't be written: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
 
 
 @case
 def info_has_the_documented_keys(context: Context) -> None:
     context.capture([context.app("compute")])
     info = context.info()
-    kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int, "blocks": dict,
+    kinds = {"format_version": int, "complete": bool, "frames": int, "threads": int, "calls": int, "commands": int,
+             "objects": dict, "submits": int, "draws": int, "dispatches": int, "blocks": dict,
              "updates": dict, "blobs": dict, "bytes": dict, "recovered": dict, "program": str, "recorded_on": dict, "write_watch": str, "backing": str, "uses": dict}
     for key, kind in kinds.items():
         check(isinstance(info.get(key), kind), f"{key}: {info.get(key)!r}")
     check("stopped" in info and info["stopped"] is None, f"stopped: {info.get('stopped')!r}")
-    for key, members in {"blocks": ["recorded", "stored"], "updates": ["count", "bytes"], "blobs": ["count", "bytes"],
+    for key, members in {"blocks": ["recorded", "stored"], "objects": ["made", "most_alive"], "updates": ["count", "bytes"], "blobs": ["count", "bytes"],
                          "bytes": ["file", "raw"], "recovered": ["frames", "bytes", "packets"], "recorded_on": ["device", "driver", "api_version"],
                          "uses": ["extensions", "features"]}.items():
         check(all(member in info[key] for member in members), f"{key}: {info[key]}")
@@ -530,7 +532,7 @@ def info_has_the_documented_keys(context: Context) -> None:
 
 
 @case
-def all_ways_of_presenting_agree(context: Context) -> None:
+def all_ways_of_presenting_verify(context: Context) -> None:
     display()
     context.capture([*context.installed("vkcube"), "--c", "20"])
     for present in ("window", "headless", "off"):
@@ -539,7 +541,7 @@ def all_ways_of_presenting_agree(context: Context) -> None:
 
 
 @case
-def device_that_lacks_what_is_needed(context: Context) -> None:
+def a_device_that_lacks_an_extension_is_refused_by_name(context: Context) -> None:
     other = context.on("swiftshader")
     context.capture([context.app("modern"), "--khr"])
     check_verified(context.replay())
@@ -560,17 +562,13 @@ def device_that_lacks_what_is_needed(context: Context) -> None:
 
 
 @case
-def hidden_structures_are_left_out(context: Context) -> None:
-    """A program chains what it was never shown: the trace counts it, and is played without."""
-    # Under validation it leaves out what Debian 12's falls over.
-    context.capture([context.app("ignored"), "--sloppy"], env=context.layer_env(VALIDATION))
+def unknown_structures_are_left_out(context: Context) -> None:
+    """A program chains what the registry does not have: the trace counts it, and is played without."""
+    context.capture([context.app("ignored"), "--sloppy"])
     check(context.info()["unknown_structs"] >= 2, f"{context.info()}")
     calls = [line for line in context.print_lines() if line["name"] in ("vkCreateBuffer", "vkCmdBeginRenderPass")]
-    hidden = ("VkOpaqueCaptureDescriptorDataCreateInfoEXT", "VkRenderPassTransformBeginInfoQCOM")
-    check(len(calls) > 2 and not any(name in json.dumps(line) for line in calls for name in hidden), f"{calls}")
-    done = context.replay(env=context.layer_env(VALIDATION))
-    check_no_validation_message(done, "of the replay")
-    check_verified(done)
+    check(len(calls) > 2 and not any("1999999000" in json.dumps(line) for line in calls), f"{calls}")
+    check_verified(context.replay())
 
 
 @case
@@ -620,7 +618,7 @@ def calls_that_are_not_valid_are_left_out(context: Context) -> None:
 
 
 @case
-def a_device_that_can_not_be_made(context: Context) -> None:
+def the_error_of_a_device_that_can_not_be_made_is_reported(context: Context) -> None:
     context.capture([context.app("compute")])
     environment = context.layer_env(SHAPE, LAPILLI_SHAPE="no-device")
     for command in ([context.program("lapilli-replay"), "out.lapilli"], [context.program("lapilli"), "check", "out.lapilli"]):
@@ -629,7 +627,7 @@ def a_device_that_can_not_be_made(context: Context) -> None:
 
 
 @case
-def check_tells_what_a_replay_does(context: Context) -> None:
+def check_finds_nothing_lacking_on_the_recording_machine(context: Context) -> None:
     """Traces of this machine can be played here, and nothing is said to be lacking."""
     for program in ("compute", "descriptors", "texels", "modern", "triangle"):
         context.capture([context.app(program)], f"{program}.lapilli")

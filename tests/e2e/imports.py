@@ -70,7 +70,7 @@ def foreign_memory_is_not_shown(context: Context) -> None:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {**{name: watched(name) for name in ("compare", "pagemap", "mprotect")},
-            **{f"twice-{name}": twice(name) for name in ("compare", "pagemap", "mprotect")},
+    return {**{f"own-pages-are-watched-by-{name}": watched(name) for name in ("compare", "pagemap", "mprotect")},
+            **{f"pages-imported-twice-are-watched-by-{name}": twice(name) for name in ("compare", "pagemap", "mprotect")},
             "replayed-without-the-extension": replayed_without_the_extension,
             "foreign-memory-is-not-shown": foreign_memory_is_not_shown}

@@ -68,7 +68,7 @@ def replay_without_coherent(name: str, arguments: list[str]) -> Callable[[Contex
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result = {"probe": probe}
+    result = {"the-test-layer-hides-unflushed-writes": probe}
     for name, arguments, without_coherent in RUNS:
         label = name + ("-only" if without_coherent else "")
         result[f"replay/{label}"] = record_and_replay(name, arguments, without_coherent)

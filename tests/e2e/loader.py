@@ -80,13 +80,13 @@ def needs_loader_with(context: Context, word: str) -> None:
 
 
 @case
-def explicit_layer_by_environment(context: Context) -> None:
+def the_environment_loads_the_explicit_layer(context: Context) -> None:
     context.run([context.app("headless")], context.layer_env(LAPILLI_VERIFY="1"))
     check_verified(context.replay())
 
 
 @case
-def implicit_layer_needs_its_switch(context: Context) -> None:
+def the_implicit_layer_needs_its_switch(context: Context) -> None:
     manifests = str(context.build / "share/vulkan/implicit_layer.d")
     places = {"VK_IMPLICIT_LAYER_PATH": manifests, "VK_ADD_IMPLICIT_LAYER_PATH": manifests, "LAPILLI_FILE": "out.lapilli",
               "XDG_DATA_HOME": str(implicit_folder(context, "data"))}
@@ -99,7 +99,7 @@ def implicit_layer_needs_its_switch(context: Context) -> None:
 
 
 @case
-def unarmed_layer_does_nothing(context: Context) -> None:
+def an_unarmed_layer_does_nothing(context: Context) -> None:
     """Loaded but not switched on (a settings file of the loader can force that): no file, no thread, no file descriptor."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
@@ -117,7 +117,7 @@ def unarmed_layer_does_nothing(context: Context) -> None:
 
 
 @case
-def only_one_symbol_set_is_exported(context: Context) -> None:
+def only_the_loaders_symbols_are_exported(context: Context) -> None:
     done = context.run(["nm", "-D", "--defined-only", str(context.build / "lib/libVkLayer_lapilli.so")])
     names = sorted(line.split()[-1].split("@")[0] for line in done.out.splitlines())
     check(all(name.startswith("vk") for name in names) and "vkNegotiateLoaderLayerInterfaceVersion" in names, f"{names}")
@@ -152,10 +152,17 @@ def manifests_follow_the_rules(context: Context) -> None:
             check(layer["enable_environment"] == {"LAPILLI_CAPTURE": "1"}, f"{layer['enable_environment']}")
 
 
+def make_as_built(context: Context, *arguments: str) -> list[str]:
+    """make for the build folder as it is: with other settings it would build anew what the tests run."""
+    asserts = context.build / "asserts"
+    return ["make", "-s", "-C", str(context.root), f"BUILD={context.build}",
+            f"ASSERTS={asserts.read_text(encoding='utf-8').strip() if asserts.exists() else ''}", *arguments]
+
+
 @case
-def install_and_uninstall(context: Context) -> None:
+def uninstall_removes_what_install_wrote(context: Context) -> None:
     prefix = context.folder / "prefix"
-    make = ["make", "-s", "-C", str(context.root), f"BUILD={context.build}", f"prefix={prefix}"]
+    make = make_as_built(context, f"prefix={prefix}")
     context.run([*make, "install"])
     tool = str(prefix / "bin/lapilli")
     # XDG_DATA_HOME stands for a prefix that the loader searches.
@@ -279,7 +286,7 @@ def check_not_present(answers: list[dict]) -> None:
 
 
 @case
-def manifests_say_what_the_layer_says(context: Context) -> None:
+def manifests_and_layer_agree(context: Context) -> None:
     """Asked itself, as a loader asks it: what it is, and nothing about others or about everything."""
     answers = json.loads(python(context, QUESTIONS, str(context.build / "lib/libVkLayer_lapilli.so"), f"{LAYER},VK_LAYER_LAPILLI_other,").out)
     for kind in ("explicit", "implicit"):
@@ -324,7 +331,7 @@ def list_first(folder: Path, name: str) -> None:
 
 
 @case
-def both_words_are_installed_together(context: Context) -> None:
+def layers_of_32_and_64_bits_are_installed_together(context: Context) -> None:
     """A loader takes the manifest for its own words and says nothing about the other, whichever it comes to first."""
     bits = manifest_of(context, "explicit")["layer"]["library_arch"]
     other = {"32": "64", "64": "32"}[bits]
@@ -334,7 +341,7 @@ def both_words_are_installed_together(context: Context) -> None:
         raise Skip(f"gcc makes no library of {other} bits here")
     for first in (bits, other):
         prefix = context.folder / f"{first}-first"
-        context.run(["make", "-s", "-C", str(context.root), f"BUILD={context.build}", f"prefix={prefix}", "install-layer"])
+        context.run(make_as_built(context, f"prefix={prefix}", "install-layer"))
         for kind in ("explicit", "implicit"):
             folder = prefix / f"share/vulkan/{kind}_layer.d"
             context.run([*context.installed("python3"), str(context.root / "manifests/make_manifest.py"), "--kind", kind, "--bits", other,
@@ -354,7 +361,7 @@ def complaints(done: Done, about: str) -> list[str]:
 
 
 @case
-def loader_has_no_complaint(context: Context) -> None:
+def the_loader_has_no_complaint(context: Context) -> None:
     """None that it does not have without the layer, as explicit and as implicit one, and with both manifests."""
     home = implicit_folder(context, "data")
     explicit, implicit = context.layer_env(), {"XDG_DATA_HOME": str(home), "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": "out.lapilli"}
@@ -370,7 +377,7 @@ def loader_has_no_complaint(context: Context) -> None:
 
 
 @case
-def filters_of_the_loader(context: Context) -> None:
+def a_loader_filter_arms_the_layer_by_name_alone(context: Context) -> None:
     """VK_LOADER_LAYERS_ENABLE that names the layer asks for a recording; a pattern does not."""
     needs_loader_with(context, "VK_LOADER_LAYERS_ENABLE")
     explicit = {"VK_LAYER_PATH": str(context.layer_folder(LAYER))}
@@ -386,7 +393,7 @@ def filters_of_the_loader(context: Context) -> None:
 
 
 @case
-def filters_allow(context: Context) -> None:
+def a_loader_filter_that_allows_the_layer_needs_its_switch(context: Context) -> None:
     needs_loader_with(context, "VK_LOADER_LAYERS_ALLOW")
     places = {"XDG_DATA_HOME": str(implicit_folder(context, "data")), "VK_LOADER_LAYERS_DISABLE": "~implicit~"}
     for names, switch, recorded in ((LAYER, "1", True), ("*lapilli*", "1", True), (LAYER, "0", False), ("VK_LAYER_no_such", "1", False)):
@@ -405,7 +412,7 @@ def check_forced(context: Context, places: dict[str, str]) -> None:
 
 
 @case
-def forced_by_an_override_layer(context: Context) -> None:
+def an_override_layer_does_not_arm_the_layer(context: Context) -> None:
     """As configurators write one: what it names is loaded into every program."""
     home = implicit_folder(context, "data")
     override = {"file_format_version": "1.1.2", "layer": {
@@ -416,7 +423,7 @@ def forced_by_an_override_layer(context: Context) -> None:
 
 
 @case
-def forced_by_a_settings_file(context: Context) -> None:
+def a_loader_settings_file_does_not_arm_the_layer(context: Context) -> None:
     needs_loader_with(context, "vk_loader_settings.json")
     settings = context.folder / "home/.local/share/vulkan/loader_settings.d"
     settings.mkdir(parents=True)
@@ -427,7 +434,7 @@ def forced_by_a_settings_file(context: Context) -> None:
 
 
 @case
-def disabled_however_it_is_loaded(context: Context) -> None:
+def the_disable_variable_wins_however_the_layer_is_loaded(context: Context) -> None:
     environment = context.layer_env()
     check(records(context, environment), "nothing is recorded")
     check(not records(context, {**environment, "DISABLE_LAPILLI_CAPTURE": "1"}), "it is recorded all the same")

@@ -82,7 +82,7 @@ def kernel_writes(watch: str) -> Callable[[Context], None]:
         if watch == "mprotect":  # can't, and says so; the program gets the kernel's error and nothing worse
             check(done.status == 77 and "EFAULT" in done.out, done.text)
             check("EFAULT" in info["write_watch_reason"], f"{info['write_watch_reason']}")
-            check("system calls that write into mapped memory fail" in (context.root / "README.md").read_text(), "README.md is silent")
+            check("system calls that write into mapped memory fail" in (context.root / "docs/cli.md").read_text(), "docs/cli.md is silent")
         else:
             check(done.status == 0, done.text)
         check_verified(context.replay())
@@ -185,8 +185,8 @@ def zeroed_memory(context: Context) -> None:
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
-    result: dict[str, Callable[[Context], None]] = {"same-address": same_address, "created-sizes": created_sizes, "map2": map_2}
-    result["zeroed"] = zeroed_memory
+    result: dict[str, Callable[[Context], None]] = {"memory-at-an-address-used-before-is-new": same_address, "updates-end-where-the-buffer-ends": created_sizes, "mappings-of-vkMapMemory2-are-recorded": map_2}
+    result["memory-asked-to-be-zero-is-zero"] = zeroed_memory
     for driver in (None, *OTHER_DRIVERS):
         for shape in ("allocations=64", "split,allocations=64"):
             result["/".join(["new", driver or "default", shape.split(",")[0]])] = new_memory(driver, shape)

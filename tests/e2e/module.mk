@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-E2E_TOOLS := $(BUILD)/tests/bin/break-check $(BUILD)/tests/bin/old-kernel
+E2E_TOOLS := $(BUILD)/tests/bin/break-check $(BUILD)/tests/bin/old-kernel $(BUILD)/tests/bin/x-keys $(if $(XDG_SHELL),$(BUILD)/tests/bin/compositor)
 
 $(BUILD)/tests/bin/break-check: $(BUILD)/obj/tests/e2e/break_check.o $(COMMON)
 	@mkdir -p $(@D)
@@ -11,4 +11,22 @@ $(BUILD)/tests/bin/old-kernel: $(BUILD)/obj/tests/e2e/old_kernel.o
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $^ -lseccomp
 
--include $(BUILD)/obj/tests/e2e/old_kernel.d $(BUILD)/obj/tests/e2e/break_check.d
+$(BUILD)/tests/bin/x-keys: $(BUILD)/obj/tests/e2e/x_keys.o
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $^ -lxcb
+
+# The other end of the protocol of windows.
+$(GEN)/xdg_shell_server.h: $(XDG_SHELL_XML)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)wayland-scanner server-header $< $@
+
+$(BUILD)/obj/tests/e2e/compositor.o: | $(GEN)/xdg_shell_server.h
+
+$(BUILD)/tests/bin/compositor: $(BUILD)/obj/tests/e2e/compositor.o $(XDG_SHELL)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $^ -lwayland-server
+
+-include $(BUILD)/obj/tests/e2e/x_keys.d $(BUILD)/obj/tests/e2e/compositor.d $(BUILD)/obj/tests/e2e/old_kernel.d $(BUILD)/obj/tests/e2e/break_check.d

@@ -94,7 +94,7 @@ def beside(order: tuple[str, ...]) -> Callable[[Context], None]:
 
 
 @case
-def recorder_above_real_memory_types(context: Context) -> None:
+def a_recorder_above_real_memory_types_replays_without_translation(context: Context) -> None:
     """LAPILLI_MEMORY_TYPES=real: what another recorder writes above ours fits the driver without any translation."""
     needs(context, RECORDER)
     display()
@@ -109,7 +109,7 @@ def recorder_above_real_memory_types(context: Context) -> None:
 
 
 @case
-def all_at_once(context: Context) -> None:
+def all_layers_at_once_record(context: Context) -> None:
     """The others' own order is the loader's affair: with old ones, the folder's."""
     others = [name for name in PACKAGES if is_installed(context, name)]
     if len(others) < 2:
@@ -126,7 +126,7 @@ def all_at_once(context: Context) -> None:
 
 
 @case
-def implicit_layers_above_and_below(context: Context) -> None:
+def implicit_layers_may_be_above_and_below(context: Context) -> None:
     """Mesa's device_select is loaded into every program: in front of ours or behind it, as the folders are searched."""
     if context.driver_dir or not Path("/usr/share/vulkan/implicit_layer.d/VkLayer_MESA_device_select.json").exists():
         raise Skip(f"{SELECT} is not where the loader looks (Debian package mesa-vulkan-drivers)")
@@ -145,7 +145,7 @@ def implicit_layers_above_and_below(context: Context) -> None:
 
 
 @case
-def switches_of_the_implicit_layer(context: Context) -> None:
+def switches_of_the_implicit_layer_decide_as_documented(context: Context) -> None:
     """What the loader's rules and our own say to each way of asking: the last column."""
     home = {"XDG_DATA_HOME": str(implicit_folder(context, "data"))}
     filters_known = loader_has_filters(context, home)

@@ -10,7 +10,7 @@ import json
 import pathlib
 from typing import Callable
 
-from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, chunks_of, prepare, programs, \
+from e2e.cases import SHAPE, VALIDATION, Context, Program, check, check_no_validation_message, check_verified, prepare, programs, \
     validation_layer
 from e2e.matrix import EXPECTED, WITHOUT, traces_with_work
 
@@ -42,10 +42,6 @@ def check_bound(figures: dict, shape: str) -> None:
             use = device["memory"][moment]
             check(use["ratio"] <= BOUND, f"{shape}: {moment}: {use}")
             check(use["allocated_bytes"] <= BOUND * use["required_bytes"], f"{shape}: {moment}: {use}")
-        # While objects come and go, too; where less than the floor is required, what is allocated counts against that.
-        moment, floor = device["memory"]["worst_moment"], device["memory"]["floor_bytes"]
-        check(moment["ratio"] <= BOUND, f"{shape}: worst moment: {moment}")
-        check(moment["allocated_bytes"] <= BOUND * max(moment["required_bytes"], floor), f"{shape}: worst moment: {moment}")
         check(device["memory"]["most_allocations"] <= device["memory"]["max_allocations"], f"{shape}: {device}")
 
 
@@ -73,18 +69,6 @@ def validate_staging(program: Program) -> Callable[[Context], None]:
             done, _ = replay_measured(context, trace, "hidden", VALIDATION)
             check_no_validation_message(done, "of a replay that stages everything")
     return run
-
-
-def what_the_host_leaves_alone(context: Context) -> None:
-    """Buffers in host-visible memory that the host never writes lie in the device's own where there is such."""
-    program = next(p for p in programs(context) if p.name == "churn")
-    prepare(context, program)
-    context.capture(program.command)
-    for shape, hidden in (("plain", False), ("coarse", True)):
-        _, figures = replay_measured(context, "out.lapilli", shape)
-        types = figures["devices"][0]["memory"]["types"]
-        check(hidden == any("HOST_VISIBLE" not in t["properties"] for t in types), f"{shape}: {types}")
-        check(hidden == (figures["devices"][0]["staging"]["batches"] > 0), f"{shape}: {figures['devices'][0]['staging']}")
 
 
 def figures_as_text(context: Context) -> None:
@@ -133,7 +117,7 @@ def nothing_submitted(context: Context) -> None:
         context.capture(program.command)
         for trace in traces_with_work(context):
             done = context.run([context.program("lapilli-replay"), "--blackhole", "--measure", trace], context.layer_env(VALIDATION))
-            check("frames: " in done.out and "can bring about" not in done.err, f"{name}: {done.out}\n{done.err}")
+            check("frames: " in done.out and "can cause the recorded result" not in done.err, f"{name}: {done.out}\n{done.err}")
             check_no_validation_message(done, f"of {name} with --blackhole")
             pathlib.Path(context.folder / trace).unlink()
 
@@ -144,44 +128,15 @@ def too_little_memory(context: Context) -> None:
     prepare(context, program)
     context.capture(program.command)
     done = context.replay("out.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE="crowded=1000000000"), expect=1)
-    for words in ("there is no memory for an object of ", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "heap 0 has ", "the replay has ",
-                  "when it was recorded its objects took up to "):
+    for words in ("there is no memory for an object of ", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "heap 0 has ", "the replay has "):
         check(words in done.err, f"no word of {words!r}\n{done.err}")
-
-
-def long_lives(context: Context) -> None:
-    """Objects that outlive what a replay looks ahead: the trace says when they end, also when it was written anew."""
-    teardown = context.build / "tests/apps/teardown"
-    context.capture([str(teardown), "--one-by-one"])
-    check(context.info()["long_lives"] == 0, "long lives in a short trace")
-    (context.folder / "out.lapilli").unlink()
-    context.capture([str(teardown), "--one-by-one", "--pause"])
-    lives = context.info()["long_lives"]
-    check(lives > 3000, f"{lives} long lives")
-    context.run([context.program("lapilli"), "compress", "-o", "small.lapilli", "out.lapilli"])
-    check(context.info("small.lapilli")["long_lives"] == lives, "long lives got lost")
-    for trace in ("out.lapilli", "small.lapilli"):
-        _, figures = replay_measured(context, trace, "plain")
-        check_bound(figures, trace)
-    context.capture([str(teardown), "--one-by-one", "--pause", "--devices"], "devices.lapilli")
-    _, figures = replay_measured(context, "devices.lapilli", "plain")
-    check(len(figures["devices"]) == 3, f"{len(figures['devices'])} devices")
-    check_bound(figures, "three devices")
-    # They are a forecast: what else there is plays without.
-    data = bytearray((context.folder / "out.lapilli").read_bytes())
-    chunk = chunks_of(data, 4)[-1]
-    data[chunk + 72 + 100] ^= 1
-    (context.folder / "out.lapilli").write_bytes(data)
-    check(context.info()["long_lives"] == 0, "damaged long lives")
-    done, _ = replay_measured(context, "out.lapilli", "plain")
-    check("when objects end that live for long is not known" in done.err, done.err)
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context)
                 if not p.needs_display and p.name not in WITHOUT and not any((p.name, s) in EXPECTED for s in SHAPES)]
-    result = {"left-alone": what_the_host_leaves_alone, "figures": figures_as_text, "blackhole": nothing_submitted, "too-little-memory": too_little_memory,
-              "long-lives": long_lives}
+    result = {"measured-figures-are-consistent": figures_as_text, "blackhole-submits-nothing-and-ends-well": nothing_submitted,
+              "a-lack-of-memory-is-reported-with-figures": too_little_memory}
     result |= {p.name: bound_in_all_shapes(p) for p in headless}
     result |= {f"validate/{p.name}": validate_staging(p) for p in headless if p.name in VALIDATED}
     return result

@@ -112,7 +112,7 @@ def across(name: str, driver: str | None) -> Callable[[Context], None]:
 
 
 @case
-def vkcube_on_all(context: Context) -> None:
+def vkcube_is_shown_on_every_window_system(context: Context) -> None:
     display()
     recorded = []
     with weston(context) as (environment, _):
@@ -128,7 +128,7 @@ def vkcube_on_all(context: Context) -> None:
 
 
 @case
-def what_answers_is_taken(context: Context) -> None:
+def the_display_that_answers_is_taken(context: Context) -> None:
     """A Wayland compositor before an X display, and nothing where neither is; a display that is named must answer."""
     display()
     context.capture([context.app("triangle")])
@@ -151,7 +151,7 @@ def what_answers_is_taken(context: Context) -> None:
         process.send_signal(signal.SIGSTOP)
         done = context.run(command, {**environment, "NODEVICE_SELECT": "1"})
         check_verified(done)
-        check("nothing is shown" not in done.err, done.err)
+        check("no window shows frames" not in done.err, done.err)
         process.kill()
         process.wait()
         check_verified(context.run(command, environment))
@@ -221,7 +221,7 @@ def a_display_that_goes_away(system: str) -> Callable[[Context], None]:
 
 
 @case
-def a_compositor_that_stands_still(context: Context) -> None:
+def a_compositor_that_hangs_does_not_stop_the_replay(context: Context) -> None:
     """As one that does not draw the window: nothing more is shown, all is played and compared."""
     display()
     with weston(context) as (environment, compositor):
@@ -234,7 +234,7 @@ def a_compositor_that_stands_still(context: Context) -> None:
 
 
 @case
-def present_modes_and_extensions_of_another_driver(context: Context) -> None:
+def another_drivers_present_modes_are_mapped(context: Context) -> None:
     """What says how images are presented is no reason to refuse a trace, and the report names the modes that differ."""
     display()
     other = context.on("swiftshader")
@@ -271,7 +271,7 @@ def images_and_indices_are_the_recorded_ones(context: Context) -> None:
 
 
 @case
-def a_compositor_that_chooses_the_size(context: Context) -> None:
+def images_are_scaled_to_the_size_that_a_compositor_chooses(context: Context) -> None:
     """Weston's kiosk makes each window as large as the screen: images are scaled to that, and are what they were."""
     display()
     context.capture([context.app("triangle")])
@@ -284,7 +284,7 @@ def a_compositor_that_chooses_the_size(context: Context) -> None:
 
 
 @case
-def a_device_without_swapchains(context: Context) -> None:
+def a_device_without_swapchains_replays_presents(context: Context) -> None:
     """Presented images are plain ones, so it needs none; they have another layout then."""
     display()
     shaped = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=VK_KHR_swapchain")
@@ -304,7 +304,7 @@ def a_device_without_swapchains(context: Context) -> None:
 
 
 @case
-def windows_where_the_driver_has_none(context: Context) -> None:
+def windows_of_another_layer_are_recorded(context: Context) -> None:
     """Recorded above a layer that has windows, without a display: what the driver has is not asked for."""
     nowhere = ["--window", "headless"]
     programs = [["triangle", "--srgb", *nowhere], ["churn", "--present", *nowhere], ["wsi", *nowhere], ["maintenance", *nowhere]]
@@ -400,16 +400,43 @@ def windows_are_valid(driver: str | None) -> Callable[[Context], None]:
     return run
 
 
+WINDOWS = "VK_LAYER_LAPILLI_TEST_windows"
+DISPLAYS = {"alone": [], "together": ["--together"], "shared": ["--shared"], "continuous": ["--continuous"]}
+FRAMES = 8  # of tests/apps/displays, which presents them all but in one way
+
+
+def displays(arguments: list[str]) -> Callable[[Context], None]:
+    """Recorded on the display of tests/layers/windows, and replayed where there is none."""
+    def run(context: Context) -> None:
+        command = [context.app("displays"), *arguments]
+        native = context.run(command, context.layer_env(WINDOWS), expect=None)
+        if native.status == 77:
+            raise Skip(native.text.strip().splitlines()[-1])
+        context.run(command, context.layer_env(LAYER, WINDOWS, LAPILLI_VERIFY="1"))
+        info = context.info()
+        check(info["complete"] is True and info["frames"] == (1 if "--continuous" in arguments else FRAMES), f"{info}")
+        names = [line["name"] for line in context.print_lines()]
+        check(names.count("lapilliCheckPresent") == info["frames"] * (2 if "--together" in arguments else 1), "not all that was shown is checked")
+        others = [context] if context.driver_dir else [context, context.on("swiftshader")]
+        for other in others:
+            done = other.replay()
+            check_verified(done)
+            check("left out" not in done.text and "not alive" not in done.text, done.text)
+            check("refused" not in other.run([other.program("lapilli"), "check", "out.lapilli"]).out, "lapilli check refuses something")
+    return run
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
     result |= {f"a-display-that-goes-away-{system}": a_display_that_goes_away(system) for system in SYSTEMS}
-    result["windows-are-valid"] = windows_are_valid(None)
-    result["pixels-are-the-same"] = pixels_are_the_same(None)
+    result |= {f"displays-{name}": displays(arguments) for name, arguments in DISPLAYS.items()}
+    result["replays-in-windows-are-valid"] = windows_are_valid(None)
+    result["recorded-programs-read-the-same-pixels"] = pixels_are_the_same(None)
     if not context.driver_dir:
-        result["swiftshader/pixels-are-the-same"] = pixels_are_the_same("swiftshader")
-        result["swiftshader/windows-are-valid"] = windows_are_valid("swiftshader")
+        result["swiftshader/recorded-programs-read-the-same-pixels"] = pixels_are_the_same("swiftshader")
+        result["swiftshader/replays-in-windows-are-valid"] = windows_are_valid("swiftshader")
     for name in ("wsi", "maintenance"):
-        result[f"{name}-across"] = across(name, None)
+        result[f"{name}-is-shown-on-every-window-system"] = across(name, None)
         if not context.driver_dir:
-            result[f"swiftshader/{name}-across"] = across(name, "swiftshader")
+            result[f"swiftshader/{name}-is-shown-on-every-window-system"] = across(name, "swiftshader")
     return result

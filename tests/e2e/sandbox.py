@@ -79,14 +79,14 @@ def shuts_in(context: Context) -> None:
 
 
 @case
-def what_is_taken_over_is_shut_in(context: Context) -> None:
+def a_compromised_replay_is_contained(context: Context) -> None:
     context.capture([context.app("headless")])
     needs_sandbox(context)
     shuts_in(context)
 
 
 @case
-def who_types_on_the_terminal_is_ended(context: Context) -> None:
+def a_replay_that_types_on_the_terminal_is_ended(context: Context) -> None:
     context.capture([context.app("headless")])
     needs_sandbox(context)
     free = intrude(context, "--sandbox=off", LAPILLI_INTRUDER_TYPES="1")
@@ -96,7 +96,7 @@ def who_types_on_the_terminal_is_ended(context: Context) -> None:
 
 
 @case
-def a_check_is_shut_in_too(context: Context) -> None:
+def a_compromised_check_is_contained(context: Context) -> None:
     context.capture([context.app("headless")])
     needs_sandbox(context)
     folder = context.folder / "outside"
@@ -108,7 +108,7 @@ def a_check_is_shut_in_too(context: Context) -> None:
 
 
 @case
-def files_that_are_named_are_written(context: Context) -> None:
+def outputs_on_the_command_line_can_be_written(context: Context) -> None:
     """Pictures, checks, figures, also anew; and caches of drivers that nobody else reads."""
     context.capture([context.app("triangle"), "--offscreen"])
     needs_sandbox(context)
@@ -132,7 +132,7 @@ def files_that_are_named_are_written(context: Context) -> None:
 
 
 @case
-def files_that_are_named_are_no_links(context: Context) -> None:
+def outputs_on_the_command_line_are_no_links(context: Context) -> None:
     """Who can make files where output goes does not decide what is written over, nor read it."""
     context.capture([context.app("headless")])
     (context.folder / "victim").write_text("precious")
@@ -154,7 +154,7 @@ def files_that_are_named_are_no_links(context: Context) -> None:
 
 
 @case
-def nothing_is_read_before(context: Context) -> None:
+def rights_are_given_up_before_the_trace_is_opened(context: Context) -> None:
     """Whoever reads a trace has given up its rights before it opens the file."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
@@ -180,13 +180,13 @@ def plays(driver: str | None, name: str, *arguments: str) -> Callable[[Context],
                     continue  # it has no such windows
                 done = context.run([context.program("lapilli-replay"), "--verify", "--sandbox=on", "--window-system", window, "out.lapilli"], environment)
                 check_verified(done)
-                check("nothing is shown" not in done.err, done.err)
+                check("no window shows frames" not in done.err, done.err)
             check_verified(context.replay("out.lapilli", "--sandbox=on"))
     return run
 
 
-CASES["windows"] = plays(None, "triangle", "--present")
-CASES["windows-swiftshader"] = plays("swiftshader", "triangle", "--present")
+CASES["windows-are-shown"] = plays(None, "triangle", "--present")
+CASES["windows-are-shown-swiftshader"] = plays("swiftshader", "triangle", "--present")
 
 
 # By which the loader finds it, or who runs the tests names it.
@@ -195,7 +195,7 @@ NVIDIA = [*(folder / "nvidia_icd*.json" for folder in map(Path, ("/etc/vulkan/ic
 
 
 @case
-def nvidia(context: Context) -> None:
+def an_nvidia_driver_plays_in_the_sandbox(context: Context) -> None:
     """Its library asks device files of its own for everything, and reads what the kernel tells of it."""
     found = sorted(path for pattern in NVIDIA for path in pattern.parent.glob(pattern.name))
     if not found or context.driver_dir:
@@ -220,7 +220,7 @@ def nvidia(context: Context) -> None:
 
 
 @case
-def a_kernel_without_says_so(context: Context) -> None:
+def a_kernel_without_sandbox_is_reported(context: Context) -> None:
     """Where the sandbox can't be had (here: seccomp forbids to ask for it), --sandbox=on refuses, and all else plays and says so."""
     context.capture([context.app("headless")])
     tool = context.build / "tests/bin/old-kernel"
@@ -241,7 +241,7 @@ def a_kernel_without_says_so(context: Context) -> None:
 
 
 @case
-def who_compresses_has_its_output_alone(context: Context) -> None:
+def a_compromised_compress_has_its_output_alone(context: Context) -> None:
     """The process that reads the trace has the new file before it is shut in, and opens nothing for writing afterwards; the other one never opens the trace
     (but to put it in its place: the new file is what it looks at)."""
     if not shutil.which("strace"):

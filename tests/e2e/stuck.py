@@ -25,11 +25,11 @@ class Way:
 
 
 WAYS = {
-    "window": Way("wsi", ("--window-system", "xcb"), "what still uses the swapchain", shown=True),
-    "read-back": Way("wsi", ("--verify", "--present", "headless"), "what is read back", shown=True),
-    "values": Way("queues", (), "a value of a semaphore"),
-    "staging": Way("memory", (), "a fence", played_on=(SHAPE,), shape="split,one-visible"),
-    "handover": Way("handover", ("--window-system", "xcb"), "an earlier copy to the window", recorded_on=(QUEUES,), played_on=(QUEUES,), shown=True),
+    "a-wait-for-the-swapchain-is-named": Way("wsi", ("--window-system", "xcb"), "what still uses the swapchain", shown=True),
+    "a-wait-for-read-back-is-named": Way("wsi", ("--verify", "--present", "headless"), "what is read back", shown=True),
+    "a-wait-for-a-semaphore-value-is-named": Way("queues", (), "a value of a semaphore"),
+    "a-wait-for-staging-is-named": Way("memory", (), "a fence", played_on=(SHAPE,), shape="split,one-visible"),
+    "a-wait-for-a-copy-to-the-window-is-named": Way("ownership_transfer", ("--window-system", "xcb"), "an earlier copy to the window", recorded_on=(QUEUES,), played_on=(QUEUES,), shown=True),
 }
 
 

@@ -317,7 +317,10 @@ def kill(context: Context, point: Point) -> str:
 
 LOADS = ("", "--threads 1", "--threads 4", "--threads 4 --masked", "--threads 12", "--offscreen", "--offscreen --threads 4")
 LOADING = 0.6  # seconds
-LOADS_LOST = 3  # calls that may be in the trace twice (as calls in flight) or too early: those under way
+LOADS_LOST = 3  # submits and copies that may be there too early
+# Several traces have all that one thread does, where frames end with submits: none of what returned around the end of one is lost. What others
+# do between two of them is in none.
+LOADS_IN_PARTS = {"LAPILLI_FRAMES": "1-3,4-20,21-60,61-150,151-1000000000"}
 
 
 def returned_plan(context: Context, most: int, seed: int) -> Plan:
@@ -327,6 +330,8 @@ def returned_plan(context: Context, most: int, seed: int) -> Plan:
     for i in range(most):
         options, way = LOADS[i % len(LOADS)], ways[i // len(LOADS) % len(ways)]
         moment, settings = (i + chance.random()) / most, recordings[chance.randrange(len(recordings))]
+        if options == "--offscreen" and i // len(LOADS) % 2 == 0:
+            settings = {**settings, **LOADS_IN_PARTS}
         name = f"{way} loads {options} at {moment:.4f}, " + " ".join(f"{key}={value}" for key, value in settings.items())
         points.append(Point(Program(f"loads {options}", ("loads", *options.split()), "--offscreen" not in options), name, tuple(settings.items()), way, moment))
     chance.shuffle(points)
@@ -347,16 +352,21 @@ def keep_returned(context: Context, point: Point) -> str:
         process.send_signal(ENDS[point.way])
         process.communicate(timeout=TIMEOUT)
     check(process.returncode == -ENDS[point.way], f"exit status {process.returncode}")
-    traces = list(context.folder.glob("*.lapilli"))
+    traces = sorted(context.folder.glob("*.lapilli"), key=lambda path: path.stat().st_mtime_ns)
     if not traces or not counts.exists() or not counts.stat().st_size:
         return "before there was a trace"
     data = counts.read_bytes()
     numbers = struct.unpack(f"<{len(data) // 8}Q", data)
-    out = context.run([context.program("lapilli"), "print", traces[0].name], expect=None).out
+    printed = [context.run([context.program("lapilli"), "print", trace.name], expect=None).out for trace in traces]
+    out = "".join(text[max(0, text.rfind("lapilliState(")):] for text in printed)
     for name, least, threads in (("vkQueueSubmit", numbers[0], 1), ("vkCreateBuffer", sum(numbers[1:]), 12)):
         found = len(re.findall(rf"\b{name}\b", out))
-        check(least <= found <= least + LOADS_LOST + threads, f"{least} calls of {name} had returned, {found} are there")
-    context.replay(traces[0].name, expect=4)
+        # A thread's call under way may have been made, and be printed once more as the call in flight.
+        check(least <= found <= least + LOADS_LOST + 2 * threads, f"{least} calls of {name} had returned, {found} are there")
+    for trace in traces:
+        # The last part may have ended, and any may have nothing to compare.
+        done = context.replay(trace.name, expect=None if LOADS_IN_PARTS.items() <= dict(point.settings).items() else 4)
+        check("differs" not in done.err and done.status in (0, 1, 4), done.text[-2000:])
     return RETURNED_KEPT if numbers[0] else "before the first submit"
 
 
@@ -560,7 +570,6 @@ def starve_layer(context: Context, point: Point) -> str:
     return ("passed" if passed else "the program was told") + (", recorded" if left else ", nothing recorded")
 
 
-STARVED_REPLAY = ("--validate-descriptors", "used")  # with what takes memory beside
 IN_SANDBOX = 4  # one of so many
 
 
@@ -569,7 +578,7 @@ def replay_plan(context: Context, most: int, seed: int) -> Plan:
     for program in (p for p in PROGRAMS if not p.presents):
         record_for_replay(context, program)
         def run(env: dict[str, str]) -> None:
-            context.replay("out.lapilli", "--sandbox=off", *STARVED_REPLAY, env=env)  # or the number could not be written
+            context.replay("out.lapilli", "--sandbox=off", env=env)  # or the number could not be written
         found[program] = calls(context, run, REPLAY_FILES, "memory")
         (context.folder / "out.lapilli").unlink()
     return starved(context, found, most, "replay of ")
@@ -584,10 +593,10 @@ def starve_replay(context: Context, point: Point) -> str:
     record_for_replay(context, point.program)
     settings = dict(point.settings)
     if int(settings["at"]) % IN_SANDBOX == 0:
-        done = context.replay("out.lapilli", *STARVED_REPLAY, expect=None, env=faults(context, REPLAY_FILES, "memory", **settings))
+        done = context.replay("out.lapilli", expect=None, env=faults(context, REPLAY_FILES, "memory", **settings))
         check_alive(done.status, done.err)
     else:
-        done = context.replay("out.lapilli", "--sandbox=off", *STARVED_REPLAY, expect=None, env=finding_leaks(context, REPLAY_FILES, **settings))
+        done = context.replay("out.lapilli", "--sandbox=off", expect=None, env=finding_leaks(context, REPLAY_FILES, **settings))
         check_alive(done.status, done.err)
         done = check_no_leak(done, REPLAY_FILES)
     check(done.status in REPLAY_ENDS, f"exit status {done.status}:\n{done.text[-2000:]}")
@@ -708,7 +717,8 @@ TORTURES = (
 
 # ---- samples
 
-ALL = 1000  # as tests/torture.py has them
+# Of so many points a sample is taken: as tests/torture.py has them. Those of damage share what there is to do, so more are smaller.
+ALL = int(os.environ.get("TORTURE_POINTS", "1000"))
 
 
 def draw(points: list[Point], most: int, seed: int) -> list[Point]:

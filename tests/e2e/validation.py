@@ -6,16 +6,19 @@ All of tests/apps: what list.txt names, and what unlisted.txt does. What never r
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import LAYER, OTHER_DRIVERS, TEST_LAYER, VALIDATION, Context, Failure, Program, Skip, check, check_no_validation_message, \
-    prepare, programs, validation_layer
+from e2e.cases import LAYER, OTHER_DRIVERS, TEST_LAYER, VALIDATION, Context, Done, Failure, Program, Skip, check, check_no_validation_message, \
+    prepare, programs, skip_lacking, validation_layer
 
 # What programs did with good reason until the specification forbade it; validation layers of that time on report it.
 FORBIDDEN_SINCE = {"VUID-vkSetEvent-event-09543": "Vulkan 1.3.276"}
+# What older validation layers report by mistake.
+MISTAKEN = {"VUID-VkGraphicsPipelineCreateInfo-renderPass-06054": "libraries without the state of fragment output need no such structure"}
 NEVER = "never"
 
 
@@ -68,12 +71,21 @@ def prepare_anywhere(context: Context, program: Program) -> Context:
         raise
 
 
+def skip_mistaken(done: Done) -> None:
+    reported = set(re.findall(r"VUID-[\w-]+", done.text))
+    if reported and reported <= MISTAKEN.keys():
+        raise Skip(", ".join(f"{name} is mistaken: {MISTAKEN[name]}" for name in sorted(reported)))
+
+
 def check_above_and_below(context: Context, program: list[str], below: tuple[str, ...] = (), **more: str) -> None:
     """With layers below it that stand for another machine."""
-    native = context.run(program, context.layer_env(VALIDATION, *below, **more))
+    native = context.run(program, context.layer_env(VALIDATION, *below, **more), expect=None)
+    skip_lacking(native)
+    check(native.status == 0, f"under the validation layer the program itself ends with {native.status}:\n{native.text[-2000:]}")
     reported = set(re.findall(r"VUID-[\w-]+", native.text))
     if reported and reported <= FORBIDDEN_SINCE.keys():
         raise Skip(", ".join(f"forbidden since {FORBIDDEN_SINCE[name]}: {name}" for name in sorted(reported)))
+    skip_mistaken(native)
     check_no_validation_message(native, "of the program itself, without Lapilli")
     for where, order in (("on top of the layer", (VALIDATION, LAYER)), ("below the layer", (LAYER, VALIDATION))):
         done = context.run(program, context.layer_env(*order, *below, LAPILLI_VERIFY="1", LAPILLI_CAPTURE="1", **more))
@@ -101,7 +113,9 @@ def not_listed(entry: Unlisted) -> Callable[[Context], None]:
         validation_layer(context)
         if entry.below != "-":  # without it the machine lacks something
             below = TEST_LAYER + entry.below
-            check(context.run(entry.program.command, context.layer_env(below)).status == 0, "the program itself")
+            done = context.run(entry.program.command, context.layer_env(below), expect=None)
+            skip_lacking(done)
+            check(done.status == 0, f"without Lapilli the program itself ends with {done.status}:\n{done.text[-2000:]}")
             check_above_and_below(context, entry.program.command, (below,))
             return
         try:
@@ -114,8 +128,98 @@ def not_listed(entry: Unlisted) -> Callable[[Context], None]:
     return run
 
 
+# ---- lapilli replay --validate ----
+
+FEW = 10  # messages of one VUID that a replay writes
+
+
+def replay_validating(context: Context, *arguments: str, expect: int, env: dict[str, str] | None = None) -> Done:
+    # The manifest of the layer that the run is about: with another one the loader may still find that library.
+    env = env or {"VK_LAYER_PATH": str(context.validation_folder)}
+    return context.run([context.program("lapilli"), "replay", "--present", "headless", *arguments, "out.lapilli"], env=env, expect=expect)
+
+
+def record_plain(context: Context, *command: str) -> None:
+    context.run([context.program("lapilli"), "capture", "-o", "out.lapilli", "--", *command])
+
+
+def numbers_of(context: Context, name: str) -> list[tuple[int, int | None]]:
+    """Where the commands of that name stand in the trace: ticket of the packet and number in its block."""
+    lines = context.print_lines()
+    tickets = {line["index"]: line["ticket"] for line in lines if "ticket" in line}
+    return [(tickets[line["index"]], line.get("command")) for line in lines if line["name"] == name]
+
+
+def messages_are_at_their_commands(driver: str | None) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        validation_layer(context)
+        record_plain(context, context.app("invalid"), "--times", str(FEW + 2))
+        lines = [json.loads(line) for line in replay_validating(context, "--validate", "--json", expect=1).out.splitlines()]
+        *messages, last = lines
+        summary = last["summary"]
+        widths = numbers_of(context, "vkCmdSetLineWidth")
+        found = [(m["packet"], m["command"]) for m in messages if m["vuid"] == "VUID-vkCmdSetLineWidth-lineWidth-00788"]
+        check(len(widths) == FEW + 2 and found == widths[:FEW], f"line widths at {found}, not at {widths}")
+        check(all(m["name"] == "vkCmdSetLineWidth" and {"type": "VkCommandBuffer", "index": 1, "name": None} in m["objects"]
+                  for m in messages if m["command"] is not None), f"{messages}")
+        samplers = [m for m in messages if m["vuid"] == "VUID-VkSamplerCreateInfo-mipLodBias-01069"]
+        check([(m["packet"], m["command"], m["name"]) for m in samplers] == [(*numbers_of(context, "vkCreateSampler")[0], "vkCreateSampler")],
+              f"{samplers}")
+        layouts = [m for m in messages if "VkImage:1" in m["text"]]
+        check([(m["packet"], m["name"]) for m in layouts] == [(numbers_of(context, "vkQueueSubmit")[1][0], "vkQueueSubmit")], f"{messages}")
+        counts = {entry["vuid"]: entry["count"] for entry in summary["vuids"]}
+        check(counts["VUID-vkCmdSetLineWidth-lineWidth-00788"] == FEW + 2 and summary["errors"] == FEW + 4, f"{summary}")
+        text = replay_validating(context, "--validate", expect=1)
+        packet, command = widths[0]
+        check(f"packet {packet}.{command} (vkCmdSetLineWidth): VUID-vkCmdSetLineWidth-lineWidth-00788: " in text.err, text.err[-3000:])
+        check(text.out.splitlines()[-1] == f"validate: {FEW + 4} errors, 0 warnings", text.out[-2000:])
+    return run
+
+
+def hazards_are_found_on_request(driver: str | None) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        validation_layer(context)
+        record_plain(context, context.app("invalid"), "--hazard")
+        check(replay_validating(context, "--validate", expect=0).out.endswith("validate: 0 errors, 0 warnings\n"), "without sync")
+        *messages, _ = [json.loads(line) for line in replay_validating(context, "--validate=sync", "--json", expect=1).out.splitlines()]
+        place = numbers_of(context, "vkCmdFillBuffer")[1]
+        check([(m["vuid"], m["packet"], m["command"]) for m in messages] == [("SYNC-HAZARD-WRITE-AFTER-WRITE", *place)], f"{messages}")
+    return run
+
+
+def a_valid_trace_has_no_messages(driver: str | None) -> Callable[[Context], None]:
+    """Also where shaders are looked at while they run, and under the sandbox in full."""
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        validation_layer(context)
+        for name in ("headless", "compute"):
+            context.run([context.program("lapilli"), "capture", "--verify", "-o", "out.lapilli", "--", context.app(name)])
+            done = replay_validating(context, "--validate=sync", "--verify", "--sandbox=on", expect=0)
+            check(done.out.endswith("validate: 0 errors, 0 warnings\n") and " 0 different" in done.out, done.text[-2000:])
+            done = replay_validating(context, "--validate=gpu", expect=0)
+            check("validate: 0 errors, " in done.out, done.text[-2000:])
+            (context.folder / "out.lapilli").unlink()
+    return run
+
+
+def without_the_layer_there_is_a_sentence(context: Context) -> None:
+    record_plain(context, context.app("headless"))
+    done = replay_validating(context, "--validate", env={"VK_LAYER_PATH": str(context.folder)}, expect=5)
+    check(f"the loader finds no {VALIDATION}" in done.err and "validate:" not in done.out, done.text[-2000:])
+
+
+def replays() -> dict[str, Callable[[Context], None]]:
+    result = {"without-the-layer-there-is-a-sentence": without_the_layer_there_is_a_sentence}
+    for make in (messages_are_at_their_commands, hazards_are_found_on_request, a_valid_trace_has_no_messages):
+        for driver in (None, *OTHER_DRIVERS):
+            result["/".join([make.__name__.replace("_", "-"), *([driver] if driver else [])])] = make(driver)
+    return result
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
-    result: dict[str, Callable[[Context], None]] = {"apps-are-listed": apps_are_listed}
+    result: dict[str, Callable[[Context], None]] = {"every-program-is-in-one-list": apps_are_listed} | replays()
     result |= {program.name: listed(program) for program in programs(context)}
     result |= {entry.program.name: not_listed(entry) for entry in unlisted(context) if entry.below != NEVER}
     return result

@@ -75,14 +75,14 @@ def cross(program: Program) -> Callable[[Context], None]:
 
 
 @case
-def the_builds_are_what_they_are_called(context: Context) -> None:
+def the_builds_have_the_words_of_their_names(context: Context) -> None:
     check(bits(context.program("lapilli-replay")) == bits(context.app("compute")) == 32, "this is no build for 32 bits")
     check(bits(str(context.build / "lib/libVkLayer_lapilli.so")) == 32, "the layer is not for 32 bits")
     check(bits(beside(context).program("lapilli-replay")) == 64, "the other build is not for 64 bits")
 
 
 @case
-def write_watch_is_the_same(context: Context) -> None:
+def both_words_have_the_same_write_watch(context: Context) -> None:
     """The kernel's interfaces are there for 32-bit programs, too."""
     watches = []
     for each in (context, beside(context)):
@@ -96,7 +96,7 @@ def write_watch_is_the_same(context: Context) -> None:
 
 
 @case
-def tail_file_of_a_killed_program(context: Context) -> None:
+def a_tail_file_of_the_other_word_size_is_read(context: Context) -> None:
     """A tail file is written as it lies in memory: by a program of 32 bits, read by one of 64."""
     other = beside(context)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("VK_")}

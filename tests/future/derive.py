@@ -82,6 +82,7 @@ def main(given: list[str]) -> int:
     core = "vulkan/vulkan_core.h"
     write(include / core, enlarge_header((options.include / core).read_text(encoding="utf-8"), addition))
     enlarge(tree.getroot(), addition)
+    shutil.copy2(options.registry.with_name("video.xml"), registry / "video.xml")
     write(registry / "vk.xml", ET.tostring(tree.getroot(), encoding="unicode"))
     return 0
 

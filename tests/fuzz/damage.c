@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #include "base/sanitizers.h"
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
 #include "tests/fuzz/damage_change.h"
 #include "tests/fuzz/damage_program.h"
 #include "tests/fuzz/driver.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/sanitizers.h"
-#include "replayer/spirv.h"
+#include "replayer/device/spirv.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
 #include "trace/chunk.h"

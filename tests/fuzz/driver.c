@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver answers: plausible numbers, memory that is there, everything supported. */
 #include "tests/fuzz/driver.h"
+#include "codegen/support/queue_kinds.h"
+#include "tests/fuzz/driver_video.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +18,10 @@
 #define ADDRESS_BITS     32u /* of places in one buffer: more than a pointer of 32 bits has */
 
 /* ---- physical devices ---- */
+
+/* Queue families: the last one codes video. */
+#define FAMILIES     3u
+#define VIDEO_FAMILY 2u
 
 static void fill_features(VkBaseOutStructure *chain)
 {
@@ -55,6 +61,8 @@ static void fill_family(VkQueueFamilyProperties *out, uint32_t number)
                                      .minImageTransferGranularity = {1, 1, 1}};
     if (number == 0)
         out->queueFlags |= VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+    if (number == VIDEO_FAMILY)
+        out->queueFlags |= LAP_QUEUE_VIDEO_DECODE | LAP_QUEUE_VIDEO_ENCODE;
 }
 
 static void fill_memory(VkPhysicalDeviceMemoryProperties *out)
@@ -90,6 +98,7 @@ static void put_family(void *out, uint32_t number)
 static void put_family2(void *out, uint32_t number)
 {
     fill_family(&((VkQueueFamilyProperties2 *)out)->queueFamilyProperties, number);
+    driver_fill_video_family(out);
 }
 
 static bool list_devices; /* extensions of devices, else of instances */
@@ -191,13 +200,13 @@ static bool answer_gpu(uint32_t command, void *args, uint64_t *out)
         return true;
     case GEN_vkGetPhysicalDeviceQueueFamilyProperties: {
         struct gen_args_vkGetPhysicalDeviceQueueFamilyProperties *a = args;
-        (void)list(a->pQueueFamilyPropertyCount, a->pQueueFamilyProperties, sizeof *a->pQueueFamilyProperties, 2,
+        (void)list(a->pQueueFamilyPropertyCount, a->pQueueFamilyProperties, sizeof *a->pQueueFamilyProperties, FAMILIES,
                    put_family);
         return true;
     }
     case GEN_vkGetPhysicalDeviceQueueFamilyProperties2: {
         struct gen_args_vkGetPhysicalDeviceQueueFamilyProperties2 *a = args;
-        (void)list(a->pQueueFamilyPropertyCount, a->pQueueFamilyProperties, sizeof *a->pQueueFamilyProperties, 2,
+        (void)list(a->pQueueFamilyPropertyCount, a->pQueueFamilyProperties, sizeof *a->pQueueFamilyProperties, FAMILIES,
                    put_family2);
         return true;
     }
@@ -706,7 +715,7 @@ static uint64_t answer(uint32_t command, void *args)
     driver_check(command, args);
     owner = driver_owner(command, args);
     if (answer_gpu(command, args, &result) || answer_memory(command, args, &result) ||
-        answer_work(command, args, owner, &result))
+        driver_answer_video(command, args, &result) || answer_work(command, args, owner, &result))
         return result;
     switch (command) {
     case GEN_vkGetInstanceProcAddr: {

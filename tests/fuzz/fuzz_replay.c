@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "replayer/examine.h"
-#include "replayer/measure.h"
-#include "replayer/player.h"
-#include "replayer/report.h"
+#include "replayer/core/handles.h"
+#include "replayer/core/report.h"
+#include "replayer/device/spirv.h"
+#include "replayer/play/examine.h"
+#include "replayer/play/measure.h"
+#include "replayer/play/player.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
@@ -79,7 +81,6 @@ static void choose(size_t bytes, struct replay_options *options)
 
     *options = (struct replay_options){.quiet = true,
                                        .verify = bytes % 2,
-                                       .validate_descriptors = (enum replay_validation)(bytes / 2 % 3),
                                        .measure_fd = -1,
                                        .screenshot_dir = folder,
                                        .threads = mixed % 4 == 0 ? 3 : 1};

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layer/options.h"
-#include "layer/settings.h"
+#include "layer/core/options.h"
+#include "layer/core/settings.h"
 #include "replayer/options.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +15,7 @@
 static char *lines[MAX_LINES];
 static unsigned line_count;
 
-/* These stand for layer/settings.c, whose libraries read the file once in a process. */
+/* These stand for layer/core/settings.c, whose libraries read the file once in a process. */
 struct layer_settings *layer_settings_open(const struct lap_log *log)
 {
     return NULL;
@@ -73,7 +73,7 @@ static void layer(void)
 
     environment(true);
     layer_options_resolve(&options, true, &log);
-    for (unsigned attempt = 1; options.file && attempt < 3; attempt++) {
+    for (unsigned attempt = 1; options.file && !options.streamed && attempt < 3; attempt++) {
         char *path = layer_options_path(&options, attempt);
         FUZZ_CHECK(path && strlen(path) > 0);
         free(path);

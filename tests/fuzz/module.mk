@@ -10,7 +10,7 @@ FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
 FUZZ_COMMON := $(filter-out %/gen_encode_structs.o %/gen_encode_commands.o,$(COMMON))
 FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c tests/fuzz/tail.c)
 FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o \
-	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c)
+	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c tests/fuzz/driver_video.c)
 
 .PHONY: fuzz fuzz-built
 fuzz: ## run each fuzz target FUZZ_SECONDS long (FUZZ_TARGET=NAME: one of them)
@@ -22,8 +22,9 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 		$(FUZZ_ARGUMENTS) $(or $(FUZZ_TARGET),$(FUZZ_NAMES))
 
 # What each is about; --gc-sections does not take away the counters of code that is not used.
-$(addprefix $(BUILD)/targets/,decoder print): $(TOOL_COMMON)
-$(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/options.c)
+$(addprefix $(BUILD)/targets/,decoder print trim): $(TOOL_COMMON) $(INSPECTOR)
+$(BUILD)/targets/trim: $(SLICE) $(BUILD)/obj/gen/gen_encode_structs.o $(BUILD)/obj/gen/gen_encode_commands.o
+$(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
 $(BUILD)/targets/print: $(call object,tests/fuzz/print_main.c tests/fuzz/info_main.c)
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON)
 	@mkdir -p $(@D)
@@ -31,9 +32,9 @@ $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
 
 # A whole replay has a driver of its own.
-FUZZ_DRIVER := $(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c) $(BUILD)/obj/gen/fuzz_driver.o
-$(BUILD)/targets/replay: $(filter-out %/replayer/player.o,$(REPLAYER)) $(FUZZ_DRIVER) $(BUILD)/obj/tests/fuzz/player.o
-$(BUILD)/obj/tests/fuzz/player.o: replayer/player.c | $(GEN_STAMP)
+FUZZ_DRIVER := $(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c tests/fuzz/driver_video.c) $(BUILD)/obj/gen/fuzz_driver.o
+$(BUILD)/targets/replay: $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(FUZZ_DRIVER) $(BUILD)/obj/tests/fuzz/player.o
+$(BUILD)/obj/tests/fuzz/player.o: replayer/play/player.c | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Ddlopen=driver_dlopen -Ddlsym=driver_dlsym $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -41,7 +42,7 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/player.c | $(GEN_STAMP)
 # Every damage to a trace, which is replayed and given to the programs that read one (tests/torture.py).
 DAMAGE := $(BUILD)/tests/fuzz/damage
 DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main compress_main replay_main)
-$(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
+$(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
 		$(FUZZ_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -64,7 +65,7 @@ $(BUILD)/obj/tests/fuzz/%_main.o: tools/%.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_shut_in=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(FUZZ_COMMON)
+$(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(INSPECTOR) $(FUZZ_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)

@@ -6,6 +6,7 @@
  *                  segv, bus, ill, fpe, trap, sys, abort, kill: of that signal
  *                  term: the same, if nobody has said otherwise
  *                  leave: it leaves by _exit(7); exec: it becomes /bin/true; memory: it takes memory without end
+ *                  thread: a thread of the driver's own reads nowhere
  *                  overflow: the stack ends
  *                  hang: it never returns
  *                  slow: it returns after a second
@@ -73,6 +74,19 @@ static void take_memory(void)
         _exit(8);
 }
 
+static void *read_nowhere(void *argument)
+{
+    zero = *nowhere;
+    return NULL;
+}
+
+static void fail_elsewhere(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, read_nowhere, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
 static void fail(void)
 {
     volatile char first = 0;
@@ -98,6 +112,8 @@ static void fail(void)
         execl("/bin/true", "true", (char *)NULL);
     else if (is_how("abort"))
         abort();
+    else if (is_how("thread"))
+        fail_elsewhere();
     else if (is_how("overflow"))
         zero = deepen(&first);
     else if (is_how("slow"))

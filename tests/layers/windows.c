@@ -7,14 +7,15 @@
  *
  * Windows of an X server are taken as well, and stay as empty as they are, whatever their size. Images of swapchains
  * are common images. One that was presented is free again when the work that the present waits for is done. Groups of
- * devices that are more than one, and images that programs bind to swapchains are not for it.
+ * devices that are more than one, and images that programs bind to swapchains are not for it. windows/displays.c has
+ * displays besides.
  */
-#include "tests/layers/chain.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/layers/shown.h"
+#include "tests/layers/windows/windows.h"
 
 enum state { FREE, ACQUIRED, PRESENTED };
 
@@ -30,17 +31,6 @@ struct swapchain {
     struct image images[SHOWN_MOST_IMAGES];
 };
 
-struct device {
-    struct chain_device chain; /* first */
-    VkQueue queue;             /* that acquired images are signalled on */
-    pthread_mutex_t mutex;     /* swapchains and queues, which programs call from several threads */
-};
-
-static struct device *device_of(const void *dispatchable)
-{
-    return (struct device *)chain_device_of(dispatchable);
-}
-
 static struct swapchain *swapchain_of(VkSwapchainKHR handle)
 {
     return (struct swapchain *)(uintptr_t)handle;
@@ -48,15 +38,21 @@ static struct swapchain *swapchain_of(VkSwapchainKHR handle)
 
 /* ---- surfaces ---- */
 
+VkResult windows_create_surface(bool of_display, VkSurfaceKHR *out)
+{
+    struct surface *surface = malloc(sizeof *surface);
+    if (!surface)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    surface->of_display = of_display;
+    *out = (VkSurfaceKHR)(uintptr_t)surface;
+    return VK_SUCCESS;
+}
+
 /* Of any kind: what it is made of is not looked at. */
 static VKAPI_ATTR VkResult VKAPI_CALL create_surface(VkInstance instance, const void *info,
                                                      const VkAllocationCallbacks *allocator, VkSurfaceKHR *out)
 {
-    void *surface = malloc(1); /* nothing but a number of its own */
-    if (!surface)
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
-    *out = (VkSurfaceKHR)(uintptr_t)surface;
-    return VK_SUCCESS;
+    return windows_create_surface(false, out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL DestroySurfaceKHR(VkInstance instance, VkSurfaceKHR surface,
@@ -88,7 +84,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfaceCapabilities2KHR(
         chain_find(out->pNext, VK_STRUCTURE_TYPE_SURFACE_PRESENT_MODE_COMPATIBILITY_EXT);
     VkSurfacePresentScalingCapabilitiesEXT *scaling =
         chain_find(out->pNext, VK_STRUCTURE_TYPE_SURFACE_PRESENT_SCALING_CAPABILITIES_EXT);
+    VkSharedPresentSurfaceCapabilitiesKHR *shared =
+        chain_find(out->pNext, VK_STRUCTURE_TYPE_SHARED_PRESENT_SURFACE_CAPABILITIES_KHR);
 
+    if (shared)
+        shared->sharedPresentSupportedUsageFlags = shown_capabilities.supportedUsageFlags;
     if (compatible && mode) {
         uint32_t count = compatible->pPresentModes ? compatible->presentModeCount : 1;
         if (compatible->pPresentModes && count)
@@ -120,6 +120,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL GetPhysicalDeviceSurfacePresentModesKHR(Vk
                                                                               VkSurfaceKHR surface, uint32_t *count,
                                                                               VkPresentModeKHR *out)
 {
+    static const VkPresentModeKHR of_displays[] = {VK_PRESENT_MODE_FIFO_KHR, VK_PRESENT_MODE_SHARED_DEMAND_REFRESH_KHR,
+                                                   VK_PRESENT_MODE_SHARED_CONTINUOUS_REFRESH_KHR};
+    const struct surface *known = (const struct surface *)(uintptr_t)surface;
+
+    if (known && known->of_display)
+        return shown_list(of_displays, 3, sizeof *out, count, out);
     return shown_list(shown_modes, SHOWN_MODES, sizeof *out, count, out);
 }
 
@@ -187,8 +193,8 @@ static VkResult make_image(struct device *device, const VkImageCreateInfo *info,
     return result < 0 ? result : device->chain.next.CreateFence(device->chain.handle, &fence, NULL, &image->done);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoKHR *info,
-                                                         const VkAllocationCallbacks *allocator, VkSwapchainKHR *out)
+VKAPI_ATTR VkResult VKAPI_CALL windows_create_swapchain(VkDevice handle, const VkSwapchainCreateInfoKHR *info,
+                                                        const VkAllocationCallbacks *allocator, VkSwapchainKHR *out)
 {
     const VkImageFormatListCreateInfo *list = chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
     VkImageFormatListCreateInfo viewed = list ? *list : (VkImageFormatListCreateInfo){0};
@@ -226,8 +232,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice handle, const 
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR gone,
-                                                      const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL windows_destroy_swapchain(VkDevice handle, VkSwapchainKHR gone,
+                                                     const VkAllocationCallbacks *allocator)
 {
     struct device *device = device_of(handle);
     struct swapchain *swapchain = swapchain_of(gone);
@@ -336,6 +342,12 @@ static VkResult wait_on_queue(const struct device *device, VkQueue queue, const 
     return result;
 }
 
+static VkResult wait_and_reset(const struct device *device, VkFence fence)
+{
+    VkResult result = device->chain.next.WaitForFences(device->chain.handle, 1, &fence, VK_TRUE, UINT64_MAX);
+    return result < 0 ? result : device->chain.next.ResetFences(device->chain.handle, 1, &fence);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info)
 {
     const VkSwapchainPresentFenceInfoEXT *fences =
@@ -347,8 +359,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue queue, const VkPre
     result = wait_on_queue(device, queue, info);
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
         struct image *image = &swapchain_of(info->pSwapchains[i])->images[info->pImageIndices[i]];
+        if (image->state == PRESENTED && result >= 0) /* shared with the display: it is presented again */
+            result = wait_and_reset(device, image->done);
         if (result >= 0)
             result = device->chain.next.QueueSubmit(queue, 0, NULL, image->done);
+        device->presents++;
         image->state = result >= 0 ? PRESENTED : FREE;
         if (result >= 0 && fences && fences->pFences[i])
             result = device->chain.next.QueueSubmit(queue, 0, NULL, fences->pFences[i]);
@@ -417,8 +432,8 @@ static const struct chain_function *functions(size_t i)
         CHAIN_OWN(GetPhysicalDevicePresentRectanglesKHR),
         CHAIN_OWN_2(GetPhysicalDeviceFeatures2),
         CHAIN_OWN(GetDeviceGroupSurfacePresentModesKHR),
-        CHAIN_OWN(CreateSwapchainKHR),
-        CHAIN_OWN(DestroySwapchainKHR),
+        {"vkCreateSwapchainKHR", (PFN_vkVoidFunction)windows_create_swapchain},
+        {"vkDestroySwapchainKHR", (PFN_vkVoidFunction)windows_destroy_swapchain},
         CHAIN_OWN(GetSwapchainImagesKHR),
         CHAIN_OWN(AcquireNextImageKHR),
         CHAIN_OWN(AcquireNextImage2KHR),
@@ -433,8 +448,11 @@ static const struct chain_function *functions(size_t i)
         CHAIN_OWN(DeviceWaitIdle),
         CHAIN_END,
     };
-    return i ? NULL : table;
+    return i == 0 ? table : i == 1 ? displays_functions : NULL;
 }
 
-const struct chain_layer chain_layer = {
-    .device_bytes = sizeof(struct device), .device_created = device_created, .functions = functions, .adds = true};
+const struct chain_layer chain_layer = {.device_bytes = sizeof(struct device),
+                                        .create_device = displays_create_device,
+                                        .device_created = device_created,
+                                        .functions = functions,
+                                        .adds = true};

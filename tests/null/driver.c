@@ -13,20 +13,26 @@
 
 /* ---- the loader ---- */
 
-static PFN_vkVoidFunction find(const char *name)
+static const struct null_entry *find_entry(const char *name)
 {
     uint32_t first = 0, end = null_entry_count;
     while (first < end) {
         uint32_t middle = first + (end - first) / 2;
         int order = strcmp(name, null_entries[middle].name);
         if (order == 0)
-            return null_entries[middle].function;
+            return &null_entries[middle];
         if (order < 0)
             end = middle;
         else
             first = middle + 1;
     }
     return NULL;
+}
+
+static PFN_vkVoidFunction find(const char *name)
+{
+    const struct null_entry *entry = find_entry(name);
+    return entry ? entry->function : NULL;
 }
 
 EXPORT VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version);
@@ -41,6 +47,14 @@ EXPORT PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const c
 EXPORT PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char *name)
 {
     return find(name);
+}
+
+/* By this a loader that is older than a command knows that its handle is a physical device. */
+EXPORT PFN_vkVoidFunction vk_icdGetPhysicalDeviceProcAddr(VkInstance instance, const char *name);
+EXPORT PFN_vkVoidFunction vk_icdGetPhysicalDeviceProcAddr(VkInstance instance, const char *name)
+{
+    const struct null_entry *entry = find_entry(name);
+    return entry && entry->of_physical_device ? entry->function : NULL;
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hand_GetInstanceProcAddr(VkInstance instance, const char *pName)
@@ -206,6 +220,72 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_MapMemory(VkDevice device, VkDeviceMemory me
     return VK_SUCCESS;
 }
 
+#ifdef VK_KHR_map_memory2
+#ifndef VK_VERSION_1_4
+#define hand_MapMemory2   hand_MapMemory2KHR
+#define hand_UnmapMemory2 hand_UnmapMemory2KHR
+#endif
+
+#ifdef VK_EXT_map_memory_placed
+/* The pages go where the program wants them; nobody else gets their own addresses meanwhile. */
+static VkResult place(struct null_thing *thing, const VkMemoryMapInfoKHR *info)
+{
+    const uint64_t bytes = info->size == VK_WHOLE_SIZE ? thing->bytes - info->offset : info->size;
+    char *home = (char *)thing->pages + info->offset;
+    void *address = NULL;
+
+    for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_MAP_PLACED_INFO_EXT)
+            address = ((const VkMemoryMapPlacedInfoEXT *)s)->pPlacedAddress;
+    if (!address || thing->imported || thing->placed || info->offset >= thing->bytes ||
+        mremap(home, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED)
+        return VK_ERROR_MEMORY_MAP_FAILED;
+    if (mmap(home, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != home)
+        abort();
+    thing->placed = address;
+    thing->placed_offset = info->offset;
+    thing->placed_bytes = bytes;
+    return VK_SUCCESS;
+}
+
+static void bring_home(struct null_thing *thing, bool reserve)
+{
+    const uint64_t bytes = thing->placed_bytes;
+    char *home = (char *)thing->pages + thing->placed_offset;
+
+    if (mremap(thing->placed, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, home) == MAP_FAILED)
+        abort();
+    if (reserve && mmap(thing->placed, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+                       thing->placed)
+        abort();
+    thing->placed = NULL;
+}
+#endif
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_MapMemory2(VkDevice device, const VkMemoryMapInfoKHR *pMemoryMapInfo, void **ppData)
+{
+#ifdef VK_EXT_map_memory_placed
+    struct null_thing *thing = null_thing_of((uint64_t)pMemoryMapInfo->memory);
+    if (thing && thing->pages && pMemoryMapInfo->flags & VK_MEMORY_MAP_PLACED_BIT_EXT) {
+        VkResult result = place(thing, pMemoryMapInfo);
+        *ppData = thing->placed;
+        return result;
+    }
+#endif
+    return hand_MapMemory(device, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, 0, ppData);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hand_UnmapMemory2(VkDevice device, const VkMemoryUnmapInfoKHR *pMemoryUnmapInfo)
+{
+#ifdef VK_EXT_map_memory_placed
+    struct null_thing *thing = null_thing_of((uint64_t)pMemoryUnmapInfo->memory);
+    if (thing && thing->placed)
+        bring_home(thing, pMemoryUnmapInfo->flags & VK_MEMORY_UNMAP_RESERVE_BIT_EXT);
+#endif
+    return VK_SUCCESS;
+}
+#endif
+
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetMemoryHostPointerPropertiesEXT(
     VkDevice device, VkExternalMemoryHandleTypeFlagBits handleType, const void *pHostPointer,
     VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties)
@@ -238,6 +318,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_CreateBuffer(VkDevice device, const VkBuffer
     struct null_thing *thing = new_thing(pCreateInfo->size);
     if (!thing)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    thing->address = null_address();
     *pBuffer = (VkBuffer)null_make(NULL_TYPE_VkBuffer, thing);
     return VK_SUCCESS;
 }

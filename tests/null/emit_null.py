@@ -21,7 +21,7 @@ import registry as registry_module  # noqa: E402
 from model import CommandPlan, Field, Model, StructPlan  # noqa: E402
 from text import Text, arguments, expand, finish_header, header, is_instance_level, parameters  # noqa: E402
 
-# By hand in driver.c, machine.c, sync.c and window.c, as hand_X.
+# By hand in acceleration.c, code.c, counters.c, driver.c, descriptors.c, machine.c, sync.c, video.c and window.c, as hand_X.
 HAND = """
 EnumerateInstanceVersion EnumerateInstanceExtensionProperties CreateInstance DestroyInstance GetInstanceProcAddr GetDeviceProcAddr
 EnumeratePhysicalDevices EnumeratePhysicalDeviceGroups GetPhysicalDeviceFeatures GetPhysicalDeviceFeatures2
@@ -32,19 +32,29 @@ EnumerateDeviceExtensionProperties CreateDevice DestroyDevice GetDeviceQueue Get
 CreateBuffer CreateImage GetBufferMemoryRequirements GetBufferMemoryRequirements2 GetImageMemoryRequirements
 GetImageMemoryRequirements2 GetDeviceBufferMemoryRequirements GetDeviceImageMemoryRequirements GetImageSubresourceLayout
 GetMemoryHostPointerPropertiesEXT CreateCommandPool AllocateCommandBuffers FreeCommandBuffers DestroyCommandPool CreateDescriptorPool AllocateDescriptorSets
+CreateDescriptorSetLayout GetDescriptorSetLayoutSizeEXT GetDescriptorSetLayoutBindingOffsetEXT GetDescriptorEXT GetBufferDeviceAddress
+GetPhysicalDeviceDescriptorSizeEXT WriteResourceDescriptorsEXT WriteSamplerDescriptorsEXT
 FreeDescriptorSets ResetDescriptorPool DestroyDescriptorPool CreateFence ResetFences GetFenceStatus WaitForFences CreateSemaphore
 GetSemaphoreCounterValue SignalSemaphore QueueSubmit QueueSubmit2 QueueBindSparse CreateEvent SetEvent ResetEvent GetEventStatus
+MapMemory2 MapMemory2KHR UnmapMemory2 UnmapMemory2KHR
 GetPhysicalDeviceSurfaceSupportKHR GetPhysicalDeviceSurfaceCapabilitiesKHR GetPhysicalDeviceSurfaceFormatsKHR
 GetPhysicalDeviceSurfacePresentModesKHR GetPhysicalDeviceSurfaceCapabilities2KHR GetPhysicalDeviceSurfaceFormats2KHR CreateSwapchainKHR GetSwapchainImagesKHR AcquireNextImageKHR AcquireNextImage2KHR QueuePresentKHR
+CreateShaderModule GetShaderModuleIdentifierEXT GetShaderModuleCreateInfoIdentifierEXT CreateShadersEXT GetShaderBinaryDataEXT
+GetPipelineKeyKHR CreatePipelineBinariesKHR GetPipelineBinaryDataKHR
+EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR
+GetAccelerationStructureBuildSizesKHR GetMicromapBuildSizesEXT
+GetPhysicalDeviceVideoCapabilitiesKHR GetPhysicalDeviceVideoFormatPropertiesKHR GetVideoSessionMemoryRequirementsKHR
 """.split()
 
 # Instance extensions, and what device extensions are left out for: of windows only those that nobody sees are this driver's, and
-# what presents to them; mapping has one way.
+# what presents to them.
 INSTANCE_EXTENSIONS = ["VK_KHR_device_group_creation", "VK_KHR_external_fence_capabilities", "VK_KHR_external_memory_capabilities",
                        "VK_KHR_external_semaphore_capabilities", "VK_KHR_get_physical_device_properties2", "VK_KHR_surface", "VK_KHR_get_surface_capabilities2",
                        "VK_EXT_headless_surface"]
-PRESENTS = "VK_KHR_swapchain"
-LEFT_OUT = re.compile(r"swapchain|surface|display|present|map_memory2|portability|image_drm_format_modifier")
+PRESENTS = ["VK_KHR_swapchain", "VK_KHR_present_id", "VK_KHR_present_id2", "VK_KHR_present_wait", "VK_KHR_present_wait2",
+            "VK_GOOGLE_display_timing", "VK_EXT_present_timing", "VK_EXT_present_mode_fifo_latest_ready",
+            "VK_KHR_present_mode_fifo_latest_ready", "VK_NV_present_barrier", "VK_EXT_hdr_metadata"]
+LEFT_OUT = re.compile(r"swapchain|surface|display|present|portability|image_drm_format_modifier")
 
 # Handles that the loader or a window system makes.
 FOREIGN = re.compile(r"^Vk(Display|DebugUtils|DebugReport)")
@@ -209,6 +219,7 @@ class Emitter:
         h("struct null_entry {")
         h("const char *name;")
         h("PFN_vkVoidFunction function;")
+        h("bool of_physical_device; /* its handle is one */")
         h("};")
         h("/* All names, aliases too, sorted by strcmp. */")
         h("extern const struct null_entry null_entries[];")
@@ -263,12 +274,12 @@ class Emitter:
         c("const struct null_entry null_entries[] = {")
         for name, p in sorted(entries, key=lambda e: e[0]):
             c.guard(p.command.guard)
-            c(f'{{"{name}", (PFN_vkVoidFunction)null_{p.command.short}}},')
+            c(f'{{"{name}", (PFN_vkVoidFunction)null_{p.command.short}, {int(p.command.params[0].type == "VkPhysicalDevice")}}},')
         c.guard(None)
         c("};")
         c("const uint32_t null_entry_count = sizeof null_entries / sizeof null_entries[0];")
         device = sorted(e.name for e in registry.extensions.values()
-                        if e.kind == "device" and not e.platform and (e.name == PRESENTS or not LEFT_OUT.search(e.name + e.depends)))
+                        if e.kind == "device" and not e.platform and (e.name in PRESENTS or not LEFT_OUT.search(e.name + e.depends)))
         for kind, names in (("instance", [n for n in INSTANCE_EXTENSIONS if n in registry.extensions]), ("device", device)):
             c(f"const char *const null_{kind}_extensions[] = {{")
             for name in names:

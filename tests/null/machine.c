@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver says of itself: one GPU with two families of queues and four types of memory, which promises
- * everything. */
+/* What the driver says of itself: one GPU with two families of queues, two more for video, and four types of memory,
+ * which promises everything. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,19 +131,79 @@ VKAPI_ATTR void VKAPI_CALL hand_GetPhysicalDeviceProperties(VkPhysicalDevice phy
     fill_limits(&pProperties->limits);
 }
 
+#ifdef VK_EXT_host_image_copy
+static void fill_layouts(VkPhysicalDeviceHostImageCopyPropertiesEXT *properties)
+{
+    static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
+    const uint32_t count = sizeof layouts / sizeof layouts[0];
+    uint32_t *counts[] = {&properties->copySrcLayoutCount, &properties->copyDstLayoutCount};
+    VkImageLayout *lists[] = {properties->pCopySrcLayouts, properties->pCopyDstLayouts};
+
+    for (size_t i = 0; i < 2; i++) {
+        *counts[i] = lists[i] && *counts[i] < count ? *counts[i] : count;
+        if (lists[i])
+            memcpy(lists[i], layouts, *counts[i] * sizeof layouts[0]);
+    }
+}
+#endif
+
 VKAPI_ATTR void VKAPI_CALL hand_GetPhysicalDeviceProperties2(VkPhysicalDevice physicalDevice,
                                                              VkPhysicalDeviceProperties2 *pProperties)
 {
     hand_GetPhysicalDeviceProperties(physicalDevice, &pProperties->properties);
-    for (VkBaseOutStructure *s = pProperties->pNext; s; s = s->pNext)
+    for (VkBaseOutStructure *s = pProperties->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)
             ((VkPhysicalDeviceExternalMemoryHostPropertiesEXT *)s)->minImportedHostPointerAlignment = 4096;
+#ifdef VK_EXT_map_memory_placed
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAP_MEMORY_PLACED_PROPERTIES_EXT)
+            ((VkPhysicalDeviceMapMemoryPlacedPropertiesEXT *)s)->minPlacedMemoryMapAlignment = 4096;
+#endif
+#ifdef VK_EXT_host_image_copy
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES_EXT)
+            fill_layouts((VkPhysicalDeviceHostImageCopyPropertiesEXT *)s);
+#endif
+#ifdef VK_EXT_nested_command_buffer
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NESTED_COMMAND_BUFFER_PROPERTIES_EXT)
+            ((VkPhysicalDeviceNestedCommandBufferPropertiesEXT *)s)->maxCommandBufferNestingLevel = UINT32_MAX;
+#endif
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_PROPERTIES_KHR) {
+            VkPhysicalDeviceRayTracingPipelinePropertiesKHR *p = (VkPhysicalDeviceRayTracingPipelinePropertiesKHR *)s;
+            p->shaderGroupHandleSize = p->shaderGroupHandleAlignment = 32;
+            p->shaderGroupBaseAlignment = 64;
+            p->maxRayRecursionDepth = 31;
+            p->maxShaderGroupStride = 4096;
+            p->maxRayDispatchInvocationCount = 1u << 30;
+            p->maxRayHitAttributeSize = 32;
+        }
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES) {
+            memset(((VkPhysicalDeviceIDProperties *)s)->deviceUUID, 0x4e, VK_UUID_SIZE);
+            memset(((VkPhysicalDeviceIDProperties *)s)->driverUUID, 0x4f, VK_UUID_SIZE);
+        }
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADING_RATE_PROPERTIES_KHR) {
+            VkPhysicalDeviceFragmentShadingRatePropertiesKHR *p = (VkPhysicalDeviceFragmentShadingRatePropertiesKHR *)s;
+            const char *size = getenv("NULL_RATE_TEXELS");
+            const uint32_t pixels = size ? (uint32_t)atoi(size) : 8;
+            p->minFragmentShadingRateAttachmentTexelSize = (VkExtent2D){pixels, pixels};
+            p->maxFragmentShadingRateAttachmentTexelSize = (VkExtent2D){pixels, pixels};
+        }
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_PROPERTIES_KHR)
+            ((VkPhysicalDevicePerformanceQueryPropertiesKHR *)s)->allowCommandBufferQueryCopies = VK_TRUE;
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_PROPERTIES_EXT)
+            null_fill_descriptor_properties((VkPhysicalDeviceDescriptorBufferPropertiesEXT *)s);
+#ifdef VK_EXT_descriptor_heap
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT)
+            null_fill_heap_properties((VkPhysicalDeviceDescriptorHeapPropertiesEXT *)s);
+#endif
+    }
 }
 
 VKAPI_ATTR void VKAPI_CALL hand_GetPhysicalDeviceFormatProperties(VkPhysicalDevice physicalDevice, VkFormat format,
                                                                   VkFormatProperties *pFormatProperties)
 {
-    const VkFormatFeatureFlags all = 0x1ffff | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
+    const VkFormatFeatureFlags video = 0x1e000000; /* decoded, decoding and encoding reference, encoded */
+    const VkFormatFeatureFlags all =
+        0x1ffff | video | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
     *pFormatProperties = (VkFormatProperties){0};
     if (format != VK_FORMAT_UNDEFINED)
         *pFormatProperties = (VkFormatProperties){all, all, all};
@@ -227,6 +287,8 @@ static const VkQueueFamilyProperties families[NULL_FAMILIES] = {
      64,
      {1, 1, 1}},
     {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, NULL_QUEUES, 64, {1, 1, 1}},
+    {NULL_QUEUE_DECODE, NULL_QUEUES, 64, {1, 1, 1}}, /* no copies: as some GPUs have it */
+    {NULL_QUEUE_ENCODE | VK_QUEUE_TRANSFER_BIT, NULL_QUEUES, 64, {1, 1, 1}},
 };
 
 VKAPI_ATTR void VKAPI_CALL hand_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice physicalDevice,
@@ -247,6 +309,8 @@ hand_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice physicalDevice, ui
 {
     if (!pQueueFamilyProperties || *pQueueFamilyPropertyCount > NULL_FAMILIES)
         *pQueueFamilyPropertyCount = NULL_FAMILIES;
-    for (uint32_t i = 0; pQueueFamilyProperties && i < *pQueueFamilyPropertyCount; i++)
+    for (uint32_t i = 0; pQueueFamilyProperties && i < *pQueueFamilyPropertyCount; i++) {
         pQueueFamilyProperties[i].queueFamilyProperties = families[i];
+        null_fill_video_family(families[i].queueFlags, pQueueFamilyProperties[i].pNext);
+    }
 }

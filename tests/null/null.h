@@ -14,7 +14,9 @@
  *   NULL_FAIL_CALL=N     the Nth call (from 1) of those that can fail, fails; N+ for that one and all behind it
  *   NULL_FAIL_COMMAND=X  counts calls of this command alone
  *   NULL_FAIL_CODE=K     with the Kth of the errors that the registry lists for the command (from 0, around the end)
+ *   NULL_RATE_TEXELS=N   texels of attachments with shading rates cover NxN pixels (8)
  *   NULL_ABORT=1         what is told of aborts the process
+ *   NULL_VIDEO=WAY       what it codes differs: codec, profile, version, extent, slots, format, memory (video.c)
  *   NULL_REPORT=1        at the end: how many calls there were that can fail, and how often something was told
  */
 #ifndef LAP_TESTS_NULL_NULL_H
@@ -36,7 +38,10 @@ struct null_object {
 struct null_thing {
     uint64_t bytes; /* memory, buffers, images: their size; semaphores: the value; fences: 1 is signalled */
     void *pages;    /* memory that can be mapped */
-    bool imported;  /* and is the program's */
+    void *placed;   /* where the program has some of these pages instead: not NULL while it has mapped them there */
+    uint64_t placed_offset, placed_bytes;
+    bool imported;                  /* and is the program's */
+    uint64_t address;               /* of a buffer */
     struct null_children *children; /* of pools */
 };
 

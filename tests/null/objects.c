@@ -98,6 +98,8 @@ static void free_thing(enum null_command which, struct null_thing *thing)
     null_pool_end(which, thing);
     if (thing->pages && !thing->imported)
         munmap(thing->pages, thing->bytes);
+    if (thing->placed)
+        munmap(thing->placed, thing->placed_bytes);
     free(thing);
 }
 
@@ -121,7 +123,8 @@ struct null_thing *null_thing_of(uint64_t id)
 
 uint64_t null_address(void)
 {
-    return (atomic_fetch_add(&last_address, 1) + 1) << 32;
+    /* Two small numbers side by side must not look like one. */
+    return ((uint64_t)0x7a50 + atomic_fetch_add(&last_address, 1)) << 32;
 }
 
 /* ---- failures ---- */

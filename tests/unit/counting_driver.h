@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replayer/lifetime.h"
-#include "replayer/memory.h"
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/memory/memory.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define KIB           ((VkDeviceSize)1 << 10)
@@ -101,13 +101,13 @@ static void host_init(struct host *host, const VkMemoryPropertyFlags *types, uin
 static void host_begin(struct host *host)
 {
     driver.limit_count = host->instance.properties.limits.maxMemoryAllocationCount;
-    CHECK_EQ_INT(replay_planner_create(&host->r, &host->dev), LAP_OK);
+    CHECK_EQ_INT(replay_memory_planner_create(&host->r, &host->dev), LAP_OK);
 }
 
 static void host_end(struct host *host)
 {
     CHECK_EQ_U64(replay_memory_stats(&host->dev).used_bytes, 0);
-    replay_planner_destroy(&host->r, &host->dev);
+    replay_memory_planner_destroy(&host->r, &host->dev);
     CHECK_EQ_U64(driver.count, 0);
     CHECK_EQ_U64(driver.bytes, 0);
 }
@@ -117,12 +117,10 @@ static const VkMemoryPropertyFlags discrete[] = {
     LOCAL | LAZY};
 enum { DISCRETE = sizeof discrete / sizeof *discrete };
 
-static struct replay_needs needs_of(VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
+static struct replay_memory_needs needs_of(VkDeviceSize bytes, VkMemoryPropertyFlags wanted)
 {
-    return (struct replay_needs){.requirements = {.size = bytes, .alignment = 256, .memoryTypeBits = 0x1f},
-                                 .wanted = wanted,
-                                 .asked = wanted,
-                                 .linear = true};
+    return (struct replay_memory_needs){
+        .requirements = {.size = bytes, .alignment = 256, .memoryTypeBits = 0x1f}, .wanted = wanted, .linear = true};
 }
 
 /* ---- chance ---- */

@@ -48,6 +48,7 @@ static inline const char *prepare(enum lap_watch_kind wanted, const char *name)
         const char *missing = prepare(wanted, #watch);                                                                 \
         if (missing)                                                                                                   \
             SKIP(missing);                                                                                             \
+        unit_checked = false; /* prepare() has checked that there is a tracker, which proves no rule */                \
         rule();                                                                                                        \
     }
 #define RULE(rule)                                                                                                     \
@@ -117,7 +118,7 @@ static inline void map(uint64_t offset, uint64_t bytes)
 
 static inline enum lap_status collect(const struct lap_touched *touched)
 {
-    return lap_memtrack_collect(tracker, touched, take, &tracker, &stats);
+    return lap_memtrack_collect(tracker, touched, take, NULL, &tracker, &stats);
 }
 
 static inline void collect_range(struct lap_memobj *object, uint64_t offset, uint64_t bytes, bool written)

@@ -4,35 +4,49 @@ UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(UNIT_NAMES:%=$(BUILD)/tests/unit/%)
 UNIT_OBJECTS := $(UNIT_NAMES:%=$(BUILD)/obj/tests/unit/%.o)
 
+# Each program has most of the code, and with all debug information 30 MB, most of it written by the linker for nobody: they are
+# linked without. UNIT_DEBUG=1 links it in, for a debugger; sanitizers name lines by it.
+UNIT_DEBUG ?= $(SANITIZE)
+UNIT_LDFLAGS := $(if $(UNIT_DEBUG),,-Wl$(comma)--strip-debug)
+
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
 $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(MEMTRACK) $(REPLAYER) $(TOOL_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
-$(BUILD)/tests/unit/test_attachment: $(call object,layer/attachment.c layer/image_rows.c layer/image_state.c layer/region.c layer/render_pass.c \
-	layer/parts.c layer/rows.c layer/tell.c layer/touched.c)
-$(BUILD)/tests/unit/test_backing: $(call object,layer/backing.c layer/backing_object.c layer/backing_plan.c)
-$(BUILD)/tests/unit/test_fork: $(call object,layer/fork.c)
-$(BUILD)/tests/unit/test_import: $(call object,layer/import.c)
-$(BUILD)/tests/unit/test_describe: $(call object,layer/describe.c)
-$(BUILD)/tests/unit/test_payload: $(call object,layer/payload.c)
-$(BUILD)/tests/unit/test_quick: $(call object,layer/image_state.c layer/touched.c layer/parts.c layer/tell.c layer/region.c layer/image_rows.c layer/rows.c)
-$(BUILD)/tests/unit/test_rows: $(call object,layer/rows.c)
-$(BUILD)/tests/unit/test_show: $(call object,layer/show.c)
-$(BUILD)/tests/unit/test_spans: $(call object,layer/spans.c)
-$(BUILD)/tests/unit/test_spirv: $(call object,layer/spirv.c)
-$(BUILD)/tests/unit/test_touched: $(call object,layer/image_state.c layer/touched.c layer/descriptor.c layer/parts.c layer/pipeline.c layer/spirv.c layer/tell.c \
-	layer/region.c layer/image_rows.c layer/rows.c)
-$(addprefix $(BUILD)/tests/unit/,test_gate test_submission): $(call object,layer/check.c layer/gate.c layer/image_rows.c layer/image_state.c layer/kept.c layer/parts.c layer/region.c layer/rows.c layer/sparse.c \
-	layer/submission.c layer/submit.c \
-	layer/tell.c layer/touched.c)
+$(BUILD)/tests/unit/test_attachment: $(call object,layer/command/attachment.c layer/image/image_rows.c layer/command/image_state.c layer/command/region.c layer/command/render_pass.c \
+	layer/command/cmdbuf_parts.c layer/image/rows.c layer/command/progress_query.c layer/command/touched.c)
+$(BUILD)/tests/unit/test_backing: $(call object,layer/memory/backing.c layer/memory/backing_object.c layer/memory/backing_plan.c)
+$(BUILD)/tests/unit/test_fork: $(call object,layer/core/fork.c layer/core/thread.c)
+$(addprefix $(BUILD)/tests/unit/,test_slice test_slice_images test_scopes): $(SLICE)
+$(BUILD)/tests/unit/test_import: $(call object,layer/memory/import.c)
+$(BUILD)/tests/unit/test_code: $(call object,layer/shader/code.c layer/shader/stages.c)
+$(BUILD)/tests/unit/test_describe: $(call object,layer/core/describe.c)
+$(BUILD)/tests/unit/test_keeper: $(call object,layer/core/keeper.c layer/core/thread.c)
+$(BUILD)/tests/unit/test_notes: $(call object,layer/core/notes.c layer/core/thread.c)
+$(BUILD)/tests/unit/test_payload: $(call object,layer/memory/payload.c layer/core/descriptor.c layer/core/unseen.c)
+$(BUILD)/tests/unit/test_quick: $(call object,layer/command/image_state.c layer/command/touched.c layer/command/cmdbuf_parts.c layer/command/progress_query.c layer/command/region.c layer/image/image_rows.c layer/image/rows.c)
+$(BUILD)/tests/unit/test_turns: $(call object,layer/part/turns.c)
+$(BUILD)/tests/unit/test_x_server: $(call object,layer/part/x_server.c)
+$(BUILD)/tests/unit/test_rows: $(call object,layer/image/rows.c)
+$(BUILD)/tests/unit/test_unmapped_read: $(call object,layer/memory/unmapped_read.c)
+$(BUILD)/tests/unit/test_spans: $(call object,layer/image/spans.c)
+$(BUILD)/tests/unit/test_touched: $(call object,layer/command/image_state.c layer/command/touched.c layer/descriptor.c layer/command/cmdbuf_parts.c layer/command/pipeline.c layer/command/shader_object.c layer/command/progress_query.c \
+	layer/shader/code.c layer/command/region.c layer/image/image_rows.c layer/image/rows.c)
+$(addprefix $(BUILD)/tests/unit/,test_gate test_submission): $(call object,layer/submit/check.c layer/submit/gate.c layer/image/image_rows.c layer/command/image_state.c layer/submit/sparse_snapshot.c layer/command/cmdbuf_parts.c layer/command/region.c layer/image/rows.c layer/submit/sparse.c \
+	layer/submit/submission.c layer/submit/submit.c layer/memory/payload.c layer/core/descriptor.c \
+	layer/command/progress_query.c layer/command/touched.c)
+# What commands leave for parts of the run.
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_gate test_quick test_submission test_touched): $(call object,layer/command/build_inputs.c layer/memory/copies.c layer/memory/address_range.c layer/memory/sparse_places.c tests/unit/layer_mutex.c)
+$(BUILD)/tests/unit/test_sparse_places: $(call object,layer/memory/sparse_places.c)
+$(BUILD)/tests/unit/test_copies: $(call object,layer/memory/copies.c tests/unit/layer_mutex.c)
 $(addprefix $(BUILD)/tests/unit/,test_attachment test_gate test_quick test_rows test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
-$(addprefix $(BUILD)/tests/unit/,test_attachment test_gate test_quick test_rows test_submission test_touched): $(call object,layer/format_utils.c)
-$(BUILD)/tests/unit/test_guard: $(call object,replayer/spirv_tools.c)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_gate test_quick test_rows test_submission test_touched): $(call object,layer/image/format_utils.c)
+$(BUILD)/tests/unit/test_guard: $(call object,replayer/device/spirv_tools.c)
 $(BUILD)/tests/unit/test_guard: REPLAY_LIBS := $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
 # The driver that takes everything stands for the loader, however it is opened.

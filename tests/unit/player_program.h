@@ -9,8 +9,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "replayer/player.h"
-#include "replayer/verify.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
+#include "replayer/verify/verify.h"
 #include "tests/unit/sample_trace.h"
 #include "trace/chunk.h"
 
@@ -199,9 +200,8 @@ struct result {
 
 static bool expect_messages;
 static replay_spirv_judge judge; /* of code in what is played; NULL: none */
-static enum replay_validation validate_descriptors;
-static bool leaves_out; /* calls that are not valid; else they end the replay */
-static bool blackhole;  /* work is looked at, and not done */
+static bool leaves_out;          /* calls that are not valid; else they end the replay */
+static bool blackhole;           /* work is looked at, and not done */
 
 /* An instance that stays: a driver that is unloaded and loaded again for each test leaves memory behind each time. */
 static VkInstance kept;
@@ -249,7 +249,7 @@ static inline struct result play_file(const struct replay_options *options)
         result.status = replay_run(&r);
     snprintf(result.error, sizeof result.error, "%s", result.status == LAP_OK ? "" : lap_error_message());
     result.checks = replay_check_summary(&r);
-    result.invalid = r.invalid_count;
+    result.invalid = r.summary.invalid_count;
     result.finished = replay_close(&r);
     fflush(stdout);
     dup2(out, 1);
@@ -273,7 +273,6 @@ static inline struct result play(struct program *p, bool force)
                                      .present = REPLAY_PRESENT_OFF,
                                      .threads = 1,
                                      .judge = judge,
-                                     .validate_descriptors = validate_descriptors,
                                      .blackhole = blackhole};
     struct result result, again;
 

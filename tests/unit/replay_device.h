@@ -6,12 +6,14 @@
 #define LAP_TESTS_UNIT_REPLAY_DEVICE_H
 
 #include "gen_replay.h"
-#include "replayer/fresh.h"
-#include "replayer/memory.h"
-#include "replayer/named.h"
-#include "replayer/pending.h"
-#include "replayer/player.h"
-#include "replayer/window_system.h"
+#include "replayer/command/reference_check.h"
+#include "replayer/core/handles.h"
+#include "replayer/memory/memory.h"
+#include "replayer/memory/new_memory.h"
+#include "replayer/play/player.h"
+#include "replayer/present/window_system.h"
+#include "replayer/sparse/sparse.h"
+#include "replayer/sync/submission.h"
 #include "tests/unit/device.h"
 #include "tests/unit/unit.h"
 
@@ -59,7 +61,7 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
     u->dev.queues = u->dev.main_queue = &u->queue;
     u->dev.queue_count = 1;
     u->dev.has_swapchain = u->gpu.has_swapchain;
-    CHECK_EQ_INT(replay_planner_create(&u->r, &u->dev), LAP_OK);
+    CHECK_EQ_INT(replay_memory_planner_create(&u->r, &u->dev), LAP_OK);
     return true;
 }
 
@@ -68,19 +70,16 @@ static void unit_replay_finish(struct unit_replay *u)
 {
     u->dev.vk.DeviceWaitIdle(u->dev.live);
     for (uint32_t i = 0; i < u->dev.queue_count; i++)
-        replay_pending_over(&u->dev, &u->dev.queues[i]);
-    replay_destroy_left(&u->r, &u->dev);
-    for (uint32_t i = 0; i < u->dev.queue_count; i++)
-        if (u->dev.queues[i].idle_fence)
-            u->dev.vk.DestroyFence(u->dev.live, u->dev.queues[i].idle_fence, NULL);
+        replay_submission_queue_idle(&u->dev, &u->dev.queues[i]);
+    replay_objects_destroy_left(&u->r, &u->dev);
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
-    replay_planner_destroy(&u->r, &u->dev);
-    replay_pending_finish(&u->dev);
-    replay_fresh_finish(&u->r);
+    replay_sparse_finish(&u->r, &u->dev);
+    replay_memory_planner_destroy(&u->r, &u->dev);
+    replay_submission_finish(&u->dev);
     replay_tables_finish(&u->r);
-    lap_slab_finish(&u->r.buffers);
-    lap_slab_finish(&u->r.images);
-    replay_named_finish(&u->r);
+    lap_slab_finish(&u->r.objects.buffers);
+    lap_slab_finish(&u->r.objects.images);
+    replay_reference_check_finish(&u->r);
     lap_arena_finish(&u->r.arena);
     unit_device_finish(&u->gpu);
     replay_displays_disconnect(&u->displays);

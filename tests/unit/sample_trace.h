@@ -21,7 +21,7 @@ struct sample {
     struct lap_map maps[GEN_HANDLE_COUNT];
     struct lap_map *map_list[GEN_HANDLE_COUNT];
     struct lap_object_tables tables;
-    struct lap_object objects[32];
+    struct lap_object objects[64];
     unsigned object_count;
     struct lap_writer *writer;
     struct lap_stream *stream;

@@ -6,42 +6,51 @@
 #ifndef UNIT_SUBMISSION_H
 #define UNIT_SUBMISSION_H
 
-#include <stdlib.h>
+#include "layer/core/unseen.h"
+#include "layer/submit/check.h"
+#include "layer/submit/handed.h"
+#include "layer/submit/submission.h"
+#include "layer/submit/update.h"
+#include "layer/submit/verify_all.h"
+#include "tests/unit/layer_device.h"
 
-#include "gen_layer.h"
-#include "layer/check.h"
-#include "layer/records.h"
-#include "layer/resource.h"
-#include "layer/submission.h"
-#include "layer/update.h"
-#include "layer/verify_all.h"
-#include "tests/unit/unit.h"
+void layer_note_unseen(enum layer_unseen_kind what)
+{
+    (void)what;
+}
+
+void layer_handed_look_at_files(struct layer_device *device)
+{
+    (void)device;
+}
 
 enum { BYTES = 4096 };
 
-struct layer_state layer;
-static struct layer_device *dev;
 static struct layer_buffer buffer;
 static struct layer_fence fences[3];
 static struct layer_semaphore semaphores[3];
 static struct lap_mem *mem;
 static unsigned char *store;
-static unsigned stops, checks;
+static unsigned checks;
 static uint64_t checked_bytes, checked_from;
 
-void layer_stop(const char *reason)
-{
-    stops++;
-}
 bool layer_is_recording(void)
 {
     return true;
 }
 
+bool layer_is_writing(void)
+{
+    return true;
+}
+
+void layer_count(enum lap_counter counter, uint64_t add) {}
+void layer_submit_ended(void) {}
+
 /* ---- verify_all.c: what is locked, waited for and left out ---- */
 
-void layer_verify_all_lock(struct layer_device *device, int *cancel) {}
-void layer_verify_all_unlock(struct layer_device *device, int cancel) {}
+void layer_queues_lock(struct layer_device *device, int *cancel) {}
+void layer_queues_unlock(struct layer_device *device, int cancel) {}
 void layer_verify_all_submitted(struct layer_device *device, VkQueue queue) {}
 static unsigned left_out[LAP_UNCHECKED_COUNT], read_back;
 void layer_verify_all_left_out(struct layer_device *device, struct lap_object *record, enum lap_unchecked reason)
@@ -73,18 +82,11 @@ void layer_emit_updates(struct layer_device *device, const struct lap_touched *t
     sends++;
     sent_everything = !touched || touched->everything;
     if (collects)
-        CHECK_EQ_INT(lap_memtrack_collect(device->memtrack, touched, count_bytes, &updates, NULL), LAP_OK);
+        CHECK_EQ_INT(lap_memtrack_collect(device->memtrack, touched, count_bytes, NULL, &updates, NULL), LAP_OK);
 }
 void layer_tracking_result(enum lap_status status)
 {
     CHECK_EQ_INT(status, LAP_OK);
-}
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *at = chain;
-    while (at && at->sType != type)
-        at = at->pNext;
-    return at;
 }
 static struct lap_enc packet;
 struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
@@ -110,10 +112,6 @@ uint64_t layer_packet_ticket(void)
 }
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result) {}
 void layer_frame_end(void) {}
-void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
-{
-    out->count = 1;
-}
 struct layer_device *layer_device_of_VkQueue(VkQueue queue)
 {
     return dev;
@@ -130,24 +128,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count
 #define FENCE(n)     gen_VkFence(0x200 + (n))
 #define SEMAPHORE(n) gen_VkSemaphore(0x300 + (n))
 
-static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t index, struct lap_object *object)
-{
-    *object = (struct lap_object){.handle = handle, .index = index, .type = type};
-    CHECK_EQ_INT(lap_map_put(&dev->own_maps[type], handle, object, NULL), LAP_OK);
-}
-
 static void begin(void)
 {
-    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE, .non_coherent_atom_bytes = 64};
-    dev = calloc(1, sizeof *dev);
+    init_device();
     store = calloc(1, BYTES);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
-        lap_map_init(&dev->own_maps[type]);
-        dev->maps[type] = &dev->own_maps[type];
-    }
-    dev->tables.maps = dev->maps;
-    pthread_mutex_init(&dev->submit_mutex, NULL);
-    CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
     CHECK_EQ_INT(lap_mem_create(dev->memtrack, BYTES, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &mem), LAP_OK);
     memset(&buffer, 0, sizeof buffer);
     add_record(GEN_HANDLE_VkBuffer, 0x400, 1, &buffer.object);
@@ -166,20 +150,15 @@ static void begin(void)
     CHECK_EQ_INT(lap_map_put(&layer.maps[GEN_HANDLE_VkCommandBuffer], (uintptr_t)COMMANDS, &cmdbuf, NULL), LAP_OK);
     layer.options.verify = true;
     collects = false;
-    stops = checks = 0;
+    checks = 0;
     checked_bytes = 0;
 }
 
 static void end(void)
 {
     layer_submit_finish(dev);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
-        lap_map_finish(&dev->own_maps[type]);
-    lap_memtrack_destroy(&dev->memtrack);
-    pthread_mutex_destroy(&dev->submit_mutex);
-    free(dev);
+    finish_device();
     free(store);
-    CHECK_EQ_U64(stops, 0);
 }
 
 static unsigned outstanding(void)
@@ -198,8 +177,34 @@ static uint64_t sent_after_store(uint64_t offset)
 {
     uint64_t sent = 0;
     store[offset]++;
-    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, NULL, &sent, NULL), LAP_OK);
     return sent;
+}
+
+/* ---- pushed descriptors ---- */
+
+static void push(uint32_t binding, VkDeviceSize offset)
+{
+    VkDescriptorBufferInfo info = {gen_VkBuffer(0x400), offset, 16};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstBinding = binding,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = &info};
+    layer_touch_push(&cmdbuf, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
+}
+
+/* Whether a part of the command buffer stores to what begins at an offset. */
+static bool stores_to(uint32_t part, uint64_t offset)
+{
+    struct layer_touched touched;
+    bool found = false;
+    layer_touched_init(&touched);
+    CHECK(layer_touch_resolve(dev, &cmdbuf, part, 1, &touched));
+    for (size_t i = 0; i < touched.ranges.count; i++)
+        found |= touched.ranges.ranges[i].written && touched.ranges.ranges[i].offset == offset;
+    layer_touched_finish(&touched);
+    return found;
 }
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What comes of the semaphores that acquiring an image signals. The driver writes down what its queues get. */
-#include "replayer/acquired.h"
+#include "replayer/submit/acquired_images.h"
 
 #include "gen_replay.h"
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define QUEUE(n)     ((VkQueue)(uintptr_t)(0x100 + (n)))
@@ -44,9 +45,9 @@ static void begin(struct scene *s)
     signal_count = 0;
 }
 
-static void owe(struct scene *s, uint32_t queue, uint32_t semaphore)
+static void signal_later(struct scene *s, uint32_t queue, uint32_t semaphore)
 {
-    CHECK_EQ_INT(replay_acquired_owe(&s->r, &s->dev, &s->queues[queue], SEMAPHORE(semaphore)), LAP_OK);
+    CHECK_EQ_INT(replay_acquired_images_signal_later(&s->r, &s->dev, &s->queues[queue], SEMAPHORE(semaphore)), LAP_OK);
 }
 
 static bool is_signal(uint32_t at, uint32_t queue, uint32_t semaphore)
@@ -94,7 +95,7 @@ static void old_call_init(struct old_call *c, uint32_t queue)
 
 static enum lap_status before(struct scene *s, struct old_call *c)
 {
-    return replay_acquired_before(&s->r, &s->dev, GEN_vkQueueSubmit, &c->args, 0, c->args.submitCount);
+    return replay_acquired_images_before(&s->r, &s->dev, GEN_vkQueueSubmit, &c->args, 0, c->args.submitCount);
 }
 
 UNIT_TEST(the_same_queue_needs_neither_signal_nor_wait)
@@ -103,7 +104,7 @@ UNIT_TEST(the_same_queue_needs_neither_signal_nor_wait)
     struct old_call c;
 
     begin(&s);
-    owe(&s, 0, 1);
+    signal_later(&s, 0, 1);
     CHECK_EQ_U64(signal_count, 0);
     old_call_init(&c, 0);
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
@@ -119,6 +120,7 @@ UNIT_TEST(the_same_queue_needs_neither_signal_nor_wait)
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(c.info.waitSemaphoreCount, 3);
     CHECK_EQ_U64(signal_count, 0);
+    replay_acquired_images_finish(&s.dev);
 }
 
 UNIT_TEST(values_and_devices_that_are_not_given_stay_away)
@@ -127,7 +129,7 @@ UNIT_TEST(values_and_devices_that_are_not_given_stay_away)
     struct old_call c;
 
     begin(&s);
-    owe(&s, 0, 0);
+    signal_later(&s, 0, 0);
     old_call_init(&c, 0);
     c.timeline.waitSemaphoreValueCount = c.group.waitSemaphoreCount = 0;
     c.timeline.pWaitSemaphoreValues = NULL;
@@ -136,6 +138,7 @@ UNIT_TEST(values_and_devices_that_are_not_given_stay_away)
     CHECK_EQ_U64(c.info.waitSemaphoreCount, 2);
     CHECK_EQ_U64(c.timeline.waitSemaphoreValueCount, 0);
     CHECK_EQ_U64(c.group.waitSemaphoreCount, 0);
+    replay_acquired_images_finish(&s.dev);
 }
 
 UNIT_TEST(another_queue_waits_for_a_signal)
@@ -144,7 +147,7 @@ UNIT_TEST(another_queue_waits_for_a_signal)
     struct old_call c;
 
     begin(&s);
-    owe(&s, 0, 1);
+    signal_later(&s, 0, 1);
     old_call_init(&c, 1);
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(c.info.waitSemaphoreCount, 3);
@@ -152,6 +155,7 @@ UNIT_TEST(another_queue_waits_for_a_signal)
     CHECK(is_signal(0, 0, 1));
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(signal_count, 1);
+    replay_acquired_images_finish(&s.dev);
 }
 
 /* Its work may wait for what depends on the signal. */
@@ -161,9 +165,9 @@ UNIT_TEST(a_signal_comes_before_other_work_of_its_queue)
     struct old_call c;
 
     begin(&s);
-    owe(&s, 0, 1);
-    owe(&s, 0, 7);
-    owe(&s, 1, 8);
+    signal_later(&s, 0, 1);
+    signal_later(&s, 0, 7);
+    signal_later(&s, 1, 8);
     old_call_init(&c, 0);
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(c.info.waitSemaphoreCount, 2);
@@ -174,6 +178,7 @@ UNIT_TEST(a_signal_comes_before_other_work_of_its_queue)
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(signal_count, 2);
     CHECK(is_signal(1, 1, 8));
+    replay_acquired_images_finish(&s.dev);
 }
 
 UNIT_TEST(the_newer_submit_is_like_the_older)
@@ -185,16 +190,17 @@ UNIT_TEST(the_newer_submit_is_like_the_older)
     struct gen_args_vkQueueSubmit2 args = {.queue = QUEUE(0), .submitCount = 1, .pSubmits = &info};
 
     begin(&s);
-    owe(&s, 0, 0);
-    owe(&s, 1, 1);
+    signal_later(&s, 0, 0);
+    signal_later(&s, 1, 1);
     for (uint32_t i = 0; i < 3; i++)
         waits[i] = (VkSemaphoreSubmitInfo){.semaphore = SEMAPHORE(i), .value = i, .stageMask = stage_of[i]};
-    CHECK_EQ_INT(replay_acquired_before(&s.r, &s.dev, GEN_vkQueueSubmit2, &args, 0, 1), LAP_OK);
+    CHECK_EQ_INT(replay_acquired_images_before(&s.r, &s.dev, GEN_vkQueueSubmit2, &args, 0, 1), LAP_OK);
     CHECK_EQ_U64(signal_count, 1);
     CHECK(is_signal(0, 1, 1));
     CHECK_EQ_U64(info.waitSemaphoreInfoCount, 2);
     CHECK(waits[0].semaphore == SEMAPHORE(1) && waits[0].stageMask == stage_of[1]);
     CHECK(waits[1].semaphore == SEMAPHORE(2) && waits[1].stageMask == stage_of[2]);
+    replay_acquired_images_finish(&s.dev);
 }
 
 /* Binds are not ordered behind what their queue has. */
@@ -207,37 +213,40 @@ UNIT_TEST(binds_and_presents_wait_for_signals)
     struct gen_args_vkQueueBindSparse args = {.queue = QUEUE(0), .bindInfoCount = 1, .pBindInfo = &info};
 
     begin(&s);
-    owe(&s, 0, 1);
-    owe(&s, 1, 2);
-    CHECK_EQ_INT(replay_acquired_before(&s.r, &s.dev, GEN_vkQueueBindSparse, &args, 0, 1), LAP_OK);
+    signal_later(&s, 0, 1);
+    signal_later(&s, 1, 2);
+    CHECK_EQ_INT(replay_acquired_images_before(&s.r, &s.dev, GEN_vkQueueBindSparse, &args, 0, 1), LAP_OK);
     CHECK_EQ_U64(info.waitSemaphoreCount, 1);
     CHECK_EQ_U64(signal_count, 1);
     CHECK(is_signal(0, 0, 1));
-    CHECK_EQ_INT(replay_acquired_signal(&s.r, &s.dev, 2, waits), LAP_OK);
+    CHECK_EQ_INT(replay_acquired_images_signal(&s.r, &s.dev, 2, waits), LAP_OK);
     CHECK_EQ_U64(signal_count, 2);
     CHECK(is_signal(1, 1, 2));
+    replay_acquired_images_finish(&s.dev);
 }
 
-UNIT_TEST(many_are_owed_and_none_is_lost)
+UNIT_TEST(many_are_signalled_later_and_none_is_lost)
 {
     struct scene s;
     struct old_call c;
 
     begin(&s);
-    for (uint32_t i = 0; i < REPLAY_OWED_MOST + 3; i++)
-        owe(&s, 0, 10 + i);
+    for (uint32_t i = 0; i < REPLAY_ACQUIRED_MOST + 3; i++)
+        signal_later(&s, 0, 10 + i);
     CHECK_EQ_U64(signal_count, 3);
-    replay_acquired_forget(&s.dev, SEMAPHORE(10 + REPLAY_OWED_MOST)); /* destroyed, and its handle comes again */
+    replay_acquired_images_forget(&s.dev,
+                                  SEMAPHORE(10 + REPLAY_ACQUIRED_MOST)); /* destroyed, and its handle comes again */
     old_call_init(&c, 0);
     CHECK_EQ_INT(before(&s, &c), LAP_OK);
     CHECK_EQ_U64(c.info.waitSemaphoreCount, 3);
-    CHECK_EQ_U64(s.dev.owed_count, 0);
-    for (uint32_t i = 0; i < REPLAY_OWED_MOST + 3; i++) {
+    CHECK_EQ_U64(signal_count, 3 + REPLAY_ACQUIRED_MOST - 1);
+    for (uint32_t i = 0; i < REPLAY_ACQUIRED_MOST + 3; i++) {
         uint32_t found = 0;
         for (uint32_t j = 0; j < signal_count; j++)
             found += is_signal(j, 0, 10 + i);
-        CHECK_EQ_U64(found, i != REPLAY_OWED_MOST);
+        CHECK_EQ_U64(found, i != REPLAY_ACQUIRED_MOST);
     }
+    replay_acquired_images_finish(&s.dev);
 }
 
 UNIT_TEST(what_is_acquired_again_is_signalled_first)
@@ -245,11 +254,15 @@ UNIT_TEST(what_is_acquired_again_is_signalled_first)
     struct scene s;
 
     begin(&s);
-    owe(&s, 0, 1);
-    owe(&s, 1, 1);
+    signal_later(&s, 0, 1);
+    signal_later(&s, 1, 1);
     CHECK_EQ_U64(signal_count, 1);
     CHECK(is_signal(0, 0, 1));
-    CHECK_EQ_U64(s.dev.owed_count, 1);
+    CHECK_EQ_INT(replay_acquired_images_signal(&s.r, &s.dev, 1, (const VkSemaphore[]){SEMAPHORE(1)}), LAP_OK);
+    CHECK_EQ_INT(replay_acquired_images_signal(&s.r, &s.dev, 1, (const VkSemaphore[]){SEMAPHORE(1)}), LAP_OK);
+    CHECK_EQ_U64(signal_count, 2);
+    CHECK(is_signal(1, 1, 1));
+    replay_acquired_images_finish(&s.dev);
 }
 
 UNIT_MAIN();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Device addresses in a replay: which ranges there are, and the words of memory that name them. */
-#include "replayer/address_word.h"
+#include "replayer/address/address_word.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +73,21 @@ UNIT_TEST(of_ranges_that_overlap_the_newest_that_is_alive_is_meant)
     replay_address_end(&space, inner);
     CHECK_EQ_U64(to_live(&space, RECORDED + 0x104), LIVE + 0x104);
     CHECK_EQ_U64(to_recorded(&space, LIVE + 0x9004), RECORDED + 0x104); /* nothing else lies there yet */
+    replay_address_space_finish(&space);
+}
+
+UNIT_TEST(structures_are_meant_before_the_buffers_around_them)
+{
+    struct replay_address_space space = {0};
+    struct replay_address_range *structure;
+    CHECK(replay_address_add(&space, REPLAY_ADDRESS_STRUCTURE, 1, RECORDED + 0x100, LIVE + 0x9000, 1, &structure) ==
+          LAP_OK);
+    add(&space, RECORDED, LIVE, 0x1000);
+    CHECK_EQ_U64(to_live(&space, RECORDED + 0x100), LIVE + 0x9000);
+    CHECK_EQ_U64(to_live(&space, RECORDED + 0x104), LIVE + 0x104);
+    CHECK_EQ_U64(to_recorded(&space, LIVE + 0x9000), RECORDED + 0x100);
+    replay_address_end(&space, structure);
+    CHECK_EQ_U64(to_live(&space, RECORDED + 0x100), LIVE + 0x100);
     replay_address_space_finish(&space);
 }
 
@@ -172,7 +187,7 @@ UNIT_TEST(decoders_ask_only_who_translates)
 #define BUFFER_BYTES 128u
 
 struct memory {
-    struct replay_words words;
+    struct replay_address_words words;
     unsigned char bytes[BUFFER_BYTES]; /* as the device here sees it */
     bool failing;
 };
@@ -197,7 +212,7 @@ static enum lap_status write_memory(void *user, void *memory, uint64_t offset, c
 
 struct machine {
     struct replay_address_space addresses;
-    struct replay_word_space words;
+    struct replay_address_word_space words;
     struct memory memory[3];
 };
 
@@ -205,7 +220,7 @@ static void begin(struct machine *m)
 {
     memset(m, 0, sizeof *m);
     m->words.addresses = &m->addresses;
-    m->words.access = (struct replay_words_access){read_memory, write_memory, NULL};
+    m->words.access = (struct replay_address_words_access){read_memory, write_memory, NULL};
     for (int i = 0; i < 3; i++) {
         m->memory[i].words.bytes = BUFFER_BYTES;
         m->memory[i].words.memory = &m->memory[i];
@@ -215,9 +230,9 @@ static void begin(struct machine *m)
 static void end(struct machine *m)
 {
     for (int i = 0; i < 3; i++)
-        replay_words_finish(&m->words, &m->memory[i].words);
+        replay_address_words_finish(&m->words, &m->memory[i].words);
     CHECK(!m->words.values);
-    replay_word_space_finish(&m->words);
+    replay_address_word_space_finish(&m->words);
     replay_address_space_finish(&m->addresses);
 }
 
@@ -230,7 +245,7 @@ static uint64_t word_at(const struct memory *memory, uint64_t offset)
 
 static void update(struct machine *m, uint64_t offset, const void *data, size_t bytes)
 {
-    CHECK(replay_words_update(&m->words, &m->memory[0].words, offset, data, bytes) == LAP_OK);
+    CHECK(replay_address_words_update(&m->words, &m->memory[0].words, offset, data, bytes) == LAP_OK);
 }
 
 UNIT_TEST(an_address_may_come_in_pieces)
@@ -324,7 +339,7 @@ UNIT_TEST(words_follow_an_address_that_is_given_again)
     CHECK_EQ_U64(word_at(&m.memory[0], 24), RECORDED + 8);
     memcpy(m.memory[0].bytes + 8, "abcdefgh", 8); /* the device has stored over it */
     range = add(&m.addresses, RECORDED, LIVE + 0x4000, 0x100);
-    CHECK(replay_words_renew(&m.words, range) == LAP_OK);
+    CHECK(replay_address_words_renew(&m.words, range) == LAP_OK);
     CHECK_EQ_U64(word_at(&m.memory[0], 0), LIVE + 0x4008);
     CHECK(memcmp(m.memory[0].bytes + 8, "abcdefgh", 8) == 0);
     CHECK_EQ_U64(word_at(&m.memory[0], 16), LIVE + 0x4100);
@@ -333,7 +348,7 @@ UNIT_TEST(words_follow_an_address_that_is_given_again)
     m.memory[0].failing = true;
     replay_address_end(&m.addresses, range);
     range = add(&m.addresses, RECORDED, LIVE, 0x100);
-    CHECK(replay_words_renew(&m.words, range) == LAP_ERROR_REPLAY);
+    CHECK(replay_address_words_renew(&m.words, range) == LAP_ERROR_REPLAY);
     end(&m);
 }
 
@@ -380,7 +395,7 @@ static void model_create(struct model *model)
     model->ranges[at].number = ++model->numbers;
     model->ranges[at].live_place = live;
     model->live_taken[live] = true;
-    CHECK(replay_words_renew(&model->m.words, model->ranges[at].range) == LAP_OK);
+    CHECK(replay_address_words_renew(&model->m.words, model->ranges[at].range) == LAP_OK);
 }
 
 static void model_destroy(struct model *model)
@@ -427,7 +442,8 @@ static void send(struct model *model, int b, const unsigned char *before)
             if (whole || (!slot->unsure && i < s * 8 + 8 && last >= s * 8))
                 *slot = (struct slot){0};
         }
-        CHECK(replay_words_update(&model->m.words, &model->m.memory[b].words, i, now + i, last + 1 - i) == LAP_OK);
+        CHECK(replay_address_words_update(&model->m.words, &model->m.memory[b].words, i, now + i, last + 1 - i) ==
+              LAP_OK);
         i = last;
     }
 }

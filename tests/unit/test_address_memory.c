@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is asked to lie where it lay. The device is a real one without that feature: what is asked of it is
  * looked at, and taken away before it sees it. */
-#include "replayer/address_memory.h"
+#include "codegen/support/chain.h"
+#include "replayer/address/address_memory.h"
 
-#include "replayer/address.h"
+#include "replayer/address/address.h"
 #include "tests/unit/replay_device.h"
 
 #define HOST  (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -24,12 +25,11 @@ static PFN_vkCreateBuffer create_below;
 static VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
                                     const VkAllocationCallbacks *allocator, VkDeviceMemory *out)
 {
-    const VkMemoryAllocateFlagsInfo *flags =
-        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    const VkMemoryAllocateFlagsInfo *flags = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     const VkMemoryOpaqueCaptureAddressAllocateInfo *address =
-        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO);
     const VkMemoryDedicatedAllocateInfo *dedicated =
-        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     VkMemoryAllocateInfo plain = *info;
 
     CHECK((address != NULL) == (flags && flags->flags == FLAGS));
@@ -49,7 +49,7 @@ static VkResult VKAPI_CALL create(VkDevice device, const VkBufferCreateInfo *inf
                                   const VkAllocationCallbacks *allocator, VkBuffer *out)
 {
     const VkBufferOpaqueCaptureAddressCreateInfo *address =
-        replay_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO);
     VkBufferCreateInfo plain = *info;
 
     CHECK((address != NULL) == ((info->flags & VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT) != 0));
@@ -68,7 +68,7 @@ static bool begin(struct unit_replay *u)
     memset(&asked, 0, sizeof asked);
     refuses_memory = refuses_buffers = false;
     u->dev.has_addresses = true;
-    u->dev.kept.possible = u->dev.kept.active = true;
+    u->dev.preserved.possible = u->dev.preserved.active = true;
     allocate_below = u->dev.vk.AllocateMemory;
     create_below = u->dev.vk.CreateBuffer;
     u->dev.vk.AllocateMemory = allocate;
@@ -78,10 +78,10 @@ static bool begin(struct unit_replay *u)
 
 static void end(struct unit_replay *u)
 {
-    replay_destroy_left(&u->r, &u->dev);
+    replay_objects_destroy_left(&u->r, &u->dev);
     replay_address_finish(&u->r, &u->dev);
-    CHECK_EQ_U64(u->dev.kept.allocated_bytes, 0);
-    CHECK(!u->dev.kept.memories);
+    CHECK_EQ_U64(u->dev.preserved.allocated_bytes, 0);
+    CHECK(!u->dev.preserved.memories);
     unit_replay_finish(u);
 }
 
@@ -124,7 +124,8 @@ static void tell(struct unit_replay *u, uint64_t memory, VkDeviceSize bytes, uin
     CHECK_EQ_INT(replay_lapilliCaptureMemory(&u->r, &u->dev, &args), LAP_OK);
 }
 
-static const struct replay_place *bind(struct unit_replay *u, VkBuffer buffer, uint64_t memory, VkDeviceSize offset)
+static const struct replay_memory_place *bind(struct unit_replay *u, VkBuffer buffer, uint64_t memory,
+                                              VkDeviceSize offset)
 {
     struct gen_args_lapilliBindBuffer args = {.buffer = buffer,
                                               .memory = gen_VkDeviceMemory(memory),
@@ -142,7 +143,7 @@ static void destroy(struct unit_replay *u, VkBuffer buffer)
 
 UNIT_TEST(buffers_of_one_memory_lie_in_one_allocation_as_they_did)
 {
-    const struct replay_place *a, *b;
+    const struct replay_memory_place *a, *b;
     VkMemoryRequirements requirements;
     struct unit_replay u;
     VkBuffer first, second;
@@ -164,8 +165,8 @@ UNIT_TEST(buffers_of_one_memory_lie_in_one_allocation_as_they_did)
     CHECK_EQ_U64(asked.count, 1);
     CHECK(a->memory == b->memory && a->offset == step && b->offset == 3 * step);
     CHECK_EQ_U64(replay_memory_stats(&u.dev).allocated_bytes, 4 * step);
-    CHECK_EQ_U64(u.dev.kept.counts.memories, 1);
-    CHECK_EQ_U64(u.dev.kept.counts.bytes, 4 * step);
+    CHECK_EQ_U64(u.dev.preserved.counts.memories, 1);
+    CHECK_EQ_U64(u.dev.preserved.counts.bytes, 4 * step);
     /* It lasts as long as one of them does. */
     destroy(&u, first);
     CHECK_EQ_U64(replay_memory_stats(&u.dev).allocations, 1);
@@ -182,7 +183,7 @@ UNIT_TEST(buffers_of_one_memory_lie_in_one_allocation_as_they_did)
 
 UNIT_TEST(what_the_driver_refuses_lies_elsewhere)
 {
-    const struct replay_place *place;
+    const struct replay_memory_place *place;
     VkMemoryRequirements requirements;
     struct unit_replay u;
     VkBuffer buffer;
@@ -197,16 +198,16 @@ UNIT_TEST(what_the_driver_refuses_lies_elsewhere)
     CHECK_EQ_U64(asked.address, 0); /* the flag, and no number */
     CHECK_EQ_U64(asked.count, 2);
     CHECK_EQ_U64(place->memory_bytes, requirements.size);
-    CHECK_EQ_U64(u.dev.kept.counts.refused_memories, 1);
+    CHECK_EQ_U64(u.dev.preserved.counts.refused_memories, 1);
     refuses_buffers = true;
     buffer = create_buffer(&u, 2, 78);
-    CHECK_EQ_U64(u.dev.kept.counts.refused_buffers, 1);
+    CHECK_EQ_U64(u.dev.preserved.counts.refused_buffers, 1);
     tell(&u, 6, 1 << 20, first_type(requirements.memoryTypeBits), VK_NULL_HANDLE);
     place = bind(&u, buffer, 6, 0);
-    CHECK(!place->address_memory && asked.count == 2);
+    CHECK(!place->holder && asked.count == 2);
     buffer = create_buffer(&u, 3, 0); /* recorded without */
-    CHECK_EQ_U64(u.dev.kept.counts.refused_buffers, 1);
-    CHECK(!bind(&u, buffer, 6, 0)->address_memory);
+    CHECK_EQ_U64(u.dev.preserved.counts.refused_buffers, 1);
+    CHECK(!bind(&u, buffer, 6, 0)->holder);
     end(&u);
 }
 
@@ -235,7 +236,7 @@ UNIT_TEST(a_trace_may_say_what_can_not_be)
             tell(&u, i + 5, wrong[i].bytes, type, wrong[i].dedicated ? other : VK_NULL_HANDLE);
         CHECK_EQ_U64(bind(&u, buffer, i + 5, wrong[i].offset)->offset, 0);
         CHECK_EQ_U64(asked.address, 0);
-        CHECK_EQ_U64(u.dev.kept.counts.memories, 0);
+        CHECK_EQ_U64(u.dev.preserved.counts.memories, 0);
     }
     end(&u);
 }
@@ -258,18 +259,18 @@ UNIT_TEST(only_the_recorded_driver_keeps_addresses)
     args.driverLow = halves[0];
     args.driverHigh = halves[1];
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(u.dev.kept.active);
+    CHECK(u.dev.preserved.active);
     args.driverVersion++;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.kept.active);
+    CHECK(!u.dev.preserved.active);
     args.driverVersion--;
     args.driverHigh ^= 1;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.kept.active);
+    CHECK(!u.dev.preserved.active);
     args.driverHigh ^= 1;
-    u.dev.kept.possible = false;
+    u.dev.preserved.possible = false;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.kept.active);
+    CHECK(!u.dev.preserved.active);
     end(&u);
 }
 

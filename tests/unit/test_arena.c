@@ -25,7 +25,7 @@ UNIT_TEST(memory_is_aligned_and_disjoint)
     lap_arena_finish(&arena);
 }
 
-UNIT_TEST(reset_gives_the_memory_again)
+UNIT_TEST(a_reset_reuses_the_memory)
 {
     struct lap_arena arena;
     lap_arena_init(&arena, 0);
@@ -40,7 +40,7 @@ UNIT_TEST(reset_gives_the_memory_again)
     lap_arena_finish(&arena);
 }
 
-UNIT_TEST(a_huge_request_is_served_and_not_kept)
+UNIT_TEST(a_huge_request_is_freed_by_a_reset)
 {
     struct lap_arena arena;
     lap_arena_init(&arena, 0);
@@ -67,7 +67,7 @@ UNIT_TEST(sizes_that_no_memory_has_are_refused)
     lap_arena_finish(&arena);
 }
 
-UNIT_TEST(the_limit_holds)
+UNIT_TEST(a_request_beyond_the_limit_is_refused)
 {
     struct lap_arena arena;
     lap_arena_init(&arena, 1000);

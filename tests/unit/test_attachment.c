@@ -1,42 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Which texels of linear images attachments and stores of shaders write, and what is known of them afterwards. The
  * layer around attachment.c, render_pass.c and region.c is replaced by the few functions that they call. */
-#include <stdlib.h>
-
-#include "gen_layer.h"
-#include "layer/attachment.h"
-#include "layer/records.h"
-#include "layer/region.h"
-#include "layer/resource.h"
-#include "tests/unit/unit.h"
+#include "layer/command/attachment.h"
+#include "layer/command/image_state.h"
+#include "layer/command/region.h"
+#include "tests/unit/layer_device.h"
 
 /* Texels of 4 bytes; 16 of them in a row, in 128 bytes; layers of 8192 bytes, in which level 1 begins at 4096. */
 enum { WIDTH = 16, HEIGHT = 24, LAYERS = 4, PITCH = 128, LAYER = 8192, LEVEL = 4096, IMAGES = 3, VIEWS = 4, TEXEL = 4 };
 
-struct layer_state layer;
-static struct layer_device *dev;
 static struct layer_image images[IMAGES]; /* linear; linear, other contents; optimal */
 static struct layer_image_view views[VIEWS];
 static struct layer_framebuffer framebuffer;
 static struct layer_render_pass pass;
 static struct layer_cmdbuf cb;
-static unsigned stops;
 
-void layer_stop(const char *reason)
-{
-    stops++;
-}
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *at = chain;
-    while (at && at->sType != type)
-        at = at->pNext;
-    return at;
-}
-void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
-{
-    out->count = 1;
-}
 static VKAPI_ATTR void VKAPI_CALL subresource_layout(VkDevice device, VkImage image, const VkImageSubresource *which,
                                                      VkSubresourceLayout *out)
 {
@@ -47,12 +25,6 @@ static VKAPI_ATTR void VKAPI_CALL subresource_layout(VkDevice device, VkImage im
 #define VIEW(n)     gen_VkImageView(0x200 + (n))
 #define FRAMEBUFFER gen_VkFramebuffer(0x300)
 #define PASS        gen_VkRenderPass(0x400)
-
-static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t index, struct lap_object *object)
-{
-    *object = (struct lap_object){.handle = handle, .index = index, .type = type};
-    CHECK_EQ_INT(lap_map_put(&dev->own_maps[type], handle, object, NULL), LAP_OK);
-}
 
 static void add_image(uint32_t number, VkImageTiling tiling, uint32_t height)
 {
@@ -80,16 +52,8 @@ static void add_view(uint32_t number, uint32_t image, struct layer_view_range ra
 
 static void begin(void)
 {
-    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
-    dev = calloc(1, sizeof *dev);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
-        lap_map_init(&dev->own_maps[type]);
-        dev->maps[type] = &dev->own_maps[type];
-    }
-    dev->tables.maps = dev->maps;
+    init_device();
     dev->vk.GetImageSubresourceLayout = subresource_layout;
-    pthread_mutex_init(&dev->submit_mutex, NULL);
-    CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
     memset(images, 0, sizeof images);
     memset(views, 0, sizeof views);
     memset(&framebuffer, 0, sizeof framebuffer);
@@ -107,7 +71,6 @@ static void begin(void)
     layer_touch_reset(&cb);
     cb.device = dev;
     cb.state = LAYER_CMDBUF_RECORDING;
-    stops = 0;
 }
 
 static void end(void)
@@ -115,13 +78,7 @@ static void end(void)
     layer_touch_finish(&cb);
     layer_framebuffer_finish(&framebuffer.object);
     layer_render_pass_finish(&pass.head.object);
-    lap_map_finish(&dev->resources);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
-        lap_map_finish(&dev->own_maps[type]);
-    lap_memtrack_destroy(&dev->memtrack);
-    pthread_mutex_destroy(&dev->submit_mutex);
-    free(dev);
-    CHECK_EQ_U64(stops, 0);
+    finish_device();
 }
 
 /* ---- what is expected ---- */
@@ -327,6 +284,7 @@ static struct {
     VkAttachmentReference color, input, resolve;
     uint32_t masks[2];
     bool imageless;
+    VkRect2D area;
 } scene;
 
 static const VkAttachmentReference unused = {VK_ATTACHMENT_UNUSED, VK_IMAGE_LAYOUT_UNDEFINED};
@@ -340,6 +298,7 @@ static void begin_scene(void)
                                            .initialLayout = VK_IMAGE_LAYOUT_GENERAL,
                                            .finalLayout = VK_IMAGE_LAYOUT_GENERAL};
     memset(&scene, 0, sizeof scene);
+    scene.area = small;
     scene.attachments[0] = scene.attachments[1] = plain;
     scene.color = scene.input = scene.resolve = unused;
     for (uint32_t i = 0; i < 2; i++)
@@ -374,7 +333,7 @@ static void draw_scene(void)
                                          .pNext = scene.imageless ? &later : NULL,
                                          .renderPass = PASS,
                                          .framebuffer = FRAMEBUFFER,
-                                         .renderArea = small};
+                                         .renderArea = scene.area};
     VkRenderPass pass_handle = PASS;
     VkFramebuffer framebuffer_handle = FRAMEBUFFER;
     layer_render_pass_finish(&pass.head.object);
@@ -402,6 +361,36 @@ static void check_not_written(bool read)
     CHECK(!read || !cb.touched.ranges.ranges[0].written);
     CHECK(cb.touched.partly.count == 0 && cb.touched.unchecked.count == 0);
     layer_touch_reset(&cb);
+}
+
+static enum layer_step_kind step_of_scene(void)
+{
+    enum layer_step_kind kind;
+    draw_scene();
+    CHECK(cb.image_steps.count > 0);
+    kind = cb.image_steps.items[0].kind;
+    layer_touch_reset(&cb);
+    return kind;
+}
+
+UNIT_TEST(what_a_render_pass_stores_nothing_of_is_discarded_where_it_has_all_of_it)
+{
+    begin();
+    layer.options.reads_back = true;
+    begin_scene();
+    scene.color.attachment = 0;
+    scene.masks[0] = scene.masks[1] = 7; /* the view's layers */
+    scene.attachments[0].loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
+    scene.attachments[0].storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE;
+    CHECK_EQ_INT(step_of_scene(), LAYER_STEP_VARIES);
+    scene.area = (VkRect2D){.extent = {WIDTH, HEIGHT}};
+    CHECK_EQ_INT(step_of_scene(), LAYER_STEP_DISCARDED);
+    scene.attachments[0].storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    CHECK_EQ_INT(step_of_scene(), LAYER_STEP_COVERED);
+    scene.attachments[0].loadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE; /* what is drawn is stored */
+    CHECK_EQ_INT(step_of_scene(), LAYER_STEP_VARIES);
+    layer.options.reads_back = false;
+    end();
 }
 
 UNIT_TEST(a_render_pass_writes_what_its_operations_say)
@@ -507,7 +496,7 @@ static void push(uint32_t view)
 
 UNIT_TEST(shaders_store_to_what_a_view_shows)
 {
-    const struct lap_spirv_reach writes = {.stores = {lap_spirv_bit(0)}};
+    const struct lap_spirv_access writes = {.stores = {lap_spirv_bit(0)}};
     const uint64_t rows = (HEIGHT - 1) * PITCH + WIDTH * TEXEL, level = (HEIGHT / 2 - 1) * PITCH + WIDTH / 2 * TEXEL;
     struct layer_touched touched;
     begin();
@@ -516,7 +505,7 @@ UNIT_TEST(shaders_store_to_what_a_view_shows)
         const struct range all_layers[] = {{0, LAYER, rows}, {0, 2 * LAYER, rows}, {0, 3 * LAYER, rows}};
         const struct range one_level[] = {{0, 2 * LAYER + LEVEL, level}};
         push(view);
-        cb.bound[LAYER_BIND_COMPUTE].reach = &writes;
+        cb.bound[LAYER_BIND_COMPUTE].access = &writes;
         cb.bound[LAYER_BIND_COMPUTE].stale = true;
         layer_touch_work(&cb, LAYER_BIND_COMPUTE);
         CHECK(cb.touched.ranges.count == 1 && !cb.touched.ranges.ranges[0].written); /* all of it is read */

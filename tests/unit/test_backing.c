@@ -2,21 +2,16 @@
 /* Which memory types get pages of the layer, and what the driver is asked then. The driver is a few functions here. */
 #include <stdlib.h>
 
+#include "codegen/support/chain.h"
 #include "gen_layer.h"
-#include "layer/backing.h"
+#include "layer/core/extensions.h"
+#include "layer/memory/backing.h"
 #include "layer/resource.h"
 #include "memtrack/internal.h"
 #include "tests/unit/unit.h"
 
 struct layer_state layer;
 
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *at = chain;
-    while (at && at->sType != type)
-        at = at->pNext;
-    return at;
-}
 bool layer_is_recording(void)
 {
     return true;
@@ -49,7 +44,7 @@ static void set_types(const VkMemoryPropertyFlags *flags, uint32_t count)
         if (flags[i] & VISIBLE)
             machine.importable |= 1u << i;
     }
-    lap_types_init(&types, real, count, false);
+    lap_types_init(&types, real, count, (struct lap_heaps){2, 1}, false);
 }
 
 /* As found on an H200: host pointers go into the two host types, and no buffer that takes them may lie in the type that
@@ -182,11 +177,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
                                                const VkAllocationCallbacks *allocator, VkDeviceMemory *out)
 {
     const VkImportMemoryHostPointerInfoEXT *import =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-    const VkMemoryAllocateFlagsInfo *flags =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    const VkMemoryAllocateFlagsInfo *flags = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     const VkMemoryPriorityAllocateInfoEXT *priority =
-        layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT);
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT);
     struct memory *memory = &memories[memory_count];
     if (import ? failing_imports : failing_allocations)
         return import ? VK_ERROR_INVALID_EXTERNAL_HANDLE : VK_ERROR_OUT_OF_DEVICE_MEMORY;
@@ -202,8 +196,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         .bytes = info->allocationSize,
         .flags = flags ? flags->flags : 0,
         .priority = priority ? priority->priority : 0,
-        .dedicated = layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) != NULL,
-        .exported = layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO) != NULL};
+        .dedicated = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) != NULL,
+        .exported = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO) != NULL};
     usage[gpu->memory.memoryTypes[memory->type].heapIndex] += memory->bytes;
     live_memories++;
     *out = gen_VkDeviceMemory(++memory_count);
@@ -255,7 +249,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBuf
                                                     const VkAllocationCallbacks *allocator, VkBuffer *out)
 {
     last_buffer = *info;
-    last_external = layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL;
+    last_external = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL;
     buffers_made++;
     *out = gen_VkBuffer(0x100u + 2u * buffers_made + last_external);
     return VK_SUCCESS;
@@ -276,7 +270,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_image(VkDevice device, const VkImag
 {
     images_made++;
     *out = gen_VkImage(0x1000u + 2u * images_made +
-                       (layer_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL));
+                       (lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL));
     return VK_SUCCESS;
 }
 static VKAPI_ATTR void VKAPI_CALL destroy_image(VkDevice device, VkImage image, const VkAllocationCallbacks *allocator)
@@ -760,7 +754,7 @@ UNIT_TEST(what_was_enabled_behind_the_program_does_not_show)
     end();
 }
 
-UNIT_TEST(people_are_told_the_types)
+UNIT_TEST(info_lists_the_backed_types)
 {
     char text[64];
     begin(LAYER_BACKING_AUTO);

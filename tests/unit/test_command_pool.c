@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Command buffers that are recorded anew, reset or freed while work may have them. The driver looks whether it does. */
-#include "replayer/command_pool.h"
+#include "replayer/command/command_pool.h"
 
-#include "replayer/named.h"
-#include "replayer/pending.h"
-#include "replayer/submit.h"
+#include "replayer/command/reference_check.h"
+#include "replayer/submit/submit.h"
+#include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/queue_progress.h"
+#include "replayer/sync/submission.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/working_driver.h"
 
@@ -235,7 +237,7 @@ static void scene_finish(struct scene *s)
 {
     CHECK_EQ_U64(driver.early, 0);
     wait_idle(s->dev.live);
-    replay_pending_finish(&s->dev);
+    replay_submission_finish(&s->dev);
     for (uint64_t i = 1; i <= 2; i++) {
         struct gen_args_vkDestroyCommandPool args = {.commandPool = gen_VkCommandPool(i)};
         CHECK_EQ_INT(replay_DestroyCommandPool(&s->r, &s->dev, &args), LAP_OK);
@@ -306,7 +308,7 @@ UNIT_TEST(what_is_freed_twice_is_refused)
         args.commandBufferCount = 2;
         CHECK_EQ_INT(replay_FreeCommandBuffers(&s.r, &s.dev, &args), LAP_OK);
         wait_idle(s.dev.live);
-        (void)replay_pending_look(&s.dev);
+        (void)replay_submission_poll(&s.dev);
         CHECK_EQ_U64(freed, 2);
         scene_finish(&s);
     }

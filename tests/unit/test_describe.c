@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What a trace says of its recording, with and without memory for it. Only the layer's describe.c. */
-#include "layer/describe.h"
+#include "layer/core/describe.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "layer/layer.h"
+#include "layer/core/layer.h"
 #include "tests/unit/starved_json.h"
 #include "tests/unit/unit.h"
 
@@ -31,7 +31,7 @@ static void describe(void)
     layer_describe_end(&description, "the machine");
 }
 
-UNIT_TEST(a_description_is_whole_or_none)
+UNIT_TEST(a_description_short_of_memory_is_left_out)
 {
     int ends[2];
     unsigned failed = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptor pools that are reset or destroyed while work may use their sets. The driver looks whether it does. */
-#include "replayer/descriptor.h"
+#include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/queue_progress.h"
+#include "replayer/sync/submission.h"
 
-#include "replayer/pending.h"
-#include "replayer/submit.h"
+#include "replayer/submit/submit.h"
+#include "replayer/sync/deferred_destroy.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/working_driver.h"
 
@@ -149,7 +151,7 @@ static void scene_init_with(struct scene *s, uint32_t sizes)
     s->dev.vk.AllocateDescriptorSets = allocate;
     s->dev.vk.FreeDescriptorSets = free_sets;
     CHECK_EQ_INT(replay_object_add(&s->r, GEN_HANDLE_VkDevice, 1, 0x1000, &s->dev, NULL), LAP_OK);
-    while (lap_reader_next(s->r.reader, &s->r.packet) == LAP_OK)
+    while (lap_reader_next(s->r.reader, &s->r.at.packet) == LAP_OK)
         CHECK_EQ_INT(replay_packet(&s->r), LAP_OK);
     CHECK_EQ_U64(pool_driver.made, 2);
 }
@@ -225,10 +227,10 @@ static void scene_finish(struct scene *s)
             put_destroy(s, i);
     CHECK_EQ_U64(driver.early, 0);
     wait_idle(s->dev.live);
-    replay_pending_finish(&s->dev);
+    replay_submission_finish(&s->dev);
     CHECK_EQ_U64(driver.early, 0);
     CHECK_EQ_U64(count_pools(), 0);
-    CHECK_EQ_U64(s->r.alive, 1); /* the device */
+    CHECK_EQ_U64(s->r.objects.alive, 1); /* the device */
     CHECK(replay_close(&s->r));
     sample_finish(&s->p.s);
 }
@@ -266,7 +268,7 @@ UNIT_TEST(a_pool_that_work_uses_is_retired)
     put_free(&s, 1, second);
     (void)put_set(&s, 1);
     let_be_over(1, driver.given[1]);
-    CHECK(!replay_pending_look(&s.dev));
+    CHECK(!replay_submission_poll(&s.dev));
     CHECK_EQ_U64(pool_driver.resets, 1); /* it is a spare now */
     CHECK_EQ_U64(count_pools(), 3);
     give(&s, 0, put_set(&s, 1));
@@ -283,15 +285,15 @@ UNIT_TEST(the_pool_is_found_by_its_new_handle)
     struct scene s;
     scene_init(&s);
     CHECK_EQ_U64(replay_object_index(&s.r, GEN_HANDLE_VkDescriptorPool, 0x777), 0);
-    s.r.tables[GEN_HANDLE_VkDescriptorPool].live.last = 0;
+    s.r.objects.tables[GEN_HANDLE_VkDescriptorPool].live.last = 0;
     CHECK_EQ_U64(replay_object_index(&s.r, GEN_HANDLE_VkDescriptorPool, 1), 1);
     give(&s, 0, put_set(&s, 1));
     put_reset_pool(&s, 1);
-    s.r.tables[GEN_HANDLE_VkDescriptorPool].live.last = 0;
+    s.r.objects.tables[GEN_HANDLE_VkDescriptorPool].live.last = 0;
     CHECK_EQ_U64(replay_object_index(&s.r, GEN_HANDLE_VkDescriptorPool, 1), 0);
     CHECK_EQ_U64(replay_object_index(&s.r, GEN_HANDLE_VkDescriptorPool, 2), 2);
     CHECK_EQ_U64(replay_object_index(&s.r, GEN_HANDLE_VkDescriptorPool, 3), 1);
-    CHECK_EQ_U64(s.r.live[GEN_HANDLE_VkDescriptorPool]->pages[0]->live[1], 3); /* decoders look there */
+    CHECK_EQ_U64(s.r.objects.live[GEN_HANDLE_VkDescriptorPool]->pages[0]->live[1], 3); /* decoders look there */
     scene_finish(&s);
 }
 
@@ -328,6 +330,11 @@ UNIT_TEST(retired_pools_are_limited)
     scene_finish(&s);
 }
 
+static bool always(const struct replay_device *dev)
+{
+    return dev->awaits_host == always;
+}
+
 /* The driver has no memory for another one, or how it was made is not kept. */
 UNIT_TEST(where_there_is_no_other_pool_the_work_is_waited_for)
 {
@@ -341,7 +348,7 @@ UNIT_TEST(where_there_is_no_other_pool_the_work_is_waited_for)
         CHECK_EQ_U64(pool_driver.resets, i);
         CHECK_EQ_U64(gen_u64_VkDescriptorPool(live(&s, 1)), 1);
     }
-    s.dev.pending.stuck = true; /* and that took too long once */
+    s.dev.awaits_host = always; /* nor does the device finish */
     give(&s, 0, put_set(&s, 1));
     CHECK_EQ_INT(reset_of(&s, 1), LAP_ERROR_REPLAY);
     CHECK(strstr(lap_error_message(), "VK_ERROR_OUT_OF_DEVICE_MEMORY"));
@@ -362,21 +369,21 @@ UNIT_TEST(where_nothing_can_be_put_aside_the_work_is_waited_for)
     uint64_t alive;
     scene_init(&s);
     give(&s, 0, put_set(&s, 1));
-    alive = s.r.alive;
-    s.r.alive = REPLAY_MOST_OBJECTS;
+    alive = s.r.objects.alive;
+    s.r.objects.alive = REPLAY_MOST_OBJECTS;
     put_reset_pool(&s, 1);
     CHECK_EQ_U64(driver.waits, 1);
     CHECK_EQ_U64(gen_u64_VkDescriptorPool(live(&s, 1)), 1);
     CHECK_EQ_U64(count_pools(), 2);
-    CHECK_EQ_U64(s.r.alive, REPLAY_MOST_OBJECTS - 1); /* the set is gone */
-    s.r.alive = alive - 1;
+    CHECK_EQ_U64(s.r.objects.alive, REPLAY_MOST_OBJECTS - 1); /* the set is gone */
+    s.r.objects.alive = alive - 1;
     give(&s, 0, put_set(&s, 1));
     put_reset_pool(&s, 1);
-    s.r.alive += REPLAY_MOST_OBJECTS;
+    s.r.objects.alive += REPLAY_MOST_OBJECTS;
     wait_idle(s.dev.live);
-    CHECK(!replay_pending_look(&s.dev)); /* nor is a spare kept */
+    CHECK(!replay_submission_poll(&s.dev)); /* nor is a spare kept */
     CHECK_EQ_U64(count_pools(), 2);
-    s.r.alive -= REPLAY_MOST_OBJECTS;
+    s.r.objects.alive -= REPLAY_MOST_OBJECTS;
     scene_finish(&s);
 }
 
@@ -389,14 +396,14 @@ UNIT_TEST(retired_pools_end_with_theirs)
     give(&s, 0, put_set(&s, 1));
     put_reset_pool(&s, 1);
     let_be_over(0, driver.given[0] - 1);
-    CHECK(replay_pending_look(&s.dev)); /* there is a spare, and a retired one */
+    CHECK(replay_submission_poll(&s.dev)); /* there is a spare, and a retired one */
     give(&s, 1, put_set(&s, 1));
     put_destroy(&s, 1);
     CHECK_EQ_U64(count_pools(), 3); /* the spare is gone, and two are put aside */
     give(&s, 0, put_set(&s, 2));
     let_be_over(0, driver.given[0]);
     let_be_over(1, driver.given[1]);
-    CHECK(!replay_pending_look(&s.dev));
+    CHECK(!replay_submission_poll(&s.dev));
     CHECK_EQ_U64(count_pools(), 1);
     CHECK_EQ_U64(pool_driver.resets, 1);
     scene_finish(&s);
@@ -415,7 +422,7 @@ UNIT_TEST(sets_that_were_freed_before_end_with_their_own_pool)
     put_free(&s, 1, put_set(&s, 1));
     CHECK_EQ_U64(pool_driver.freed, 0);
     wait_idle(s.dev.live);
-    CHECK(!replay_pending_look(&s.dev));
+    CHECK(!replay_submission_poll(&s.dev));
     CHECK_EQ_U64(pool_driver.freed, 2);
     CHECK_EQ_U64(pool_driver.resets, 1);
     scene_finish(&s);
@@ -438,7 +445,7 @@ UNIT_TEST(what_is_freed_twice_is_refused)
         CHECK_EQ_U64(pool_driver.freed, 0);
         put_free(&s, 1, set);
         wait_idle(s.dev.live);
-        CHECK(!replay_pending_look(&s.dev));
+        CHECK(!replay_submission_poll(&s.dev));
         CHECK_EQ_U64(pool_driver.freed, 1);
         scene_finish(&s);
     }
@@ -467,7 +474,7 @@ UNIT_TEST(a_pool_that_the_driver_does_not_reset_is_no_spare)
     put_reset_pool(&s, 1);
     wait_idle(s.dev.live);
     pool_driver.refused_resets = 1;
-    CHECK(!replay_pending_look(&s.dev));
+    CHECK(!replay_submission_poll(&s.dev));
     CHECK_EQ_U64(count_pools(), 2);
     pool_driver.refused_resets = 1;
     (void)put_set(&s, 1);

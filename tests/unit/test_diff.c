@@ -40,7 +40,7 @@ UNIT_TEST(equal_buffers_have_no_difference)
         CHECK(!lap_diff_next(a, b, bytes, 0, 8, &begin, &end));
 }
 
-UNIT_TEST(finds_each_single_byte)
+UNIT_TEST(each_single_byte_is_found)
 {
     unsigned char a[300] = {0}, b[300] = {0};
     for (size_t at = 0; at < sizeof(a); at++) {
@@ -55,7 +55,7 @@ UNIT_TEST(finds_each_single_byte)
     }
 }
 
-UNIT_TEST(joins_gaps_shorter_than_asked)
+UNIT_TEST(gaps_shorter_than_asked_are_joined)
 {
     unsigned char a[100] = {0}, b[100] = {0};
     size_t begin, end;
@@ -65,7 +65,7 @@ UNIT_TEST(joins_gaps_shorter_than_asked)
     CHECK(lap_diff_next(a, b, 100, end, 4, &begin, &end) && begin == 15 && end == 16);
 }
 
-UNIT_TEST(agrees_with_the_plain_loop)
+UNIT_TEST(differences_agree_with_a_plain_loop)
 {
     static const size_t gaps[] = {0, 1, 2, 3, 6, 7, 8, 9, 14, 15, 16, 31, 32, 64, 100};
     unsigned char a[520], b[520];
@@ -125,7 +125,7 @@ UNIT_TEST(blocks_hold_all_differences)
     }
 }
 
-UNIT_TEST(knows_zero)
+UNIT_TEST(zeroes_are_known)
 {
     unsigned char data[200] = {0};
     for (size_t bytes = 0; bytes <= sizeof(data); bytes++)

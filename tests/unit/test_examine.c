@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the report says of traces with made-up needs, on whatever Vulkan device there is, and that a replay of the same
  * trace ends with the same sentence. */
-#include "replayer/examine.h"
+#include "replayer/play/examine.h"
 
-#include "replayer/match.h"
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/device/requirements.h"
+#include "replayer/play/player.h"
 #include "tests/unit/device.h"
 #include "tests/unit/sample_trace.h"
 
@@ -325,15 +326,15 @@ UNIT_TEST(commands_of_later_versions_are_looked_for)
     end(&p);
     options.file = p.s.path;
     CHECK_EQ_INT(replay_open(&r, &options, NULL), LAP_OK);
-    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_ERROR_UNSUPPORTED);
+    CHECK_EQ_INT(replay_requirements_commands(&r, &dev), LAP_ERROR_UNSUPPORTED);
     CHECK(strstr(lap_error_message(), "toy has Vulkan 1.1, which lacks what the trace needs: ") != NULL);
     CHECK(strstr(lap_error_message(), "vkCmdBindDescriptorSets") != NULL);
     CHECK(strstr(lap_error_message(), "vkCreatePipelineLayout") != NULL);
     r.options.force = true;
-    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_OK);
+    CHECK_EQ_INT(replay_requirements_commands(&r, &dev), LAP_OK);
     r.options.force = false;
     instance.properties.apiVersion = VK_API_VERSION_1_3; /* then it is left to the call */
-    CHECK_EQ_INT(replay_require_commands(&r, &dev), LAP_OK);
+    CHECK_EQ_INT(replay_requirements_commands(&r, &dev), LAP_OK);
     CHECK(replay_close(&r));
     finish(&p);
 }

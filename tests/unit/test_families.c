@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which families and queues here stand for recorded ones. */
-#include "replayer/families.h"
+#include "replayer/device/queue_families.h"
 
 #include "tests/unit/unit.h"
 
@@ -49,20 +49,20 @@ static void record(struct recorded *r, uint32_t number, VkQueueFlags flags, uint
     r->families[number] = (struct replay_recorded_family){flags, {1, 1, 1}, queues, {0}};
     for (VkQueueFlags kind = 1; kind <= S; kind <<= 1)
         if (needs & kind)
-            replay_needs_kinds(&r->families[number].needs, kind);
+            replay_family_needs_kinds(&r->families[number].needs, kind);
 }
 
 static bool same(struct recorded *r, const struct machine *here)
 {
-    return replay_plan_same(r->families, here->families, here->count, &r->plan);
+    return replay_queue_plan_identity(r->families, here->families, here->count, &r->plan);
 }
 
 static enum lap_status plan(struct recorded *r, const struct machine *here)
 {
-    return replay_plan_queues(r->families, here->families, here->count, false, &r->plan);
+    return replay_queue_plan_choose(r->families, here->families, here->count, false, &r->plan);
 }
 
-UNIT_TEST(what_is_there_stays)
+UNIT_TEST(families_that_are_there_stay)
 {
     struct machine here = many_queues();
     struct recorded r = {0};
@@ -101,7 +101,7 @@ UNIT_TEST(three_families_meet_in_one_queue)
     CHECK(r.plan.shared);
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_EQ_U64(r.plan.families[i], 0);
-        CHECK_EQ_U64(replay_plan_queue(&r.plan, i, 2), 0);
+        CHECK_EQ_U64(replay_queue_plan_number(&r.plan, i, 2), 0);
     }
     CHECK_EQ_U64(r.plan.queue_counts[0], 1);
 }
@@ -118,8 +118,8 @@ UNIT_TEST(queues_of_several_families_are_spread)
     CHECK_EQ_INT(plan(&r, &here), LAP_OK);
     CHECK(!r.plan.shared);
     CHECK_EQ_U64(r.plan.queue_counts[0], 4);
-    uint32_t seen = 1u << replay_plan_queue(&r.plan, 0, 0) | 1u << replay_plan_queue(&r.plan, 1, 0) |
-                    1u << replay_plan_queue(&r.plan, 1, 1) | 1u << replay_plan_queue(&r.plan, 2, 0);
+    uint32_t seen = 1u << replay_queue_plan_number(&r.plan, 0, 0) | 1u << replay_queue_plan_number(&r.plan, 1, 0) |
+                    1u << replay_queue_plan_number(&r.plan, 1, 1) | 1u << replay_queue_plan_number(&r.plan, 2, 0);
     CHECK_EQ_U64(seen, 15);
 }
 
@@ -168,10 +168,10 @@ UNIT_TEST(unused_kinds_are_not_needed)
     CHECK_EQ_INT(plan(&r, &here), LAP_ERROR_UNSUPPORTED);
     CHECK_EQ_U64(r.plan.failed, 1);
     CHECK_EQ_U64(r.plan.families[1], 0);
-    CHECK_EQ_INT(replay_plan_queues(r.families, here.families, here.count, true, &r.plan), LAP_OK);
+    CHECK_EQ_INT(replay_queue_plan_choose(r.families, here.families, here.count, true, &r.plan), LAP_OK);
 }
 
-UNIT_TEST(the_choosy_come_first)
+UNIT_TEST(queues_with_fewer_choices_are_assigned_first)
 {
     struct machine here = {.count = 0};
     struct recorded r = {0};
@@ -229,29 +229,50 @@ UNIT_TEST(timestamps_want_families_that_have_them)
     CHECK_EQ_U64(r.plan.families[0], 1);
 }
 
-UNIT_TEST(needs_are_said)
+UNIT_TEST(video_goes_where_its_kind_is)
+{
+    const VkQueueFlags D = LAP_QUEUE_VIDEO_DECODE, E = LAP_QUEUE_VIDEO_ENCODE;
+    struct machine here = {.count = 0};
+    struct recorded r = {0};
+    char text[REPLAY_KINDS_BYTES];
+
+    add_family(&here, ANY, 1);
+    add_family(&here, E | T, 1);
+    add_family(&here, D, 1);
+    record(&r, 0, ANY, 1, G);
+    record(&r, 1, D | T, 1, D);
+    replay_family_needs_kinds(&r.families[1].needs, D);
+    replay_family_needs_kinds(&r.families[1].needs, D | E);             /* coding begins */
+    replay_family_needs_kinds(&r.families[1].needs, G | C | T | D | E); /* a barrier */
+    CHECK(!same(&r, &here));
+    CHECK_EQ_INT(plan(&r, &here), LAP_OK);
+    CHECK_EQ_U64(r.plan.families[1], 2);
+    replay_family_needs_write(&r.families[1].needs, text);
+    CHECK_STR(text, "video decoding");
+    here.families[2].queueFlags = E;
+    CHECK_EQ_INT(plan(&r, &here), LAP_ERROR_UNSUPPORTED);
+    CHECK_EQ_U64(r.plan.failed, 1);
+}
+
+UNIT_TEST(what_families_are_needed_for_is_reported)
 {
     struct replay_family_needs needs = {0}, stages = {0};
     char text[REPLAY_KINDS_BYTES];
 
-    replay_needs_kinds(&needs, 0); /* what goes anywhere */
-    replay_needs_write(&needs, text);
+    replay_family_needs_kinds(&needs, 0); /* what goes anywhere */
+    replay_family_needs_write(&needs, text);
     CHECK_STR(text, "nothing that is known");
-    replay_needs_kinds(&needs, G | C | T);
-    replay_needs_kinds(&needs, G | C);
-    replay_needs_write(&needs, text);
+    replay_family_needs_kinds(&needs, G | C | T);
+    replay_family_needs_kinds(&needs, G | C);
+    replay_family_needs_write(&needs, text);
     CHECK_STR(text, "graphics or compute");
-    replay_needs_kinds(&needs, C);
-    replay_needs_kinds(&needs, S);
-    replay_needs_write(&needs, text);
+    replay_family_needs_kinds(&needs, C);
+    replay_family_needs_kinds(&needs, S);
+    replay_family_needs_write(&needs, text);
     CHECK_STR(text, "compute, sparse binding");
-    replay_needs_stages(&stages, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT, C | T);
-    replay_needs_write(&stages, text); /* the other half of a transfer of ownership has the first one */
+    replay_family_needs_stages(&stages, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT, C | T);
+    replay_family_needs_write(&stages, text); /* the other half of a transfer of ownership has the first one */
     CHECK_STR(text, "graphics or compute or transfer");
-    replay_needs_stages(&stages, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0);
-    replay_needs_merge(&needs, &stages);
-    replay_needs_write(&needs, text);
-    CHECK_STR(text, "graphics, compute, sparse binding");
 }
 
 UNIT_TEST(any_count_of_queues_is_taken)
@@ -263,7 +284,7 @@ UNIT_TEST(any_count_of_queues_is_taken)
     record(&r, 1, ANY, UINT32_MAX, G);
     CHECK_EQ_INT(plan(&r, &here), LAP_OK);
     CHECK_EQ_U64(r.plan.queue_counts[0], 1);
-    CHECK_EQ_U64(replay_plan_queue(&r.plan, 1, UINT32_MAX), 0);
+    CHECK_EQ_U64(replay_queue_plan_number(&r.plan, 1, UINT32_MAX), 0);
 }
 
 UNIT_MAIN();

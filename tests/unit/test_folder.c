@@ -33,7 +33,7 @@ UNIT_TEST(folders_are_made_where_they_are_missing)
     CHECK(is_folder(inside("a/g")));
 }
 
-UNIT_TEST(what_cannot_be_made_is_said)
+UNIT_TEST(a_folder_that_can_not_be_made_is_named)
 {
     char name[PATH_MAX + 2];
     FILE *file = fopen(inside("file"), "w");
@@ -50,7 +50,7 @@ UNIT_TEST(what_cannot_be_made_is_said)
     CHECK_EQ_INT(lap_folder_make(name), LAP_ERROR_ARGUMENT);
 }
 
-UNIT_TEST(nothing_is_left_behind)
+UNIT_TEST(a_failure_leaves_no_folder)
 {
     static const char *const made[] = {"a/b/c", "a/b/d", "a/b", "a/g", "link", "a", "e/f", "e", "file"};
     CHECK_EQ_INT(chdir("/"), 0);

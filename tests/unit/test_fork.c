@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "layer/layer.h"
+#include "layer/core/layer.h"
 #include "tests/unit/unit.h"
 
 enum { GOOD = 7 };
@@ -137,7 +137,7 @@ static void stop_holding(struct holder *holder)
     pthread_join(holder->thread, NULL);
 }
 
-UNIT_TEST(a_quiet_process)
+UNIT_TEST(a_fork_without_other_threads_forgets_the_parents_devices)
 {
     begin();
     CHECK(fork_and_look(true));
@@ -183,7 +183,7 @@ UNIT_TEST(what_guards_no_device_takes_none_along)
     CHECK(all_free());
 }
 
-UNIT_TEST(more_locks_than_can_be_noted)
+UNIT_TEST(more_locks_than_can_be_noted_leave_the_rest_locked)
 {
     begin();
     struct holder holder = {.count = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Submitted work that can't begin before the host does something: whose what it writes is until then. */
-#include "layer/gate.h"
+#include "layer/submit/gate.h"
 
 #include "tests/unit/submission.h"
 
@@ -333,15 +333,15 @@ UNIT_TEST(a_query_says_nothing_of_gated_work_that_will_end_it)
     begin_gated();
     add_record(GEN_HANDLE_VkQueryPool, 0x600, 3, &pool);
     record_write(0);
-    CHECK(layer_tells_add(&cmdbuf.tells, layer_tell_of_queries(dev, QUERIES, 4, 2)));
+    CHECK(layer_progress_queries_add(&cmdbuf.progress_queries, layer_progress_query_of_queries(dev, QUERIES, 4, 2)));
     submit_recorded(QUEUE(0), 2, 2, NONE);
     CHECK(is_the_hosts(0));
     store[1] = 77;
-    layer_learn_indirectly(dev, layer_tell_of_queries(dev, QUERIES, 4, 1)); /* ended before */
+    layer_learn_indirectly(dev, layer_progress_query_of_queries(dev, QUERIES, 4, 1)); /* ended before */
     updates = 0;
     host_signals(2);
     CHECK_EQ_U64(updates, 1);
-    layer_learn_indirectly(dev, layer_tell_of_queries(dev, QUERIES, 4, 1));
+    layer_learn_indirectly(dev, layer_progress_query_of_queries(dev, QUERIES, 4, 1));
     CHECK(is_the_hosts(0));
     end_gated();
 }
@@ -379,40 +379,15 @@ UNIT_TEST(gated_work_is_never_folded)
     end_gated();
 }
 
-/* ---- pushed descriptors ---- */
-
-static void push(uint32_t binding, VkDeviceSize offset)
-{
-    VkDescriptorBufferInfo info = {gen_VkBuffer(0x400), offset, 16};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstBinding = binding,
-                                  .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                  .pBufferInfo = &info};
-    layer_touch_push(&cmdbuf, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
-}
-
-static bool stores_to(uint32_t part, uint64_t offset)
-{
-    struct layer_touched touched;
-    bool found = false;
-    layer_touched_init(&touched);
-    CHECK(layer_touch_resolve(dev, &cmdbuf, part, 1, &touched));
-    for (size_t i = 0; i < touched.ranges.count; i++)
-        found |= touched.ranges.ranges[i].written && touched.ranges.ranges[i].offset == offset;
-    layer_touched_finish(&touched);
-    return found;
-}
-
 UNIT_TEST(what_is_bound_before_a_wait_is_stored_to_behind_it)
 {
-    struct lap_spirv_reach writes = {.stores = {lap_spirv_bit(1) | lap_spirv_bit(2)}};
+    struct lap_spirv_access writes = {.stores = {lap_spirv_bit(1) | lap_spirv_bit(2)}};
     begin_gated();
     cmdbuf.state = LAYER_CMDBUF_RECORDING;
     push(1, 16);
     push(2, 32);
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
-    cmdbuf.bound[LAYER_BIND_COMPUTE].reach = &writes;
+    cmdbuf.bound[LAYER_BIND_COMPUTE].access = &writes;
     record_step(&cmdbuf, 0, LAYER_EVENT_WAITED_FOR);
     CHECK_EQ_U64(cmdbuf.part_count, 1);
     push(2, 48); /* in its place */

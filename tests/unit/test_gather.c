@@ -4,7 +4,7 @@
  * to six packets about two pools is made into steps, and whatever one packet may have to find as another one left it is
  * finished before it begins.
  */
-#include "replayer/gather.h"
+#include "replayer/command/gather.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which GPU is taken, among made-up ones. */
-#include "replayer/gpu.h"
+#include "replayer/device/gpu.h"
 
 #include "tests/unit/starved_json.h"
 #include "tests/unit/unit.h"
@@ -21,14 +21,14 @@ static uint32_t pick(const char *option, const struct replay_gpu *recorded)
     return replay_gpu_pick(gpus, COUNT, option, recorded, &found) == LAP_OK ? found : NONE;
 }
 
-UNIT_TEST(options_name_one)
+UNIT_TEST(an_option_names_one_gpu)
 {
     CHECK_EQ_U64(pick("3", NULL), 3);
     CHECK_EQ_U64(pick("5", NULL), NONE);
     CHECK_EQ_U64(pick("LLVM", NULL), 0);
     CHECK_EQ_U64(pick("open", NULL), 4);
     CHECK_EQ_U64(pick("no such", NULL), NONE);
-    CHECK(strstr(lap_error_message(), "no GPU here is called \"no such\"") != NULL);
+    CHECK(strstr(lap_error_message(), "no GPU of this machine is called \"no such\"") != NULL);
     CHECK_EQ_U64(pick("ACME", NULL), 3); /* the whole name of one, and a part of others' */
 }
 

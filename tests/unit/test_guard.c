@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a replay refuses of traces that somebody made to do harm, and how it says where. */
 #include "codegen/support/conditions.h"
+#include "replayer/device/spirv.h"
 #include "tests/unit/peak.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/trace_file.h"
@@ -78,7 +79,7 @@ PLAYER_TEST(work_that_waits_for_ever_is_limited)
         PUT(p, vkQueueSubmit, p->queue, 1, &submit, VK_NULL_HANDLE);
     before = peak_bytes();
     result = play(p, false);
-    CHECK_SAYS(result, LAP_ERROR_LIMIT, "what waits for later signals takes more than 256 MiB");
+    CHECK_SAYS(result, LAP_ERROR_LIMIT, "work that waits for later signals takes more than 256 MiB");
     if (peak_bytes() > before + 2 * MOST_BYTES)
         UNIT_FAIL("%zu MiB", (peak_bytes() - before) >> 20);
 }

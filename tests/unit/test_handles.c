@@ -3,15 +3,15 @@
 
 #include "base/sanitizers.h"
 #include "gen_replay.h"
-#include "replayer/handles.h"
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define TYPE GEN_HANDLE_VkFence
 
 static uint64_t live_of(const struct replay *r, uint64_t index)
 {
-    return replay_table_get(&r->tables[TYPE], index)->live;
+    return replay_table_get(&r->objects.tables[TYPE], index)->live;
 }
 
 UNIT_TEST(objects_are_found_by_index_and_by_live_handle)
@@ -55,14 +55,14 @@ UNIT_TEST(who_asks_late_finds_everything)
     for (uint64_t index = 1; index <= 3000; index++)
         if (index % 3 == 0 || (index > 1000 && index < 2100))
             replay_object_remove(&r, TYPE, index);
-    CHECK(!r.tables[TYPE].slots);
+    CHECK(!r.objects.tables[TYPE].slots);
     for (uint64_t index = 1; index <= 3000; index++) {
         bool gone = index % 3 == 0 || (index > 1000 && index < 2100);
         CHECK_EQ_U64(replay_object_index(&r, TYPE, index * 16), gone ? 0 : index);
     }
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 3001, 48, &owner, NULL), LAP_OK);
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 48), 3001);
-    replay_forget(&r, TYPE, 16);
+    replay_object_forget(&r, TYPE, 16);
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 16), 0);
     replay_tables_finish(&r);
 }
@@ -71,7 +71,7 @@ UNIT_TEST(who_asks_late_finds_everything)
 UNIT_TEST(what_was_named_last_is_found_and_ends)
 {
     struct replay r = {0};
-    struct replay_table *table = &r.tables[TYPE];
+    struct replay_table *table = &r.objects.tables[TYPE];
     uint64_t index;
     int owner;
 
@@ -82,10 +82,10 @@ UNIT_TEST(what_was_named_last_is_found_and_ends)
     CHECK(replay_object_of(&r, TYPE, 0x2000, &index) == replay_object_get(&r, TYPE, 2) && index == 2);
     CHECK(!table->slots);
     CHECK(!replay_object_of(&r, TYPE, 0, &index) && index == 0);
-    r.caller_seen.type = TYPE;
+    r.objects.caller_seen.type = TYPE;
     replay_object_end(&r, TYPE, 2, replay_object_get(&r, TYPE, 2));
-    CHECK_EQ_U64(r.caller_seen.type, GEN_HANDLE_NONE);
-    CHECK_EQ_U64(r.removed, 1);
+    CHECK_EQ_U64(r.objects.caller_seen.type, GEN_HANDLE_NONE);
+    CHECK_EQ_U64(r.objects.removed, 1);
     CHECK(!table->slots);
     CHECK(replay_object_of(&r, TYPE, 0x3000, &index) == replay_object_get(&r, TYPE, 3) && index == 3);
     CHECK(table->slots);
@@ -109,7 +109,7 @@ UNIT_TEST(pages_that_come_again_are_empty)
         uint64_t base = round == 2 ? COUNT + 1 : 1;
         for (uint64_t i = 0; i < COUNT; i++) {
             CHECK_EQ_INT(replay_object_add(&r, type, base + i, 16 + i * 16, &owner, &object), LAP_OK);
-            CHECK(object && !object->record && !object->parent && !object->named && !object->secondary);
+            CHECK(object && !object->record && !object->parent && !object->references && !object->secondary);
             if (!object)
                 return;
             object->record = &owner;
@@ -118,10 +118,10 @@ UNIT_TEST(pages_that_come_again_are_empty)
         }
         for (uint64_t i = 0; i < COUNT; i++)
             replay_object_remove(&r, type, base + i);
-        CHECK(r.spare_pages && r.spare_count < 400);
+        CHECK(r.objects.spare_pages && r.objects.spare_count < 400);
     }
     replay_tables_finish(&r);
-    CHECK(!r.spare_pages && r.spare_count == 0);
+    CHECK(!r.objects.spare_pages && r.objects.spare_count == 0);
 }
 
 UNIT_TEST(what_a_file_can_say_wrongly_is_refused)
@@ -149,17 +149,17 @@ UNIT_TEST(two_objects_may_share_a_live_handle)
 
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 1, 0x1000, &owner, NULL), LAP_OK);
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 2, 0x1000, &owner, NULL), LAP_OK);
-    r.tables[TYPE].live.last = 2;
+    r.objects.tables[TYPE].live.last = 2;
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 2);
-    r.tables[TYPE].live.last = 1;
+    r.objects.tables[TYPE].live.last = 1;
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 1);
-    replay_forget(&r, TYPE, 0x1000);
+    replay_object_forget(&r, TYPE, 0x1000);
     CHECK(replay_object_get(&r, TYPE, 1) == NULL);
     CHECK(replay_object_get(&r, TYPE, 2) != NULL);
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 2);
-    replay_forget(&r, TYPE, 0x1000);
+    replay_object_forget(&r, TYPE, 0x1000);
     CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000), 0);
-    replay_forget(&r, TYPE, 0x1000);
+    replay_object_forget(&r, TYPE, 0x1000);
     replay_tables_finish(&r);
 }
 
@@ -199,8 +199,8 @@ UNIT_TEST(thousands_of_objects_come_and_go)
 static uint64_t pages_of(const struct replay *r)
 {
     uint64_t pages = 0;
-    for (uint64_t i = 0; i < r->tables[TYPE].page_capacity; i++)
-        pages += r->tables[TYPE].live.pages[i] != NULL;
+    for (uint64_t i = 0; i < r->objects.tables[TYPE].page_capacity; i++)
+        pages += r->objects.tables[TYPE].live.pages[i] != NULL;
     return pages;
 }
 
@@ -270,7 +270,7 @@ static void objects_end(bool with_memory)
     destroyed = 0;
     in_order = true;
     no_memory = !with_memory;
-    replay_destroy_left(&r, &dev);
+    replay_objects_destroy_left(&r, &dev);
     no_memory = false;
     CHECK_EQ_U64(destroyed, OBJECTS);
     CHECK(in_order);
@@ -335,16 +335,16 @@ UNIT_TEST(tables_and_pools_become_small_again)
             CHECK_EQ_INT(replay_children_add(&r, &list, TYPE, index, 7), LAP_OK);
         }
         CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000 + round * COUNT + 1), round * COUNT + 1);
-        CHECK(list.capacity >= COUNT && r.tables[TYPE].slot_count >= COUNT);
+        CHECK(list.capacity >= COUNT && r.objects.tables[TYPE].slot_count >= COUNT);
         if (round)
             replay_children_clear(&r, &list, TYPE);
         for (uint64_t i = 1; i <= COUNT - 10 && !round; i++)
             replay_children_remove(&r, &list, TYPE, i);
-        CHECK(list.capacity <= 4096 && r.tables[TYPE].slot_count <= 4096);
+        CHECK(list.capacity <= 4096 && r.objects.tables[TYPE].slot_count <= 4096);
         for (uint64_t i = COUNT - 9; i <= COUNT && !round; i++)
             CHECK_EQ_U64(replay_object_index(&r, TYPE, 0x1000 + i), i);
     }
-    CHECK_EQ_U64(r.alive, 0);
+    CHECK_EQ_U64(r.objects.alive, 0);
     replay_children_finish(&list);
     replay_tables_finish(&r);
 }
@@ -357,8 +357,8 @@ UNIT_TEST(objects_that_are_alive_are_limited)
     uint64_t count = 0;
     int owner;
 
-    CHECK_EQ_INT(replay_objects_take(&r, REPLAY_MOST_OBJECTS / 2), LAP_OK);
-    CHECK_EQ_INT(replay_objects_take(&r, REPLAY_MOST_OBJECTS / 2 + 1), LAP_ERROR_LIMIT);
+    CHECK_EQ_INT(replay_objects_reserve(&r, REPLAY_MOST_OBJECTS / 2), LAP_OK);
+    CHECK_EQ_INT(replay_objects_reserve(&r, REPLAY_MOST_OBJECTS / 2 + 1), LAP_ERROR_LIMIT);
     for (uint64_t i = 1; status == LAP_OK && i <= REPLAY_MOST_OBJECTS; i++) {
         status = replay_object_add(&r, i % 2 ? TYPE : GEN_HANDLE_VkEvent, 1 + i / 2, 0x1000 + i, &owner, NULL);
         count += status == LAP_OK;
@@ -366,9 +366,9 @@ UNIT_TEST(objects_that_are_alive_are_limited)
     CHECK_EQ_INT(status, LAP_ERROR_LIMIT);
     CHECK(strstr(lap_error_message(), "more than 4 million objects are alive at once") != NULL);
     CHECK(count >= REPLAY_MOST_OBJECTS / 2 && count < REPLAY_MOST_OBJECTS / 2 + 2 * REPLAY_PAGE_OBJECTS);
-    CHECK_EQ_INT(replay_objects_take(&r, 1), LAP_ERROR_LIMIT);
-    replay_objects_give(&r, REPLAY_MOST_OBJECTS / 2);
-    CHECK_EQ_U64(r.alive, count);
+    CHECK_EQ_INT(replay_objects_reserve(&r, 1), LAP_ERROR_LIMIT);
+    replay_objects_release(&r, REPLAY_MOST_OBJECTS / 2);
+    CHECK_EQ_U64(r.objects.alive, count);
     CHECK_EQ_INT(replay_object_add(&r, TYPE, 2 + count / 2, 0x999, &owner, NULL), LAP_OK);
     replay_tables_finish(&r);
 }
@@ -381,7 +381,7 @@ UNIT_TEST(pages_of_objects_are_limited)
     uint64_t index = 1;
     int owner;
 
-    for (; status == LAP_OK && r.page_count < REPLAY_MOST_PAGES; index++) {
+    for (; status == LAP_OK && r.objects.page_count < REPLAY_MOST_PAGES; index++) {
         status = replay_object_add(&r, TYPE, index, 0x1000 + index, &owner, NULL);
         if (index % REPLAY_PAGE_OBJECTS)
             replay_object_remove(&r, TYPE, index);
@@ -393,9 +393,9 @@ UNIT_TEST(pages_of_objects_are_limited)
     for (uint64_t i = REPLAY_PAGE_OBJECTS; i < 100 * REPLAY_PAGE_OBJECTS; i += REPLAY_PAGE_OBJECTS)
         replay_object_remove(&r, TYPE, i);
     CHECK_EQ_INT(replay_object_add(&r, GEN_HANDLE_VkEvent, 1, 0x1000, &owner, NULL), LAP_OK);
-    CHECK(r.page_count < REPLAY_MOST_PAGES - 90);
+    CHECK(r.objects.page_count < REPLAY_MOST_PAGES - 90);
     replay_tables_finish(&r);
-    CHECK_EQ_U64(r.page_count, 0);
+    CHECK_EQ_U64(r.objects.page_count, 0);
 }
 
 /* Whoever is freed from another pool would stay in its own pool's list, and be looked for there when it is gone. */

@@ -19,7 +19,7 @@ static size_t size_of_step(unsigned step)
     return step < 1100 ? step : (size_t)rand() % MOST;
 }
 
-UNIT_TEST(same_as_the_librarys)
+UNIT_TEST(hashes_are_those_of_the_library)
 {
     for (size_t i = 0; i < MOST; i++)
         bytes[i] = (uint8_t)(rand() >> 7);
@@ -36,7 +36,7 @@ UNIT_TEST(same_as_the_librarys)
     }
 }
 
-UNIT_TEST(parts_are_one_behind_the_other)
+UNIT_TEST(hashes_of_parts_are_those_of_the_whole)
 {
     for (unsigned step = 0; step < 2000 && !unit_failed; step++) {
         size_t size = size_of_step(step), first = size ? (size_t)rand() % size : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/ignored.h"
+#include "replayer/verify/ignored_checks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Which pages a program may import, and which of them a watch may be trusted with. Only the layer's import.c. */
-#include "layer/import.h"
+#include "layer/memory/import.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "layer/layer.h"
+#include "layer/core/layer.h"
 #include "layer/resource.h"
 #include "memtrack/internal.h"
 #include "tests/unit/unit.h"
@@ -21,14 +21,6 @@ static size_t page;
 bool layer_is_recording(void)
 {
     return recording;
-}
-
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *at = chain;
-    while (at && at->sType != type)
-        at = at->pNext;
-    return at;
 }
 
 static VkResult import_as(struct layer_device *dev, VkExternalMemoryHandleTypeFlagBits type, void *pages, size_t bytes,
@@ -123,7 +115,7 @@ UNIT_TEST(plain_memory_can_be_watched)
     end(pages);
 }
 
-UNIT_TEST(all_else_is_compared)
+UNIT_TEST(pages_with_other_mappings_are_compared)
 {
     unsigned char *pages = begin(), *other;
     FILE *file = tmpfile();
@@ -171,7 +163,7 @@ UNIT_TEST(pages_are_imported_several_times)
     end(pages);
 }
 
-UNIT_TEST(what_two_devices_have_is_compared)
+UNIT_TEST(pages_of_two_devices_are_compared)
 {
     unsigned char *pages = begin();
     struct memory first = make(&devices[0], pages, 2 * page), twice = make(&devices[0], pages + page, page);
@@ -187,7 +179,7 @@ UNIT_TEST(what_two_devices_have_is_compared)
     end(pages);
 }
 
-UNIT_TEST(what_is_no_import_of_pages_goes_on)
+UNIT_TEST(other_allocations_are_left_alone)
 {
     unsigned char *pages = begin();
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = page};

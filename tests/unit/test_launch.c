@@ -25,7 +25,7 @@ UNIT_TEST(lists_grow_at_the_end_that_was_asked_for)
     CHECK_STR(getenv(VARIABLE), "b:a:c:aa");
 }
 
-UNIT_TEST(the_users_own_layers_stay)
+UNIT_TEST(layers_of_the_environment_stay)
 {
     setenv("VK_INSTANCE_LAYERS", "VK_LAYER_own", 1);
     unsetenv("VK_LAYER_PATH");

@@ -40,7 +40,7 @@ UNIT_TEST(messages_have_prefix_and_level)
     CHECK_STR(close_log(), "lapilli: error: a 1\nlapilli: warning: b\nlapilli: c\nlapilli: debug: d\n");
 }
 
-UNIT_TEST(levels_filter)
+UNIT_TEST(messages_below_the_level_are_left_out)
 {
     struct lap_log log = open_log(LAP_LOG_WARNING);
     lap_log(&log, LAP_LOG_WARNING, "kept");
@@ -48,7 +48,7 @@ UNIT_TEST(levels_filter)
     CHECK_STR(close_log(), "lapilli: warning: kept\n");
 }
 
-UNIT_TEST(a_log_without_file_swallows)
+UNIT_TEST(a_log_without_file_writes_nothing)
 {
     struct lap_log log = {-1, LAP_LOG_DEBUG, NULL};
     errno = EDOM;
@@ -77,7 +77,7 @@ UNIT_TEST(long_messages_are_cut_and_end_with_a_newline)
     CHECK_EQ_INT(out[strlen(out) - 1], '\n');
 }
 
-UNIT_TEST(what_a_terminal_would_obey_is_not_passed_on)
+UNIT_TEST(control_characters_are_not_printed)
 {
     struct lap_log log = open_log(LAP_LOG_DEBUG);
     lap_log(&log, LAP_LOG_INFO, "no %s here", "VK_\033[2J\r\n\x7f_\xc3\xa4");

@@ -106,7 +106,7 @@ static void count(void *user, const struct lap_constant_word *word)
 }
 
 /* {64, 3} may well be two numbers; the address that a buffer begins at, with a small upper half, is one. */
-UNIT_TEST(constants_of_small_addresses)
+UNIT_TEST(constants_of_small_addresses_are_found_at_a_buffers_begin)
 {
     const uint32_t numbers[] = {0x200040, 3}, begin[] = {0x200000, 3}, large[] = {LOW + 64, HIGH};
     const uint64_t wide = 0x300200040u;
@@ -125,7 +125,7 @@ UNIT_TEST(constants_of_small_addresses)
     CHECK_EQ_U64(found, 1);
 }
 
-UNIT_TEST(constants_that_are_lost)
+UNIT_TEST(constants_that_are_no_whole_address_are_lost)
 {
     const uint32_t good[] = {3, HIGH, LOW, 4, LOW + 8, HIGH, 5}, apart[] = {HIGH, 1, LOW + 4};
     const uint32_t low[] = {1, 2, LOW}, within[] = {1, 2, LOW + 4}, common[] = {64, 1, 0x200000, 3, 0x3f800000};

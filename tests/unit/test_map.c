@@ -10,7 +10,7 @@ static void *value_of(uint64_t key)
     return (void *)(uintptr_t)(key * 2 + 1);
 }
 
-UNIT_TEST(put_get_replace_remove)
+UNIT_TEST(entries_are_put_replaced_and_removed)
 {
     struct lap_map map;
     void *old = NULL;
@@ -45,7 +45,7 @@ UNIT_TEST(reserved_room_is_there)
     lap_map_finish(&map);
 }
 
-UNIT_TEST(extreme_keys)
+UNIT_TEST(reserved_keys_are_refused)
 {
     struct lap_map map;
     int a;
@@ -74,7 +74,7 @@ static void add_up(void *user, uint64_t key, void *value)
     sum->count++;
 }
 
-UNIT_TEST(many_entries_and_each)
+UNIT_TEST(many_entries_are_found_and_visited)
 {
     struct lap_map map;
     struct sum sum = {0}, expected = {0};
@@ -164,7 +164,7 @@ static void *look_up(void *user)
     return (void *)(uintptr_t)wrong;
 }
 
-UNIT_TEST(readers_and_writers_at_once)
+UNIT_TEST(readers_beside_writers_find_what_stays)
 {
     pthread_t churners[CHURNERS], readers[2];
     void *wrong;

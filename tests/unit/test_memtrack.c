@@ -290,11 +290,6 @@ RULE(reads_only_what_is_mapped)
     CHECK_EQ_U64(copies[0].received, 2);
     CHECK_EQ_U64(copies[0].bytes[4096 + 13], 1);
     CHECK_EQ_U64(copies[0].bytes[4096 + 13 + 9000], 2);
-    CHECK(lap_mem_pointer(mem, 4096 + 13, 9001) == window);
-    CHECK(lap_mem_pointer(mem, 4096 + 14, 9000) == window + 1);
-    CHECK(lap_mem_pointer(mem, 4096 + 12, 2) == NULL);
-    CHECK(lap_mem_pointer(mem, 4096 + 14, 9001) == NULL);
-    CHECK(lap_mem_pointer(mem, 4096 + 14, UINT64_MAX) == NULL);
     lap_mem_unmap(mem);
     free(window);
     COLLECT_ALL();
@@ -835,7 +830,7 @@ RULE(large_spans_come_in_pieces)
     CHECK_EQ_INT(lap_mem_map(mem, big, 0, BIG), LAP_OK);
     for (unsigned i = 100; i < BIG; i++)
         big[i] = (unsigned char)(i * 7 + i / 4096) | 1;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take_large, NULL, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take_large, NULL, NULL, NULL), LAP_OK);
     CHECK_EQ_U64(large.received, BIG - 100);
     CHECK(large.most > 4096 && large.most <= LAP_EMIT_BYTES);
     CHECK(memcmp(large.bytes, big, BIG) == 0);

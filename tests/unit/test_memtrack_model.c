@@ -296,9 +296,9 @@ static bool open_job(unsigned number)
         scan_as_touched(&all, &objects[o]);
     scan_under_images(job);
     emit_budget = UINT32_MAX;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL, NULL), LAP_OK);
     check_replay(&all);
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, job, receive, NULL, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, job, receive, NULL, NULL, NULL), LAP_OK);
     run_on_replay(job);
     lap_memtrack_device_busy(tracker, job, false);
     gated[number] = false;
@@ -576,7 +576,7 @@ static void submit_gated(struct lap_touched *touched)
     for (unsigned o = 0; o < OBJECTS; o++)
         scan_as_touched(&reads, &objects[o]);
     emit_budget = UINT32_MAX;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, &reads, receive, NULL, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, &reads, receive, NULL, NULL, NULL), LAP_OK);
     check_replay(&reads);
     lap_touched_finish(&reads);
     gated[job_count] = true;
@@ -620,7 +620,7 @@ static void op_submit(void)
         scan_as_touched(&touched, &objects[o]);
     scan_under_images(&touched);
     emit_budget = random_below(50) ? UINT32_MAX : random_below(4);
-    status = lap_memtrack_collect(tracker, &touched, receive, NULL, &stats);
+    status = lap_memtrack_collect(tracker, &touched, receive, NULL, NULL, &stats);
     CHECK(status == LAP_OK || (status == LAP_ERROR_IO && emit_budget == 0));
     if (status != LAP_OK) { /* not submitted; the next one sends the rest */
         lap_touched_finish(&touched);
@@ -628,7 +628,7 @@ static void op_submit(void)
     }
     check_replay(&touched);
     if (random_below(8) == 0) {
-        CHECK_EQ_INT(lap_memtrack_collect(tracker, &touched, receive, NULL, &stats), LAP_OK);
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, &touched, receive, NULL, NULL, &stats), LAP_OK);
         CHECK_EQ_U64(stats.emitted_bytes, 0);
     }
     if (!writes) {
@@ -655,7 +655,7 @@ static void op_neighbour(void)
         neighbour.at[random_below(2) ? random_below(NEIGHBOUR) : random_below(20)]++;
         return;
     }
-    CHECK_EQ_INT(lap_memtrack_collect(neighbour.tracker, NULL, receive_neighbour, NULL, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(neighbour.tracker, NULL, receive_neighbour, NULL, NULL, NULL), LAP_OK);
     if (memcmp(neighbour.copy, neighbour.at, NEIGHBOUR) != 0)
         UNIT_FAIL("what was stored next to other memories is not in the other tracker's replay");
 }
@@ -924,7 +924,7 @@ UNIT_TEST(the_replay_holds_what_the_program_put_there_mprotect)
     run_with(LAP_WATCH_MPROTECT, "mprotect");
 }
 
-UNIT_TEST(a_watch_that_forgets_is_found_out)
+UNIT_TEST(the_model_finds_a_watch_that_loses_a_write)
 {
     size_t needed = 0;
     CHECK(prepare_arena());

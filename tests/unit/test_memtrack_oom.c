@@ -104,7 +104,7 @@ static bool live(enum lap_watch_kind watch, struct lap_memtrack **tracker)
         memset(store + i, (int)(i / 512 + 1), 200);
     memset(store, 0x44, 5000);
     ok = ok && lap_touched_add(&touched, a, 100, 30000, false);
-    ok = ok && lap_memtrack_collect(*tracker, &touched, receive, NULL, NULL) == LAP_OK;
+    ok = ok && lap_memtrack_collect(*tracker, &touched, receive, NULL, NULL, NULL) == LAP_OK;
     if (ok) {
         lap_touched_reset(&touched);
         ok = lap_touched_add(&touched, a, 40000, 50, true);
@@ -119,7 +119,7 @@ static bool live(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     ok = ok && lap_memobj_bind(b, 0, mem, 0, MEM) == LAP_OK;
     if (ok)
         lap_memobj_unbind(a, 50000, 100);
-    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL, NULL) == LAP_OK;
     lap_touched_finish(&touched);
     return ok;
 }
@@ -141,13 +141,13 @@ static bool live_twice(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     ok = ok && lap_memobj_bind(a, 0, first, 0, MEM) == LAP_OK;
     for (unsigned i = 0; ok && i < MEM; i += 512)
         memset(store + i, (int)(i / 512 + 1), 200);
-    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL, NULL) == LAP_OK;
     store[20000] = 1;
     ok = ok && lap_mem_import(*tracker, store + 16384, 32768, FLAGS, &second) == LAP_OK;
     ok = ok && lap_memobj_create(*tracker, copies[1] + 16384, 32768, true, &b) == LAP_OK;
     ok = ok && lap_memobj_bind(b, 0, second, 0, 32768) == LAP_OK;
     store[16383] = store[16384] = store[49151] = store[49152] = 0x66;
-    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL, NULL) == LAP_OK;
     if (ok) { /* what b was not given */
         memcpy(copies[1], store, 16384);
         memcpy(copies[1] + 49152, store + 49152, MEM - 49152);
@@ -197,7 +197,7 @@ static bool live_on(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     ok = ok && lap_memobj_bind(b, 0, mem, 0, MEM) == LAP_OK;
     if (ok && lap_mem_owes(mem, &offset, &bytes))
         lap_mem_show(mem, store + offset, offset, bytes);
-    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL) == LAP_OK;
+    ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL, NULL) == LAP_OK;
     if (ok) /* the device wrote it there, too */
         memcpy(copies[0], store, MEM);
     return ok;

@@ -63,13 +63,13 @@ static void collect_places(uint32_t of)
     for (unsigned i = 0; i < PLACES; i++)
         if (random_below(of))
             CHECK(lap_touched_add(&touched, places[i].object, random_below(2) * PAGE, UINT64_MAX, false));
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, &touched, receive, NULL, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, &touched, receive, NULL, NULL, &stats), LAP_OK);
     lap_touched_finish(&touched);
 }
 
 static void check_places(void)
 {
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL, &stats), LAP_OK);
     for (unsigned i = 0; i < PLACES; i++)
         CHECK_EQ_INT(memcmp(places[i].copy, places[i].at, PLACE), 0);
 }
@@ -112,7 +112,7 @@ RULE(the_same_where_they_share_pages)
 RULE(a_collect_reads_what_was_stored)
 {
     if (!exact)
-        return;
+        SKIP("it reads all that is mapped");
     begin_places(STRIDE, 0);
     check_places();
     for (unsigned i = 0; i < PLACES; i++)

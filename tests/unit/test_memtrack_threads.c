@@ -131,7 +131,7 @@ static void write_and_collect(enum lap_watch_kind watch, const char *name)
         if (LAP_THREAD_SANITIZER)
             store[collects * 997 % MEM]++, atomic_fetch_add(&written, 1);
         memcpy(store + MEM, &collects, sizeof(collects));
-        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, &stats), LAP_OK);
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL, &stats), LAP_OK);
         CHECK(memcmp(copy + MEM, &collects, sizeof(collects)) == 0);
         emitted += stats.emitted_bytes;
         collects++;
@@ -140,10 +140,10 @@ static void write_and_collect(enum lap_watch_kind watch, const char *name)
     for (unsigned i = 0; i < WRITERS; i++)
         pthread_join(writers[i], NULL);
     pthread_join(binder, NULL);
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL, &stats), LAP_OK);
     CHECK(memcmp(copy, store, ALL) == 0);
     CHECK(collects > 2 && emitted > 0 && atomic_load(&written) > 2);
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, receive, NULL, NULL, &stats), LAP_OK);
     CHECK_EQ_U64(stats.emitted_bytes, 0);
     lap_memtrack_destroy(&tracker);
     free(store);

@@ -189,7 +189,7 @@ static void place_make(struct place *place, struct lap_memtrack *of, unsigned ch
 static uint64_t sent(struct place *place)
 {
     uint64_t before = place->copy->received;
-    CHECK_EQ_INT(lap_memtrack_collect(place->tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(place->tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
     CHECK(memcmp(place->copy->bytes, place->at, place->bytes) == 0);
     return place->copy->received - before;
 }
@@ -282,7 +282,7 @@ RULE(shared_memory_is_watched_too)
     place_make(&place, tracker, memory, PAGES * PAGE, COHERENT | LAP_MEM_FRESH);
     CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
     memory[3 * PAGE + 5] = 1;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
     CHECK_EQ_U64(stats.emitted_bytes, 1);
     if (exact) { /* pages that nobody wrote were not read, so they have no storage */
         unsigned count = 0;
@@ -313,10 +313,10 @@ RULE(what_no_watch_sees_is_found_where_it_is_read_back)
         place_make(&place, tracker, memory, PAGES * PAGE, COHERENT | (read_back ? LAP_MEM_READ_BACK : 0));
         device[3 * PAGE + 5] = 7;
         lap_memtrack_doubt(tracker);
-        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
         CHECK_EQ_U64(stats.emitted_bytes, read_back || !exact);
         memory[3 * PAGE + 5] = 0;
-        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+        CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
         CHECK_EQ_U64(stats.emitted_bytes, read_back || !exact);
         lap_mem_destroy(&place.mem);
     }
@@ -361,7 +361,7 @@ RULE(a_large_map_costs_what_is_written)
     lap_mem_unmap(mem);
     CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
     CHECK_EQ_U64(mem->shadow.owned_pages, written / PAGE);
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
     CHECK_EQ_U64(stats.scanned_bytes, written);
     /* The program's own pages, the copies, and what is allowed on top. */
     CHECK(resident_bytes() <= before + 2 * written + (64 << 20));
@@ -477,7 +477,7 @@ static enum lap_status count_bytes(void *context, void *user, uint64_t offset, c
 static uint64_t collected(void)
 {
     uint64_t bytes = 0;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, count_bytes, &bytes, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, count_bytes, NULL, &bytes, &stats), LAP_OK);
     return bytes;
 }
 
@@ -578,7 +578,7 @@ UNIT_TEST(what_the_kernel_refuses_is_compared)
     CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, &reason).compared, 1);
     CHECK(reason && strstr(reason, strerror(EBUSY)) != NULL);
     place.at[5] = watched.at[5] = 2;
-    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, &tracker, &stats), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
     CHECK_EQ_U64(stats.emitted_bytes, 2);
     CHECK_EQ_U64(stats.scanned_bytes, 8 * PAGE + PAGE);
     CHECK(place.copy->bytes[5] == 2 && watched.copy->bytes[5] == 2);

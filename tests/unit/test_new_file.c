@@ -24,7 +24,7 @@ static bool is(const char *name, mode_t mode, off_t bytes)
     return stat(inside(name), &info) == 0 && (info.st_mode & 0777) == mode && info.st_size == bytes;
 }
 
-UNIT_TEST(what_is_there_is_not_written_to)
+UNIT_TEST(an_existing_file_is_not_written_to)
 {
     char other[256];
     int fd;
@@ -47,7 +47,7 @@ UNIT_TEST(what_is_there_is_not_written_to)
     CHECK_EQ_INT(write_one("/dev/null"), 0);
 }
 
-UNIT_TEST(nobody_waits_for_a_reader_of_a_pipe)
+UNIT_TEST(a_pipe_without_a_reader_is_refused_at_once)
 {
     int reader;
 

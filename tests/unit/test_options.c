@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/options.h"
-#include "replayer/window_system.h"
+#include "replayer/present/window_system.h"
 #include "tests/unit/unit.h"
 
 static struct replay_options options;
@@ -26,6 +26,16 @@ UNIT_TEST(a_file_alone_has_defaults)
           !options.screenshots.count);
 }
 
+UNIT_TEST(what_is_read_needs_a_place_and_a_file)
+{
+    CHECK_EQ_INT(parse("--stop-at=7", "--read=list", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--read=list", "--read-to=file", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--stop-at=0", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--stop-at=7", "--blackhole", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--stop-at=7", "f", NULL), LAP_OK);
+    CHECK(options.stop_at == 7 && !options.read_list && !options.reading);
+}
+
 UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)
 {
     CHECK_EQ_INT(parse("--gpu", "llvm", "f"), LAP_OK);
@@ -41,11 +51,19 @@ UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)
     CHECK_EQ_INT(options.present, REPLAY_PRESENT_WINDOW);
     CHECK_EQ_INT(parse("--window-system=xcb", "--present=off", "f"), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--window-system=mir", "f", NULL), LAP_ERROR_ARGUMENT);
-    CHECK_EQ_INT(parse("--validate-descriptors", "used", "f"), LAP_OK);
-    CHECK_EQ_INT(options.validate_descriptors, REPLAY_VALIDATE_USED);
-    CHECK_EQ_INT(parse("--validate-descriptors=bound", "f", NULL), LAP_OK);
-    CHECK_EQ_INT(options.validate_descriptors, REPLAY_VALIDATE_BOUND);
-    CHECK_EQ_INT(parse("--validate-descriptors", "all", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate", "f.json", NULL), LAP_OK);
+    CHECK(options.validate && !options.validate_gpu && !options.validate_sync);
+    CHECK_STR(options.file, "f.json");
+    CHECK_EQ_INT(parse("--validate=gpu", "f", NULL), LAP_OK);
+    CHECK(options.validate && options.validate_gpu && !options.validate_sync);
+    CHECK_EQ_INT(parse("--validate=sync,gpu", "--json", "f"), LAP_OK);
+    CHECK(options.validate_gpu && options.validate_sync && options.json);
+    CHECK_EQ_INT(parse("--validate=all", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate=gpu,", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate", "--threads=2", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate", "--blackhole", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--validate", "--check", "f"), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--check", "--validate", "f"), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--last-frame", "12", "f"), LAP_OK);
     CHECK_EQ_U64(options.last_frame, 12);
     CHECK_EQ_INT(parse("--", "--verify", NULL), LAP_OK);

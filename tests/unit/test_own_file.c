@@ -30,7 +30,7 @@ static bool is_file(int fd, const char *name)
     return fstat(fd, &a) == 0 && stat(inside(name), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-UNIT_TEST(its_number_is_one_that_nobody_counts_to)
+UNIT_TEST(descriptors_have_high_numbers)
 {
     struct lap_own_file file;
     CHECK(scratch_make());
@@ -45,7 +45,7 @@ UNIT_TEST(its_number_is_one_that_nobody_counts_to)
 }
 
 /* Numbers that high are not to be had: it stays where it is. */
-UNIT_TEST(a_low_limit_is_borne)
+UNIT_TEST(a_low_limit_of_descriptors_is_accepted)
 {
     struct rlimit limit, low;
     struct lap_own_file file;
@@ -65,7 +65,7 @@ UNIT_TEST(a_low_limit_is_borne)
     scratch_remove();
 }
 
-UNIT_TEST(what_the_program_closed_is_opened_again)
+UNIT_TEST(a_descriptor_closed_by_the_program_is_opened_again)
 {
     struct lap_own_file file;
     char folder[4096];
@@ -85,7 +85,7 @@ UNIT_TEST(what_the_program_closed_is_opened_again)
 }
 
 /* Nor where the same number stands for it. */
-UNIT_TEST(a_strangers_file_is_never_ours)
+UNIT_TEST(a_descriptor_reused_by_the_program_is_left_alone)
 {
     struct lap_own_file file;
     CHECK(scratch_make());
@@ -110,7 +110,23 @@ UNIT_TEST(a_strangers_file_is_never_ours)
     scratch_remove();
 }
 
-UNIT_TEST(a_link_is_not_followed)
+UNIT_TEST(a_descriptor_that_is_given_away_is_the_callers)
+{
+    struct lap_own_file file;
+    CHECK(scratch_make());
+    lap_own_file_init(&file, create("file"), NULL);
+    int fd = lap_own_file_give(&file);
+    CHECK(is_file(fd, "file") && !lap_own_file_is_open(&file) && lap_own_file_give(&file) < 0);
+    lap_own_file_release(&file);
+    CHECK(is_file(fd, "file"));
+    lap_own_file_init(&file, fd, NULL);
+    close(file.fd);
+    CHECK(lap_own_file_give(&file) < 0 && !lap_own_file_is_open(&file));
+    lap_own_file_release(&file);
+    scratch_remove();
+}
+
+UNIT_TEST(a_link_is_not_opened_again)
 {
     struct lap_own_file file;
     CHECK(scratch_make());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the player makes of traces, and what it refuses to play. */
 #include "gen_reflect.h"
-#include "replayer/match.h"
+#include "replayer/analysis/recorded_machine.h"
 #include "tests/unit/player_program.h"
 
 PLAYER_TEST(a_clean_program_computes_the_same)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that are pushed on a device that can't: which sets are bound instead, what is in them, and when they are
  * given back. The driver is a few functions that remember what is in a set. */
-#include "replayer/push.h"
+#include "gen_renamed.h"
+#include "replayer/device/extension_fallback.h"
+#include "replayer/resource/push_descriptors.h"
 
 #include <stdlib.h>
 
 #include "gen_replay.h"
-#include "replayer/handles.h"
-#include "replayer/player.h"
-#include "replayer/renamed.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define MOST_SETS  4096u
@@ -151,7 +152,6 @@ static void world_init(struct world *w)
     w->r.log = &w->log;
     w->r.devices = &w->dev;
     w->dev.instance = &w->instance;
-    w->dev.pending.r = &w->r;
     lap_arena_init(&w->r.arena, 0);
     w->dev.vk = (struct gen_device_dispatch){.CreateDescriptorSetLayout = create_set_layout,
                                              .DestroyDescriptorSetLayout = destroy_set_layout,
@@ -163,16 +163,16 @@ static void world_init(struct world *w)
                                              .AllocateDescriptorSets = allocate_sets,
                                              .UpdateDescriptorSets = update_sets,
                                              .CmdBindDescriptorSets = bind_sets};
-    CHECK_EQ_INT(replay_push_create(&w->r, &w->dev, &recorded), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_create(&w->r, &w->dev, &recorded), LAP_OK);
     CHECK(w->dev.push != NULL);
 }
 
 static void world_finish(struct world *w)
 {
-    replay_push_destroy(&w->dev);
+    replay_push_descriptors_destroy(&w->dev);
     CHECK_EQ_U64(driver.layouts, 0);
     CHECK_EQ_U64(driver.pools, 0);
-    CHECK_EQ_U64(w->r.alive, 0);
+    CHECK_EQ_U64(w->r.objects.alive, 0);
     replay_tables_finish(&w->r);
     lap_arena_finish(&w->r.arena);
 }
@@ -270,7 +270,7 @@ UNIT_TEST(what_was_pushed_stays_until_it_is_pushed_over)
     layout = make_pipeline_layout(&w, 1, 1, 2);
     alike = make_pipeline_layout(&w, 2, 1, 3);
     other = make_pipeline_layout(&w, 3, 2, 1);
-    CHECK_EQ_INT(replay_push_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
     CHECK_EQ_INT(push(&w, layout, 0, 0, 1, 10), LAP_OK);
     CHECK_EQ_U64(bound(0, 0), 10);
     CHECK_EQ_INT(push(&w, layout, 1, 1, 2, 20), LAP_OK); /* elements 1 and 2 */
@@ -296,7 +296,7 @@ UNIT_TEST(what_was_pushed_stays_until_it_is_pushed_over)
     CHECK_EQ_U64(driver.set[driver.bound[0]].buffers[0][0], 60);
     CHECK_EQ_U64(bound(0, 0), 40);
     /* What other command buffers push is not seen afterwards. */
-    replay_push_clear(&w.dev);
+    replay_push_descriptors_clear(&w.dev);
     CHECK_EQ_INT(push(&w, layout, 5, 0, 1, 70), LAP_OK);
     CHECK_EQ_U64(bound(0, 0), 0);
     CHECK_EQ_U64(driver.copies, 0);
@@ -318,7 +318,7 @@ UNIT_TEST(immutable_samplers_are_not_written)
     world_init(&w);
     make_set_layout(&w, 1, true);
     args.layout = make_pipeline_layout(&w, 1, 1, 1);
-    CHECK_EQ_INT(replay_push_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
     CHECK_EQ_INT(replay_CmdPushDescriptorSetKHR(&w.r, &w.dev, &args), LAP_OK);
     CHECK(driver.bound[1] != 0);
     CHECK_EQ_U64(driver.writes, 0);
@@ -341,25 +341,25 @@ UNIT_TEST(sets_end_with_the_command_buffer_and_are_used_again)
     CHECK_EQ_INT(
         replay_end_VkDescriptorSetLayout(&w.r, &w.dev, 1, replay_object_get(&w.r, GEN_HANDLE_VkDescriptorSetLayout, 1)),
         LAP_OK);
-    CHECK_EQ_INT(replay_push_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
     for (uint64_t i = 0; i < 100; i++)
         CHECK_EQ_INT(push(&w, layout, 0, 0, 1, 1 + i), LAP_OK);
     pools = driver.made_pools;
     CHECK(pools > 1 && pools < 10);
-    CHECK(w.r.alive >= 100);
-    sets = w.r.alive;
+    CHECK(w.r.objects.alive >= 100);
+    sets = w.r.objects.alive;
     for (int round = 0; round < 5; round++) {
-        CHECK_EQ_INT(replay_push_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
+        CHECK_EQ_INT(replay_push_descriptors_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
         for (uint64_t i = 0; i < 100; i++)
             CHECK_EQ_INT(push(&w, layout, 0, 0, 1, 1 + i), LAP_OK);
         CHECK_EQ_U64(bound(0, 0), 100);
     }
     CHECK_EQ_U64(driver.made_pools, pools);
-    CHECK_EQ_U64(w.r.alive, sets);
-    replay_push_forget(&w.dev, COMMANDS);
-    replay_push_forget(&w.dev, COMMANDS);
+    CHECK_EQ_U64(w.r.objects.alive, sets);
+    replay_push_descriptors_forget(&w.dev, COMMANDS);
+    replay_push_descriptors_forget(&w.dev, COMMANDS);
     CHECK_EQ_U64(driver.pools, 0);
-    CHECK_EQ_U64(w.r.alive, 0 + 1); /* the pipeline layout */
+    CHECK_EQ_U64(w.r.objects.alive, 0 + 1); /* the pipeline layout */
     CHECK_EQ_INT(replay_end_VkPipelineLayout(&w.r, &w.dev, 1, replay_object_get(&w.r, GEN_HANDLE_VkPipelineLayout, 1)),
                  LAP_OK);
     world_finish(&w);
@@ -375,7 +375,7 @@ UNIT_TEST(wrong_pushes_are_errors)
     make_set_layout(&w, 2, true);
     layout = make_pipeline_layout(&w, 1, 1, 2);
     CHECK(push(&w, layout, 0, 0, 1, 1) < 0); /* nothing is being recorded */
-    CHECK_EQ_INT(replay_push_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_begin(&w.r, &w.dev, COMMANDS), LAP_OK);
     CHECK(push(&w, layout, 2, 0, 1, 1) < 0);
     CHECK(push(&w, layout, 7, 0, 1, 1) < 0);
     CHECK(push(&w, layout, 1, 3, 16, 1) < 0); /* past the last binding */
@@ -393,9 +393,9 @@ UNIT_TEST(wrong_pushes_are_errors)
 
 UNIT_TEST(it_stands_for_the_extension_and_the_feature)
 {
-    CHECK(replay_push_stands_for("VK_KHR_push_descriptor"));
-    CHECK(replay_push_stands_for("pushDescriptor"));
-    CHECK(!replay_push_stands_for("VK_EXT_multi_draw"));
+    CHECK(replay_extension_emulation("VK_KHR_push_descriptor"));
+    CHECK(replay_extension_emulation("pushDescriptor"));
+    CHECK(!replay_extension_emulation("VK_EXT_multi_draw"));
 }
 
 UNIT_MAIN();

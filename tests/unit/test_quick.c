@@ -1,45 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The usual case of recorded commands: it writes what the long way writes, and knows what it does not know. The layer
  * around touched.c is replaced by the few functions that it calls. */
-#include <stdlib.h>
-
 #include "gen_encode_block.h"
 #include "gen_quick.h"
-#include "layer/resource.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/layer_device.h"
 
 enum { BUFFERS = 4, SETS = 12, ROOM = 4096 };
 
-struct layer_state layer;
-static struct layer_device *dev;
 static struct layer_cmdbuf cb;
 static struct layer_buffer buffers[BUFFERS];
 static struct layer_descriptor_set sets[SETS];
 static struct lap_object layout;
 static struct lap_set_layout one_dynamic = {.dynamic_count = 1}, no_dynamic, two_dynamic = {.dynamic_count = 2};
 
-void layer_stop(const char *reason)
-{
-    CHECK(!"recording goes on");
-}
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    return NULL;
-}
-void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
-{
-    out->count = 1;
-}
-
 #define BUFFER(n) gen_VkBuffer(0x1000 + 0x100 * (uint64_t)(n))
 #define SET(n)    gen_VkDescriptorSet(0x2000 + 0x100 * (uint64_t)(n))
 #define LAYOUT    gen_VkPipelineLayout(0x3000)
-
-static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t index, struct lap_object *object)
-{
-    *object = (struct lap_object){.handle = handle, .index = index, .type = type};
-    CHECK_EQ_INT(lap_map_put(&dev->own_maps[type], handle, object, NULL), LAP_OK);
-}
 
 static void begin_recording(void)
 {
@@ -53,14 +29,7 @@ static void begin_recording(void)
 /* Sets 0 to 7 have one dynamic offset, 8 and 9 none, 10 and 11 two. */
 static void begin(void)
 {
-    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
-    dev = calloc(1, sizeof *dev);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
-        lap_map_init(&dev->own_maps[type]);
-        dev->maps[type] = &dev->own_maps[type];
-    }
-    dev->tables.maps = dev->maps;
-    CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
+    init_device();
     memset(buffers, 0, sizeof buffers);
     for (uint32_t i = 0; i < BUFFERS; i++) {
         add_record(GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(BUFFER(i)), i ? i * 100 : 1, &buffers[i].object);
@@ -83,10 +52,7 @@ static void end(void)
 {
     layer_touch_finish(&cb);
     lap_enc_finish(&cb.enc);
-    lap_memtrack_destroy(&dev->memtrack);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
-        lap_map_finish(&dev->own_maps[type]);
-    free(dev);
+    finish_device();
 }
 
 /* Both ways, one after the other. */
@@ -267,12 +233,12 @@ UNIT_TEST(thousands_of_offsets_are_known)
 
 UNIT_TEST(what_the_pipeline_stores_to_makes_binds_stale)
 {
-    struct lap_spirv_reach reach = {.stores = {0, 1}};
+    struct lap_spirv_access access = {.stores = {0, 1}};
     const VkDescriptorSet set = SET(8);
     begin();
     struct layer_bound *bound = &cb.bound[LAYER_BIND_COMPUTE];
     bind(0, 1, &set, 0, NULL);
-    bound->reach = &reach;
+    bound->access = &access;
     CHECK(quick_bind(0, 1, &set, 0, NULL) && !bound->stale && quick_CmdDispatch(&cb));
     CHECK(quick_bind(1, 1, &set, 0, NULL) && bound->stale && !quick_CmdDispatch(&cb));
     CHECK(quick_CmdDraw(&cb));

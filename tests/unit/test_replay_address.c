@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Device addresses in a replay: buffers, what the host writes into them, checks, constants. The device is a real one,
  * its addresses are not: they follow from the buffers. */
-#include "replayer/address.h"
+#include "replayer/address/address.h"
 
 #include "codegen/support/pixels.h"
-#include "replayer/verify.h"
+#include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"
 
 #define RECORDED 0x7f1200000000u
@@ -35,7 +35,7 @@ static bool begin(struct unit_replay *u)
 
 static void end(struct unit_replay *u)
 {
-    replay_destroy_left(&u->r, &u->dev);
+    replay_objects_destroy_left(&u->r, &u->dev);
     replay_address_finish(&u->r, &u->dev);
     CHECK(!u->dev.addresses);
     replay_check_destroy(&u->r);
@@ -125,7 +125,7 @@ UNIT_TEST(memory_that_the_host_can_not_see_is_translated_too)
 {
     uint64_t address = RECORDED + 0x100, expected[2];
     struct replay_buffer *record;
-    struct replay_place place;
+    struct replay_memory_place place;
     struct unit_replay u;
     VkBuffer buffer, other;
 
@@ -258,7 +258,7 @@ UNIT_TEST(addresses_that_are_the_same_are_not_translated)
     CHECK_EQ_U64(replay_address_counts(&u.dev).updated, 1);
     CHECK_EQ_U64(replay_address_counts(&u.dev).checked, 1);
     CHECK_EQ_U64(replay_address_counts(&u.dev).buffers, 2);
-    CHECK_EQ_U64(replay_address_counts(&u.dev).kept, 1);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).preserved, 1);
     /* What stayed ends, and its address is given to what does not. */
     destroy_buffer(&u, same);
     next = create_buffer(&u, 4, BYTES, HOST);

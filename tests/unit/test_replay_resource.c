@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images of a replay: where they lie, what is written into them, and what wrong packets do. */
 #include "codegen/support/barrier.h"
-#include "replayer/resource.h"
+#include "codegen/support/chain.h"
+#include "replayer/memory/resource.h"
+#include "replayer/resource/create.h"
 
 #include <unistd.h>
 
@@ -9,9 +11,9 @@
 #include "codegen/support/layout.h"
 #include "codegen/support/pixels.h"
 #include "gen_encode.h"
-#include "replayer/alias.h"
-#include "replayer/planner.h"
-#include "replayer/verify.h"
+#include "replayer/analysis/alias.h"
+#include "replayer/memory/memory_internal.h"
+#include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"
 
 /* A check of the buffer against `data`: how many differences there are then. */
@@ -86,9 +88,9 @@ UNIT_TEST(what_is_staged_arrives_in_order)
     for (int i = 0; i < 3; i++) {
         buffers[i] = create_hidden(&u, 1 + i, BYTES);
         memset(expected[i], 0, BYTES);
-        CHECK_EQ_INT(
-            replay_stage(&u.r, &u.dev, &replay_buffer_of(&u.r, buffers[i], NULL)->staged, buffers[i], 0, NULL, BYTES),
-            LAP_OK);
+        CHECK_EQ_INT(replay_staging_write(&u.r, &u.dev, &replay_buffer_of(&u.r, buffers[i], NULL)->staged, buffers[i],
+                                          0, NULL, BYTES),
+                     LAP_OK);
     }
     /* Many that overlap, before anything is handed over. */
     for (int round = 0; round < ROUNDS; round++) {
@@ -216,7 +218,7 @@ UNIT_TEST(spans_of_a_buffer_are_put_where_they_lie)
     const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const uint8_t expected[8] = {0, 1, 2, 3, 4, 5, 0, 0};
     struct unit_replay u;
-    const struct replay_place *place;
+    const struct replay_memory_place *place;
     VkBuffer buffer;
 
     if (!unit_replay_init(&u, NULL))
@@ -259,7 +261,7 @@ UNIT_TEST(spans_are_flushed_once_by_atoms)
     const struct spans near = {{0, 10, 200}, {4, 4, 4}};
     const uint8_t data[12] = {0};
     struct unit_replay u;
-    struct replay_place *place;
+    struct replay_memory_place *place;
     VkBuffer buffer;
 
     if (!unit_replay_init(&u, NULL))
@@ -392,7 +394,7 @@ UNIT_TEST(rows_go_where_this_host_wants_them)
     uint8_t row[ROW];
     struct unit_replay u;
     VkSubresourceLayout layout;
-    const struct replay_place *place;
+    const struct replay_memory_place *place;
 
     if (!unit_replay_init(&u, NULL))
         SKIP("no Vulkan driver");
@@ -460,7 +462,7 @@ UNIT_TEST(linear_images_are_laid_out_by_row)
                                 NULL, 1, &barrier);
     u.dev.vk.EndCommandBuffer(commands);
     CHECK_EQ_INT(u.dev.vk.QueueSubmit(u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
-    CHECK_EQ_INT(lap_readback_image(replay_device_readback(&u.dev), &at, args.image, VK_FORMAT_R8G8B8A8_UNORM,
+    CHECK_EQ_INT(lap_readback_image(replay_memory_readback(&u.dev), &at, args.image, VK_FORMAT_R8G8B8A8_UNORM,
                                     (VkExtent2D){37, 11}, VK_IMAGE_LAYOUT_GENERAL, &pixels, &bytes, NULL),
                  LAP_OK);
     CHECK_EQ_U64(bytes, 37 * 11 * 4);
@@ -520,7 +522,7 @@ UNIT_TEST(spans_of_an_image_are_put_where_they_lie)
                                                     .pData = data},
                                             args;
     struct unit_replay u;
-    const struct replay_place *place;
+    const struct replay_memory_place *place;
     VkSubresourceLayout layout;
 
     if (!unit_replay_init(&u, NULL))
@@ -579,7 +581,7 @@ static bool aliases_init(struct aliases *a)
         return false;
     memset(&a->dictionary, 0, sizeof a->dictionary);
     a->u.r.dictionary = &a->dictionary;
-    CHECK_EQ_INT(replay_aliases_create(&a->u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_create(&a->u.r.analysis.aliases), LAP_OK);
     CHECK_EQ_INT(pipe(a->said), 0);
     a->u.log.fd = a->said[1];
     a->u.log.level = LAP_LOG_WARNING;
@@ -598,8 +600,9 @@ static void aliases_add(struct aliases *a, enum gen_handle_type type, uint64_t i
     else
         gen_encode_VkImageCreateInfo(&enc, &alias_image);
     CHECK(!enc.failed);
-    CHECK_EQ_INT(replay_aliases_add(a->u.r.aliases, type, index, false, enc.base, (size_t)(enc.p - enc.base)), LAP_OK);
-    CHECK_EQ_INT(replay_aliases_bind(a->u.r.aliases, &bind), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_add(a->u.r.analysis.aliases, type, index, false, enc.base, (size_t)(enc.p - enc.base)),
+                 LAP_OK);
+    CHECK_EQ_INT(replay_aliases_bind(a->u.r.analysis.aliases, &bind), LAP_OK);
     lap_enc_finish(&enc);
 }
 
@@ -609,7 +612,7 @@ static void aliases_finish(struct aliases *a, const char *said)
     ssize_t bytes;
 
     unit_replay_finish(&a->u);
-    replay_aliases_destroy(&a->u.r.aliases);
+    replay_aliases_destroy(&a->u.r.analysis.aliases);
     close(a->said[1]);
     bytes = read(a->said[0], text, sizeof text - 1);
     text[bytes > 0 ? bytes : 0] = '\0';
@@ -617,7 +620,7 @@ static void aliases_finish(struct aliases *a, const char *said)
     close(a->said[0]);
 }
 
-static const struct replay_place *place_of(struct aliases *a, VkBuffer buffer)
+static const struct replay_memory_place *place_of(struct aliases *a, VkBuffer buffer)
 {
     return &replay_buffer_of(&a->u.r, buffer, NULL)->place;
 }
@@ -635,7 +638,7 @@ UNIT_TEST(aliases_lie_in_one_allocation)
     aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 65536, 0);
     aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 65536 + 2048, 0);
     aliases_add(&a, GEN_HANDLE_VkBuffer, 3, 65536 + 8192, 0);
-    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.analysis.aliases), LAP_OK);
     second = create_buffer(&a.u, 2, 4096, HOST); /* not the one that begins first */
     used = replay_memory_stats(&a.u.dev).used_bytes;
     CHECK(used >= 2048 + 4096);
@@ -647,7 +650,7 @@ UNIT_TEST(aliases_lie_in_one_allocation)
     CHECK(place_of(&a, first)->host + 2048 == place_of(&a, second)->host);
     CHECK(memcmp(place_of(&a, first)->host + 2048 + 10, data, sizeof data) == 0); /* it did not begin anew */
     CHECK(place_of(&a, first)->host[0] == 0);
-    CHECK(place_of(&a, other)->shared == NULL);
+    CHECK(place_of(&a, other)->holder == NULL);
     /* Who stays keeps the memory. */
     destroy_buffer(&a.u, other);
     destroy_buffer(&a.u, second);
@@ -668,13 +671,13 @@ UNIT_TEST(who_can_not_share_is_named)
     aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
     aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 1, 0); /* no driver aligns buffers to bytes */
     aliases_add(&a, GEN_HANDLE_VkBuffer, 3, 2048, 0);
-    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.analysis.aliases), LAP_OK);
     for (uint64_t i = 0; i < 3; i++)
         buffers[i] = create_buffer(&a.u, i + 1, 4096, HOST);
-    CHECK(place_of(&a, buffers[0])->shared != NULL);
-    CHECK(place_of(&a, buffers[0])->shared == place_of(&a, buffers[2])->shared);
-    CHECK(place_of(&a, buffers[1])->shared == NULL);
-    aliases_finish(&a, "VkBuffer:2 can't lie in one memory with VkBuffer:1 here (it is aligned differently)");
+    CHECK(place_of(&a, buffers[0])->holder != NULL);
+    CHECK(place_of(&a, buffers[0])->holder == place_of(&a, buffers[2])->holder);
+    CHECK(place_of(&a, buffers[1])->holder == NULL);
+    aliases_finish(&a, "VkBuffer:2 can't lie in one memory with VkBuffer:1 on this GPU (it is aligned differently)");
 }
 
 /* A linear image of the kind that is bound in these tests; its layout here. */
@@ -685,12 +688,12 @@ static uint64_t layout_here(struct unit_replay *u)
     VkImage image;
 
     CHECK_EQ_INT(replay_image_create(&u->dev, &info, &image), VK_SUCCESS);
-    hash = lap_layout_hash(u->dev.live, u->dev.vk.GetImageSubresourceLayout, image, &info, 0);
+    hash = lap_layout_hash(u->dev.live, u->dev.vk.GetImageSubresourceLayout, image, &info, 0, false);
     u->dev.vk.DestroyImage(u->dev.live, image, NULL);
     return hash;
 }
 
-static const struct replay_place *create_alias_image(struct unit_replay *u, uint64_t index)
+static const struct replay_memory_place *create_alias_image(struct unit_replay *u, uint64_t index)
 {
     VkImage image = gen_VkImage(index);
     struct gen_args_vkCreateImage create = {.device = u->dev.live, .pCreateInfo = &alias_image, .pImage = &image};
@@ -705,7 +708,7 @@ static const struct replay_place *create_alias_image(struct unit_replay *u, uint
 UNIT_TEST(linear_images_share_bytes_where_their_rows_lie_alike)
 {
     for (unsigned differs = 0; differs < 2; differs++) {
-        const struct replay_place *image;
+        const struct replay_memory_place *image;
         struct aliases a;
         VkBuffer buffer;
 
@@ -713,29 +716,30 @@ UNIT_TEST(linear_images_share_bytes_where_their_rows_lie_alike)
             SKIP("no Vulkan driver");
         aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
         aliases_add(&a, GEN_HANDLE_VkImage, 1, 0, layout_here(&a.u) + differs);
-        CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+        CHECK_EQ_INT(replay_aliases_seal(a.u.r.analysis.aliases), LAP_OK);
         buffer = create_buffer(&a.u, 1, 4096, HOST);
         image = create_alias_image(&a.u, 1);
-        CHECK((image->shared != NULL) == !differs);
+        CHECK((image->holder != NULL) == !differs);
         CHECK((image->host == place_of(&a, buffer)->host) == !differs);
-        aliases_finish(&a, differs ? "VkImage:1 can't lie in one memory with VkBuffer:1 here (its rows lie differently)"
-                                   : NULL);
+        aliases_finish(
+            &a, differs ? "VkImage:1 can't lie in one memory with VkBuffer:1 on this GPU (its rows lie differently)"
+                        : NULL);
     }
 }
 
 UNIT_TEST(images_that_are_alike_share_whatever_the_layout)
 {
-    const struct replay_place *first, *second;
+    const struct replay_memory_place *first, *second;
     struct aliases a;
 
     if (!aliases_init(&a))
         SKIP("no Vulkan driver");
     aliases_add(&a, GEN_HANDLE_VkImage, 1, 4096, 12345);
     aliases_add(&a, GEN_HANDLE_VkImage, 2, 4096, 12345);
-    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.analysis.aliases), LAP_OK);
     first = create_alias_image(&a.u, 1);
     second = create_alias_image(&a.u, 2);
-    CHECK(first->shared != NULL && first->shared == second->shared);
+    CHECK(first->holder != NULL && first->holder == second->holder);
     CHECK_EQ_U64(first->offset, second->offset);
     aliases_finish(&a, NULL);
 }
@@ -750,19 +754,19 @@ UNIT_TEST(an_object_that_does_not_fit_gets_its_own_memory)
         SKIP("no Vulkan driver");
     aliases_add(&a, GEN_HANDLE_VkBuffer, 1, 0, 0);
     aliases_add(&a, GEN_HANDLE_VkBuffer, 2, 0, 0);
-    CHECK_EQ_INT(replay_aliases_seal(a.u.r.aliases), LAP_OK);
+    CHECK_EQ_INT(replay_aliases_seal(a.u.r.analysis.aliases), LAP_OK);
     large = create_buffer(&a.u, 1, 1 << 20, HOST);
-    CHECK(place_of(&a, large)->shared == NULL);
+    CHECK(place_of(&a, large)->holder == NULL);
     CHECK(place_of(&a, large)->bytes >= 1 << 20);
     small = create_buffer(&a.u, 2, 4096, DEVICE);
-    CHECK(place_of(&a, small)->shared != NULL);
+    CHECK(place_of(&a, small)->holder != NULL);
     aliases_finish(&a, NULL);
 }
 
 /* lapilli-replay has an exit status of its own for machines that can't play a trace. */
 UNIT_TEST(what_a_device_lacks_is_told_from_what_fails)
 {
-    struct replay r = {.command = GEN_vkCreateImage};
+    struct replay r = {.at.command = GEN_vkCreateImage};
 
     CHECK_EQ_INT(replay_result(&r, VK_SUCCESS), LAP_OK);
     CHECK_EQ_INT(replay_result(&r, VK_SUBOPTIMAL_KHR), LAP_OK);
@@ -781,13 +785,13 @@ UNIT_TEST(structures_are_taken_out_of_chains)
     VkBaseInStructure first = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO, .pNext = &middle};
     const void *chain = &first;
 
-    CHECK(replay_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == &last);
-    replay_chain_drop(&chain, types, 2);
+    CHECK(lap_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == &last);
+    lap_chain_drop(&chain, types, 2);
     CHECK(chain == &middle);
     CHECK(middle.pNext == NULL);
-    CHECK(replay_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == NULL);
+    CHECK(lap_chain_find(chain, VK_STRUCTURE_TYPE_FENCE_CREATE_INFO) == NULL);
     chain = NULL;
-    replay_chain_drop(&chain, types, 2);
+    lap_chain_drop(&chain, types, 2);
     CHECK(chain == NULL);
 }
 

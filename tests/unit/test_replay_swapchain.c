@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The virtual swapchain: images, acquiring, presenting, checks and screenshots; and a window where a display answers.
  */
-#include "replayer/swapchain.h"
+#include "replayer/present/swapchain.h"
 
 #include <png.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "codegen/support/pixels.h"
-#include "replayer/acquired.h"
-#include "replayer/resource.h"
-#include "replayer/verify.h"
-#include "replayer/window.h"
-#include "replayer/window_internal.h"
-#include "replayer/window_system.h"
+#include "replayer/present/window.h"
+#include "replayer/present/window_internal.h"
+#include "replayer/present/window_system.h"
+#include "replayer/submit/acquired_images.h"
+#include "replayer/verify/verify.h"
 #include "tests/unit/replay_device.h"
 
 #define WIDTH   32u
@@ -99,9 +98,10 @@ static void scene_finish(struct scene *s)
     s->u.dev.vk.DestroyCommandPool(s->u.dev.live, s->pool, NULL);
     s->u.dev.vk.DestroySemaphore(s->u.dev.live, s->acquired, NULL);
     s->u.dev.vk.DestroySemaphore(s->u.dev.live, s->drawn, NULL);
-    replay_destroy_left(&s->u.r, &s->u.dev);
+    replay_objects_destroy_left(&s->u.r, &s->u.dev);
     CHECK_EQ_INT(replay_destroy_surface(&s->u.r, &s->u.instance, SURFACE), LAP_OK);
     replay_check_destroy(&s->u.r);
+    replay_acquired_images_finish(&s->u.dev);
     unit_replay_finish(&s->u);
 }
 
@@ -134,7 +134,7 @@ static void draw(struct scene *s, uint32_t image, uint8_t level)
     unit_change_layout(s->u.dev.vk.CmdPipelineBarrier, s->commands, s->images[image],
                        VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
     CHECK_EQ_INT(s->u.dev.vk.EndCommandBuffer(s->commands), VK_SUCCESS);
-    CHECK_EQ_INT(replay_acquired_before(&s->u.r, &s->u.dev, GEN_vkQueueSubmit, &args, 0, 1), LAP_OK);
+    CHECK_EQ_INT(replay_acquired_images_before(&s->u.r, &s->u.dev, GEN_vkQueueSubmit, &args, 0, 1), LAP_OK);
     CHECK_EQ_INT(s->u.dev.vk.QueueSubmit(s->u.gpu.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
 }
 
@@ -210,7 +210,7 @@ UNIT_TEST(presents_are_checked_and_pictured)
         CHECK_EQ_INT(present(&s, frame % 3), LAP_OK);
     }
     summary = replay_check_summary(&s.u.r);
-    CHECK_EQ_U64(s.u.r.frames, 6);
+    CHECK_EQ_U64(s.u.r.summary.frames, 6);
     CHECK_EQ_U64(summary.checks, 4);
     CHECK_EQ_U64(summary.different, 1);
     CHECK_EQ_U64(summary.first_frame, 4);
@@ -309,7 +309,7 @@ UNIT_TEST(an_image_can_be_bound_to_a_swapchain)
     CHECK_EQ_U64(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30)->live, gen_u64_VkImage(s.images[2]));
     draw(&s, 2, 7);
     CHECK_EQ_INT(present(&s, 2), LAP_OK);
-    s.u.r.tables[GEN_HANDLE_VkImage].live.last = 30; /* as decoding does: two objects have this handle */
+    s.u.r.objects.tables[GEN_HANDLE_VkImage].live.last = 30; /* as decoding does: two objects have this handle */
     CHECK_EQ_INT(gen_destroy_object(&s.u.r, &s.u.dev, GEN_HANDLE_VkImage, gen_u64_VkImage(s.images[2])), LAP_OK);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 30) == NULL);
     CHECK(replay_object_get(&s.u.r, GEN_HANDLE_VkImage, 12) != NULL);
@@ -646,7 +646,7 @@ static void acquire_after_present(enum replay_present how, bool shown)
         submitted_to = VK_NULL_HANDLE;
         CHECK_EQ_INT(replay_AcquireNextImageKHR(&s.u.r, &s.u.dev, &acquire), LAP_OK);
         CHECK(submitted_to == VK_NULL_HANDLE);
-        CHECK_EQ_INT(replay_acquired_signal(&s.u.r, &s.u.dev, 1, &s.acquired), LAP_OK);
+        CHECK_EQ_INT(replay_acquired_images_signal(&s.u.r, &s.u.dev, 1, &s.acquired), LAP_OK);
         CHECK(submitted_to == (shown ? real_queue : second_queue));
     }
     s.u.dev.queue_count = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for queries on a device that takes a while, and for what a device does with its last work. */
 #include "codegen/support/block.h"
-#include "replayer/pending.h"
-#include "replayer/submit.h"
+#include "replayer/submit/submit.h"
+#include "replayer/sync/deferred_destroy.h"
 #include "tests/unit/replay_device.h"
 
 static uint32_t asked, unavailable;
@@ -129,10 +129,9 @@ static void begin(struct scene *s, enum setter setter)
     s->log = (struct lap_log){.fd = -1, .level = LAP_LOG_ERROR, .prefix = "test: "};
     s->r.log = &s->log;
     s->r.devices = &s->dev;
-    s->r.packet = (struct lap_packet){.body = &s->body, .bytes = 1};
-    lap_map_init(&s->r.block_names);
+    s->r.at.packet = (struct lap_packet){.body = &s->body, .bytes = 1};
     lap_arena_init(&s->r.arena, (size_t)1 << 20);
-    replay_tables_show(&s->r);
+    replay_tables_attach(&s->r);
     s->queue.live = gen_VkQueue(0x41);
     s->dev.live = gen_VkDevice(0x31);
     s->dev.queues = s->dev.main_queue = &s->queue;
@@ -152,8 +151,8 @@ static void begin(struct scene *s, enum setter setter)
 static void finish(struct scene *s)
 {
     replay_submits_end(&s->dev);
-    replay_destroy_left(&s->r, &s->dev);
-    replay_pending_finish(&s->dev);
+    replay_objects_destroy_left(&s->r, &s->dev);
+    replay_submission_finish(&s->dev);
     replay_tables_finish(&s->r);
     lap_arena_finish(&s->r.arena);
 }
@@ -167,11 +166,11 @@ static void put_held(struct scene *s)
                                                          .waitSemaphoreValueCount = 1,
                                                          .pWaitSemaphoreValues = &value};
     static VkSemaphore live;
-    static const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                        .pNext = &values,
-                                        .waitSemaphoreCount = 1,
-                                        .pWaitSemaphores = &live,
-                                        .pWaitDstStageMask = &stage};
+    static VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                  .pNext = &values,
+                                  .waitSemaphoreCount = 1,
+                                  .pWaitSemaphores = &live,
+                                  .pWaitDstStageMask = &stage}; /* like decoded ones, a replay may change it */
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
@@ -224,7 +223,7 @@ UNIT_TEST(what_nobody_does_is_given_up)
     begin(&s, NOBODY);
     put_held(&s);
     wait_for_event(&s);
-    CHECK(!fake.set && s.r.gave_up_waiting);
+    CHECK(!fake.set && s.r.summary.gave_up_waiting);
     CHECK_EQ_U64(fake.given, 1);
     finish(&s);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "layer/format_utils.h"
-#include "layer/rows.h"
+#include "layer/image/format_utils.h"
+#include "layer/image/rows.h"
 #include "tests/unit/unit.h"
 
 /* ---- layer_rows_describe ---- */
@@ -24,7 +24,7 @@ static struct layer_rows describe(VkImageType type, VkFormat format, VkExtent3D 
 
 #define COLOR VK_IMAGE_ASPECT_COLOR_BIT
 
-UNIT_TEST(depth_in_buffers)
+UNIT_TEST(depths_of_24_bits_take_4_bytes_in_buffers)
 {
     /* Copies have 32 bits a texel for 24-bit depth; without the fourth byte a quarter of an upload would be missed. */
     CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_X8_D24_UNORM_PACK32, VK_IMAGE_ASPECT_DEPTH_BIT), 4);
@@ -36,7 +36,7 @@ UNIT_TEST(depth_in_buffers)
 }
 
 #ifdef VK_KHR_maintenance5
-UNIT_TEST(formats_of_today)
+UNIT_TEST(formats_newer_than_the_utility_library_are_known)
 {
     /* libVkLayer_utils of Debian 12 does not know them, the utility headers of the same version as Vulkan's do. */
     CHECK_EQ_U64(layer_element_bytes(VK_FORMAT_A8_UNORM, COLOR), 1);
@@ -45,7 +45,7 @@ UNIT_TEST(formats_of_today)
 }
 #endif
 
-UNIT_TEST(planes_and_blocks)
+UNIT_TEST(planes_and_blocks_have_their_sizes)
 {
     VkExtent2D divisors = FindMultiplaneExtentDivisors(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_1_BIT);
     VkExtent3D block = FormatTexelBlockExtent(VK_FORMAT_BC1_RGB_UNORM_BLOCK);
@@ -61,7 +61,7 @@ UNIT_TEST(planes_and_blocks)
           FormatIsDepthOrStencil(VK_FORMAT_D16_UNORM) && !FormatIsDepthOrStencil(VK_FORMAT_R8_UNORM));
 }
 
-UNIT_TEST(plain_formats)
+UNIT_TEST(rows_of_plain_formats_have_their_sizes)
 {
     struct layer_rows rows = describe(VK_IMAGE_TYPE_2D, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent3D){10, 7, 1}, COLOR, 0, 64);
     CHECK_EQ_U64(rows.row_bytes, 40);
@@ -87,7 +87,7 @@ UNIT_TEST(only_3d_images_have_slices)
     CHECK_EQ_U64(describe(VK_IMAGE_TYPE_1D, VK_FORMAT_R8_UNORM, (VkExtent3D){4, 1, 1}, COLOR, 0, 64).slices, 1);
 }
 
-UNIT_TEST(rows_of_blocks)
+UNIT_TEST(rows_of_blocks_are_counted_in_blocks)
 {
     struct layer_rows rows =
         describe(VK_IMAGE_TYPE_2D, VK_FORMAT_BC1_RGB_UNORM_BLOCK, (VkExtent3D){10, 10, 1}, COLOR, 0, 64);
@@ -116,7 +116,7 @@ UNIT_TEST(planes_have_their_own_size)
     CHECK_EQ_U64(rows.rows, 10);
 }
 
-UNIT_TEST(depth_and_stencil)
+UNIT_TEST(depth_and_stencil_have_rows_of_their_own)
 {
     const VkFormat both = VK_FORMAT_D32_SFLOAT_S8_UINT;
     VkImageCreateInfo info = {.imageType = VK_IMAGE_TYPE_2D, .format = both, .extent = {10, 10, 1}};
@@ -176,7 +176,7 @@ static bool visit(void *context, const struct layer_rows *rows, uint32_t slice, 
 static const struct layer_rows volume = {
     .offset = 64, .row_pitch = 32, .slice_pitch = 200, .row_bytes = 20, .rows = 5, .slices = 3};
 
-UNIT_TEST(inside_one_row)
+UNIT_TEST(bytes_inside_one_row_are_one_piece)
 {
     struct got got = {0};
     unsigned char data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -200,7 +200,7 @@ UNIT_TEST(padding_is_left_out)
     CHECK_EQ_U64(got.calls, 0);
 }
 
-UNIT_TEST(stops_when_told)
+UNIT_TEST(a_visitor_can_stop)
 {
     struct got got = {.stop_at = 3};
     static unsigned char data[OBJECT_BYTES];
@@ -242,7 +242,7 @@ static void check_range(const struct layer_rows *rows, uint64_t offset, uint64_t
     CHECK(memcmp(got.object, expected, sizeof expected) == 0);
 }
 
-UNIT_TEST(any_range)
+UNIT_TEST(any_range_is_split_into_its_rows)
 {
     srand(7);
     for (unsigned i = 0; i < 2000; i++) {

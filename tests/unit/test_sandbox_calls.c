@@ -186,6 +186,25 @@ static const struct attempt of_no_memory[] = {{"one's own", "shmget", {IPC_PRIVA
                                               {"to attach", "shmat", {1}, EPERM},
                                               {"to remove", "shmctl", {1, IPC_RMID}, EPERM}};
 
+/* Of sockets that wait for others. */
+static const struct attempt of_sockets[] = {{"of packets", "socket", {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}, ALLOWED},
+                                            {"of bytes", "socket", {AF_UNIX, SOCK_STREAM}, EPERM},
+                                            {"of messages", "socket", {AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK}, EPERM},
+                                            {"raw", "socket", {AF_UNIX, SOCK_RAW}, EPERM},
+                                            {"of a network", "socket", {AF_INET, SOCK_SEQPACKET}, EPERM},
+                                            {"of the kernel", "socket", {AF_NETLINK, SOCK_SEQPACKET}, EPERM},
+                                            {"its name", "bind", {3}, ALLOWED},
+                                            {"to wait", "listen", {3}, ALLOWED},
+                                            {"to be reached", "accept", {3}, EPERM},
+                                            {"to be reached", "accept4", {3}, EPERM},
+                                            {"to reach others", "connect", {3}, EPERM}};
+
+/* Of those that listen already. */
+static const struct attempt of_listeners[] = {
+    {"to be reached", "accept", {3}, ALLOWED},  {"to be reached", "accept4", {3}, ALLOWED},
+    {"to reach others", "connect", {3}, EPERM}, {"another one", "socket", {AF_UNIX, SOCK_SEQPACKET}, EPERM},
+    {"its name", "bind", {3}, EPERM},           {"to wait", "listen", {3}, EPERM}};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* The call that has this number on this machine; -1: none has. What 32-bit programs can also reach through socketcall
@@ -235,7 +254,7 @@ static void say_left_out(const char *what)
 }
 
 /* False: seccomp can't be had. */
-static bool enter(bool shared_memory)
+static bool enter_with(bool shared_memory, bool waiting_sockets, bool accepts)
 {
     struct sock_filter guard[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5])),
@@ -244,10 +263,16 @@ static bool enter(bool shared_memory)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {COUNT(guard), guard};
-    const struct lap_sandbox_options options = {.shared_memory = shared_memory};
+    const struct lap_sandbox_options options = {
+        .shared_memory = shared_memory, .waiting_sockets = waiting_sockets, .accepts = accepts};
 
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
            lap_sandbox_restrict_calls(&options) == 0;
+}
+
+static bool enter(bool shared_memory)
+{
+    return enter_with(shared_memory, false, false);
 }
 
 static int attempt(int call, const uint64_t arguments[4])
@@ -323,6 +348,16 @@ static int no_memory_is_shared(const void *wanted)
     return enter(*(const bool *)wanted) ? come("no shared memory", of_no_memory, COUNT(of_no_memory)) : NOT_HERE;
 }
 
+static int sockets_wait(const void *unused)
+{
+    return enter_with(false, true, false) ? come("sockets that wait", of_sockets, COUNT(of_sockets)) : NOT_HERE;
+}
+
+static int listeners_accept(const void *unused)
+{
+    return enter_with(false, false, true) ? come("sockets that listen", of_listeners, COUNT(of_listeners)) : NOT_HERE;
+}
+
 static int call_once(const void *call)
 {
     return enter(true) ? attempt(*(const int *)call, (const uint64_t[4]){0}) : NOT_HERE;
@@ -382,6 +417,20 @@ UNIT_TEST(memory_is_shared_with_displays_alone)
     CHECK_EQ_INT(in_child(sizeof(void *) > 4 ? memory_is_shared : no_memory_is_shared, &wanted), HOLDS);
 }
 
+UNIT_TEST(sockets_may_wait_for_others_and_reach_nobody)
+{
+    NEEDS_SECCOMP();
+    if (sizeof(void *) == 4)
+        SKIP("in 32 bits there are none");
+    CHECK_EQ_INT(in_child(sockets_wait, NULL), HOLDS);
+}
+
+UNIT_TEST(sockets_that_listen_may_accept_and_no_other_be_made)
+{
+    NEEDS_SECCOMP();
+    CHECK_EQ_INT(in_child(listeners_accept, NULL), HOLDS);
+}
+
 UNIT_TEST(what_has_no_innocent_reason_ends_the_process)
 {
     static const unsigned long typing[] = {TIOCSTI, TIOCLINUX};
@@ -410,6 +459,7 @@ static int call_as_32_bits(const void *unused)
 {
     long result = 20; /* getpid */
 
+    signal(SIGSEGV, SIG_DFL); /* where there are no such calls; a sanitizer would make an exit status of it */
     if (!enter(true))
         return NOT_HERE;
     __asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");

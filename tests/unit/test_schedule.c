@@ -5,7 +5,7 @@
  * fewer than recorded ones, execute what they are given, each strictly in order. Every program ends, and a recorded
  * wait is over when it is reached.
  */
-#include "replayer/schedule.h"
+#include "replayer/submit/schedule.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -317,7 +317,7 @@ static void player_init(struct player *player, struct program *program, uint32_t
 {
     *player = (struct player){
         .machine = {.program = program, .queue_count = real_queues},
-        .schedule = {.user = player, .give = give, .keep = keep, .drop = drop},
+        .schedule = {.user = player, .submit = give, .copy = keep, .drop = drop},
     };
     for (uint32_t i = 0; i < QUEUES; i++)
         replay_schedule_queue(&player->schedule, &player->queues[i]);
@@ -630,7 +630,7 @@ static void add_work(struct replay_schedule *schedule, struct replay_recorded_qu
 
 UNIT_TEST(work_waits_for_events_of_the_host)
 {
-    struct replay_schedule schedule = {.give = count_given, .keep = keep_work, .drop = drop_work};
+    struct replay_schedule schedule = {.submit = count_given, .copy = keep_work, .drop = drop_work};
     struct replay_recorded_queue queue = {0}, other = {0};
     struct replay_event event = {0}, own = {0};
     const struct work turn = {.batches = {{0, 0, 4}},
@@ -662,7 +662,7 @@ UNIT_TEST(work_waits_for_events_of_the_host)
 /* The device tells the host, and the host the device, in one command buffer. */
 UNIT_TEST(what_the_program_saw_set_is_given)
 {
-    struct replay_schedule schedule = {.give = count_given, .keep = keep_work, .drop = drop_work};
+    struct replay_schedule schedule = {.submit = count_given, .copy = keep_work, .drop = drop_work};
     struct replay_recorded_queue queue = {0};
     struct replay_event answer = {0}, question = {0}, never = {0};
     const struct work turn = {.batches = {{0, 0, 3}, {0, 0, 1}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What SPIR-V modules say of themselves, in modules made up word by word. */
-#include "replayer/shader.h"
+#include "codegen/support/spirv.h"
 
 #include "tests/unit/unit.h"
 
@@ -29,7 +29,7 @@ static void put(struct module *m, const uint32_t *words, size_t count)
 
 UNIT_TEST(capabilities_and_extensions_are_found)
 {
-    static struct replay_shader shader;
+    static struct lap_spirv_module shader;
     struct module m;
     uint32_t name[4] = {0};
 
@@ -39,34 +39,34 @@ UNIT_TEST(capabilities_and_extensions_are_found)
     PUT(&m, OP(17, 2), 5302); /* RuntimeDescriptorArray */
     memcpy(name, "SPV_KHR_toy", 12);
     PUT(&m, OP(10, 4), name[0], name[1], name[2]); /* OpExtension */
-    CHECK(replay_shader_read(m.words, m.count, &shader));
+    CHECK(lap_spirv_read(m.words, m.count, &shader));
     CHECK_EQ_U64(shader.capability_count, 3);
     CHECK_EQ_U64(shader.capabilities[1], 2);
     CHECK_EQ_U64(shader.capabilities[2], 5302);
     CHECK_EQ_U64(shader.extension_count, 1);
     CHECK_STR(shader.extensions[0], "SPV_KHR_toy");
-    CHECK(!shader.has_size && !shader.stores[GEN_STORES_VERTEX] && !shader.stores[GEN_STORES_FRAGMENT]);
+    CHECK(!shader.has_size && !shader.stores_in_vertex && !shader.stores_in_fragment);
 }
 
 UNIT_TEST(what_is_damaged_says_nothing)
 {
-    static struct replay_shader shader;
+    static struct lap_spirv_module shader;
     struct module m;
 
     begin(&m);
     PUT(&m, OP(17, 2), 1);
     PUT(&m, OP(10, 2), 0x41414141); /* a string that does not end */
-    CHECK(replay_shader_read(m.words, m.count, &shader));
+    CHECK(lap_spirv_read(m.words, m.count, &shader));
     CHECK_EQ_U64(shader.extension_count, 0);
     PUT(&m, OP(17, 9), 2); /* longer than the module */
-    CHECK(!replay_shader_read(m.words, m.count, &shader));
+    CHECK(!lap_spirv_read(m.words, m.count, &shader));
     CHECK_EQ_U64(shader.capability_count, 0);
     m.words[m.count - 2] = 0; /* an instruction of no words */
-    CHECK(!replay_shader_read(m.words, m.count, &shader));
-    CHECK(!replay_shader_read(m.words, 4, &shader));
-    CHECK(!replay_shader_read(NULL, 0, &shader));
+    CHECK(!lap_spirv_read(m.words, m.count, &shader));
+    CHECK(!lap_spirv_read(m.words, 4, &shader));
+    CHECK(!lap_spirv_read(NULL, 0, &shader));
     m.words[0]++;
-    CHECK(!replay_shader_read(m.words, m.count, &shader));
+    CHECK(!lap_spirv_read(m.words, m.count, &shader));
 }
 
 /* A store through a pointer to a storage buffer, and one to a variable that nobody else sees. */
@@ -93,28 +93,46 @@ UNIT_TEST(stores_are_found_by_stage)
         {4, 7, false, false},  /* Function */
         {4, 5349, false, true} /* PhysicalStorageBuffer */
     };
-    static struct replay_shader shader;
+    static struct lap_spirv_module shader;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct module m;
         begin(&m);
         put_stores(&m, cases[i].model, cases[i].storage);
-        CHECK(replay_shader_read(m.words, m.count, &shader));
-        CHECK_EQ_INT(shader.stores[GEN_STORES_VERTEX], cases[i].vertex);
-        CHECK_EQ_INT(shader.stores[GEN_STORES_FRAGMENT], cases[i].fragment);
+        CHECK(lap_spirv_read(m.words, m.count, &shader));
+        CHECK_EQ_INT(shader.stores_in_vertex, cases[i].vertex);
+        CHECK_EQ_INT(shader.stores_in_fragment, cases[i].fragment);
+    }
+}
+
+/* A pointer comes from a load, and what changes memory has a result or none. */
+UNIT_TEST(atomics_are_stores)
+{
+    static const uint32_t ops[] = {229, 242, 318, 5614, 6035};
+    static struct lap_spirv_module shader;
+
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        struct module m;
+        begin(&m);
+        PUT(&m, OP(15, 4), 4, 1, 0x6e69616d);
+        PUT(&m, OP(32, 4), 2, 5349, 3); /* %2 = OpTypePointer PhysicalStorageBuffer %3 */
+        PUT(&m, OP(61, 4), 2, 5, 4);    /* %5 = OpLoad %2 %4 */
+        PUT(&m, OP(ops[i], 6), 8, 6, 5, 7, 7);
+        CHECK(lap_spirv_read(m.words, m.count, &shader));
+        CHECK(shader.stores_in_fragment && !shader.stores_in_vertex);
     }
 }
 
 UNIT_TEST(sizes_of_workgroups_are_found)
 {
-    static struct replay_shader shader;
+    static struct lap_spirv_module shader;
     struct module m;
 
     begin(&m);
     PUT(&m, OP(16, 6), 1, 17, 8, 4, 2); /* OpExecutionMode %1 LocalSize */
-    CHECK(replay_shader_read(m.words, m.count, &shader));
+    CHECK(lap_spirv_read(m.words, m.count, &shader));
     CHECK(shader.has_size && shader.size[0].value == 8 && shader.size[1].value == 4 && shader.size[2].value == 2);
-    CHECK_EQ_U64(shader.size[0].constant, REPLAY_NOT_SPECIALIZED);
+    CHECK_EQ_U64(shader.size[0].constant, LAP_SPIRV_UNSPECIALIZED);
 
     /* WorkgroupSize decides, and a part of it is specialized. */
     PUT(&m, OP(71, 4), 9, 11, 25);     /* OpDecorate %9 BuiltIn WorkgroupSize */
@@ -122,10 +140,10 @@ UNIT_TEST(sizes_of_workgroups_are_found)
     PUT(&m, OP(50, 4), 5, 6, 64);      /* %6 = OpSpecConstant 64 */
     PUT(&m, OP(43, 4), 5, 7, 1);       /* %7 = OpConstant 1 */
     PUT(&m, OP(51, 6), 8, 9, 6, 7, 7); /* %9 = OpSpecConstantComposite %6 %7 %7 */
-    CHECK(replay_shader_read(m.words, m.count, &shader));
+    CHECK(lap_spirv_read(m.words, m.count, &shader));
     CHECK(shader.has_size && shader.size[0].value == 64 && shader.size[1].value == 1);
     CHECK_EQ_U64(shader.size[0].constant, 33);
-    CHECK_EQ_U64(shader.size[1].constant, REPLAY_NOT_SPECIALIZED);
+    CHECK_EQ_U64(shader.size[1].constant, LAP_SPIRV_UNSPECIALIZED);
 }
 
 UNIT_MAIN();

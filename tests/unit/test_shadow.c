@@ -3,7 +3,7 @@
 #include "memtrack/shadow.h"
 #include "tests/unit/unit.h"
 
-UNIT_TEST(begins_as_zeroes_that_take_nothing)
+UNIT_TEST(a_new_shadow_is_zero_and_takes_no_memory)
 {
     struct lap_page_pool pool = {0};
     struct lap_shadow shadow;
@@ -15,7 +15,7 @@ UNIT_TEST(begins_as_zeroes_that_take_nothing)
     lap_page_pool_finish(&pool);
 }
 
-UNIT_TEST(keeps_what_was_put_in_and_drops_what_was_dropped)
+UNIT_TEST(a_shadow_keeps_what_was_put_in)
 {
     struct lap_page_pool pool = {0};
     struct lap_shadow shadow;

@@ -24,7 +24,7 @@ UNIT_TEST(pieces_are_disjoint_and_aligned)
     lap_slab_finish(&slab);
 }
 
-UNIT_TEST(what_was_given_back_is_given_out_again)
+UNIT_TEST(freed_pieces_are_reused)
 {
     struct lap_slab slab;
     lap_slab_init(&slab, 32);

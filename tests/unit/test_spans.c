@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "layer/spans.h"
+#include "layer/image/spans.h"
 #include "tests/unit/unit.h"
 
 UNIT_TEST(spans_are_kept_in_order_however_many)
@@ -30,7 +30,7 @@ UNIT_TEST(spans_are_kept_in_order_however_many)
     layer_spans_finish(&spans);
 }
 
-UNIT_TEST(there_is_an_end_to_their_bytes)
+UNIT_TEST(spans_have_a_limit_of_bytes)
 {
     static const uint8_t data[4000];
     const struct layer_span span = {0, sizeof data, 0, 0};

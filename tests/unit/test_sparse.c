@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Sparse objects of a replay: pages that are shared, come back, or are memory of its own where blocks differ. */
-#include "replayer/sparse.h"
+#include "replayer/sparse/sparse.h"
 
 #include "codegen/support/pixels.h"
-#include "replayer/verify.h"
+#include "replayer/verify/verify.h"
 #include "tests/unit/replay_device.h"
 
 #define HOST  (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -32,7 +32,7 @@ static bool begin(struct scene *s, const struct replay_options *options)
 static void end(struct scene *s)
 {
     s->u.dev.vk.DeviceWaitIdle(s->u.dev.live);
-    replay_destroy_left(&s->u.r, &s->u.dev);
+    replay_objects_destroy_left(&s->u.r, &s->u.dev);
     replay_sparse_finish(&s->u.r, &s->u.dev);
     replay_check_destroy(&s->u.r);
     unit_replay_finish(&s->u);
@@ -123,7 +123,7 @@ static bool holds(struct scene *s, VkBuffer buffer, VkDeviceSize offset, size_t 
     lap_pixels_hash(expected, bytes, &args.hashLow, &args.hashHigh);
     CHECK_EQ_INT(replay_lapilliCheckBuffer(&s->u.r, &s->u.dev, &args), LAP_OK);
     lap_arena_reset(&s->u.r.arena);
-    CHECK_EQ_INT(lap_readback_buffer(replay_device_readback(&s->u.dev), &at, buffer, offset, bytes, &data), LAP_OK);
+    CHECK_EQ_INT(lap_readback_buffer(replay_memory_readback(&s->u.dev), &at, buffer, offset, bytes, &data), LAP_OK);
     same = data && memcmp(data, expected, bytes) == 0;
     free(expected);
     return same && replay_check_summary(&s->u.r).different == before;

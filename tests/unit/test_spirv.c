@@ -2,7 +2,7 @@
 /* Shaders are put together word by word: only what the search looks at is there. */
 #include <stdlib.h>
 
-#include "layer/spirv.h"
+#include "codegen/support/spirv.h"
 #include "tests/unit/spirv_code.h"
 #include "tests/unit/unit.h"
 
@@ -27,16 +27,16 @@ static void begin(void)
     put(59, POINTER, LOCAL, 7, -1);
 }
 
-static struct lap_spirv_reach found(void)
+static struct lap_spirv_access found(void)
 {
-    struct lap_spirv_reach writes;
-    lap_spirv_find_reach(code, count, &writes);
+    struct lap_spirv_access writes;
+    lap_spirv_find_access(code, count, &writes);
     return writes;
 }
 
 #define CHECK_WRITES(set2, set0)                                                                                       \
     do {                                                                                                               \
-        struct lap_spirv_reach w = found();                                                                            \
+        struct lap_spirv_access w = found();                                                                           \
         CHECK_EQ_U64(w.stores[2], (set2));                                                                             \
         CHECK_EQ_U64(w.stores[0], (set0));                                                                             \
         CHECK_EQ_U64(w.stores[1] | w.stores[31], 0);                                                                   \
@@ -47,7 +47,7 @@ static struct lap_spirv_reach found(void)
 
 UNIT_TEST(a_shader_that_only_reads_writes_nothing)
 {
-    struct lap_spirv_reach writes;
+    struct lap_spirv_access writes;
     begin();
     put(65, POINTER, FIRST, BUFFER, UINT, -1);
     put(61, UINT, FIRST + 1, FIRST, -1);
@@ -61,12 +61,12 @@ UNIT_TEST(a_shader_that_only_reads_writes_nothing)
     put(227, UINT, FIRST + 5, FIRST, 1, 1, -1); /* OpAtomicLoad */
     CHECK_WRITES(0, 0);
     writes = found();
-    CHECK(!lap_spirv_reach_any(&writes));
+    CHECK(!lap_spirv_access_any(&writes));
 }
 
 UNIT_TEST(a_store_through_a_chain_of_chains_is_found)
 {
-    struct lap_spirv_reach writes;
+    struct lap_spirv_access writes;
     begin();
     put(65, POINTER, FIRST, BUFFER, UINT, -1);
     put(66, POINTER, FIRST + 1, FIRST, UINT, -1);
@@ -74,13 +74,13 @@ UNIT_TEST(a_store_through_a_chain_of_chains_is_found)
     put(62, FIRST + 2, UINT, -1);
     CHECK_WRITES(BUFFER_BIT, 0);
     writes = found();
-    CHECK(lap_spirv_reach_any(&writes));
+    CHECK(lap_spirv_access_any(&writes));
 }
 
 UNIT_TEST(atomics_and_copies_are_found)
 {
     static const uint32_t with_result[] = {229, 234, 242, 318, 5614, 5615, 6035};
-    static const uint32_t without[] = {63, 64, 228, 319, 4458, 5360};
+    static const uint32_t without[] = {63, 64, 228, 319, 4458, 5360, 5368};
     for (size_t i = 0; i < sizeof with_result / sizeof with_result[0]; i++) {
         begin();
         put(with_result[i], UINT, FIRST, BUFFER, 1, 1, -1);
@@ -139,7 +139,7 @@ UNIT_TEST(references_that_are_not_followed_count_as_written)
 
 UNIT_TEST(nothing_is_known_of_code_that_cannot_be_read)
 {
-    struct lap_spirv_reach writes;
+    struct lap_spirv_access writes;
     begin();
     code[0] = 0x03022307;
     CHECK_EQ_U64(found().stores[7], UINT64_MAX);
@@ -155,7 +155,7 @@ UNIT_TEST(nothing_is_known_of_code_that_cannot_be_read)
     begin();
     code[count++] = 9u << 16 | 71; /* longer than the rest */
     CHECK_EQ_U64(found().stores[7], UINT64_MAX);
-    lap_spirv_find_reach(NULL, 0, &writes);
+    lap_spirv_find_access(NULL, 0, &writes);
     CHECK_EQ_U64(writes.stores[31], UINT64_MAX);
 }
 
@@ -172,20 +172,20 @@ UNIT_TEST(ids_and_sets_out_of_range_are_harmless)
 
 UNIT_TEST(the_capability_of_addresses_is_found)
 {
-    struct lap_spirv_reach reach, all;
+    struct lap_spirv_access access, all;
     begin();
     put(17, 1, -1); /* Shader */
     CHECK(!found().addresses);
     put(17, 5347, -1); /* PhysicalStorageBufferAddresses */
     CHECK(found().addresses);
-    reach = found();
-    CHECK(lap_spirv_reach_any(&reach));
-    lap_spirv_reach_all(&all);
+    access = found();
+    CHECK(lap_spirv_access_any(&access));
+    lap_spirv_access_all(&all);
     CHECK(all.addresses);
-    memset(&reach, 0, sizeof reach);
-    CHECK(!lap_spirv_reach_any(&reach));
-    lap_spirv_reach_add(&reach, &all);
-    CHECK(reach.addresses && reach.stores[5] == UINT64_MAX);
+    memset(&access, 0, sizeof access);
+    CHECK(!lap_spirv_access_any(&access));
+    lap_spirv_access_add(&access, &all);
+    CHECK(access.addresses && access.stores[5] == UINT64_MAX);
 }
 
 /* Every word of a shader is damaged in turn: nothing to compare, but the search must survive. */
@@ -199,10 +199,10 @@ UNIT_TEST(damaged_code_is_survived)
     for (uint32_t i = 0; i < count; i++)
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             uint32_t *copy = malloc(count * sizeof *copy); /* of just this size, for AddressSanitizer */
-            struct lap_spirv_reach writes;
+            struct lap_spirv_access writes;
             memcpy(copy, code, count * sizeof *copy);
             copy[i] = values[v];
-            lap_spirv_find_reach(copy, count, &writes);
+            lap_spirv_find_access(copy, count, &writes);
             known += writes.stores[31] == 0;
             free(copy);
         }

@@ -12,7 +12,7 @@ UNIT_TEST(every_status_has_a_text)
     CHECK_STR(lap_status_text((enum lap_status)1234), "unknown status");
 }
 
-UNIT_TEST(a_failure_keeps_its_sentence)
+UNIT_TEST(a_failure_keeps_its_message)
 {
     CHECK_EQ_INT(lap_fail(LAP_ERROR_IO, "can't read %s", "x"), LAP_ERROR_IO);
     CHECK_STR(lap_error_message(), "can't read x");
@@ -20,14 +20,14 @@ UNIT_TEST(a_failure_keeps_its_sentence)
     CHECK_STR(lap_error_message(), "file 7: can't read x");
 }
 
-UNIT_TEST(a_sentence_may_contain_the_one_before)
+UNIT_TEST(a_message_may_contain_the_one_before)
 {
     (void)lap_fail(LAP_ERROR_IO, "inner");
     (void)lap_fail(LAP_ERROR_IO, "outer (%s)", lap_error_message());
     CHECK_STR(lap_error_message(), "outer (inner)");
 }
 
-UNIT_TEST(long_sentences_are_cut)
+UNIT_TEST(long_messages_are_cut)
 {
     char text[2000];
     memset(text, 'a', sizeof(text) - 1);
@@ -48,7 +48,7 @@ static void *look(void *out)
     return NULL;
 }
 
-UNIT_TEST(sentences_belong_to_threads)
+UNIT_TEST(messages_belong_to_threads)
 {
     pthread_t thread;
     int empty = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A format with depth stands for stencil alone: what a driver is given then, without a driver. */
-#include "replayer/stencil.h"
+#include "replayer/format/stencil.h"
 
 #include "gen_replay.h"
-#include "replayer/format.h"
-#include "replayer/player.h"
-#include "replayer/resource.h"
+#include "replayer/core/handles.h"
+#include "replayer/format/format.h"
+#include "replayer/memory/resource.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define HERE VK_FORMAT_D24_UNORM_S8_UINT
@@ -104,8 +105,8 @@ static void init(struct stencils *u)
     u->dev.formats = u->r.formats = &u->formats;
     u->dev.stencils_differ = true;
     for (uint32_t i = 0; i < LAP_DEC_FORMATS; i++)
-        u->formats.here[i] = (uint16_t)i;
-    u->formats.here[VK_FORMAT_S8_UINT] = HERE;
+        u->formats.substitutes[i] = (uint16_t)i;
+    u->formats.substitutes[VK_FORMAT_S8_UINT] = HERE;
     u->instance.vk.GetPhysicalDeviceProperties2 = get_properties;
     u->dev.vk.CreateRenderPass = create_pass;
     u->dev.vk.CreateRenderPass2 = create_pass2;
@@ -125,7 +126,7 @@ static void finish(struct stencils *u)
     for (uint64_t i = ALONE; i <= BOTH; i++)
         replay_image_free(&u->r, replay_object_get(&u->r, GEN_HANDLE_VkImage, i)->record);
     replay_tables_finish(&u->r);
-    lap_slab_finish(&u->r.images);
+    lap_slab_finish(&u->r.objects.images);
     lap_arena_finish(&u->r.arena);
 }
 
@@ -138,17 +139,17 @@ UNIT_TEST(transitions_take_depth_along)
     struct stencils u;
 
     init(&u);
-    replay_stencil_transition(&u.r, gen_VkImage(16 * BOTH), &aspects, &from, &to);
+    replay_format_stencil_transition(&u.r, gen_VkImage(16 * BOTH), &aspects, &from, &to);
     CHECK(aspects == VK_IMAGE_ASPECT_STENCIL_BIT && from == alone && to == read);
-    replay_stencil_transition(&u.r, gen_VkImage(16 * ALONE), &aspects, &from, &to);
+    replay_format_stencil_transition(&u.r, gen_VkImage(16 * ALONE), &aspects, &from, &to);
     CHECK_EQ_U64(aspects, VK_IMAGE_ASPECT_STENCIL_BIT | VK_IMAGE_ASPECT_DEPTH_BIT);
     CHECK_EQ_U64(from, VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
     CHECK_EQ_U64(to, VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL);
-    CHECK_EQ_U64(replay_stencil_layout(&u.r, gen_VkImageView(256 * BOTH), read), read);
-    CHECK_EQ_U64(replay_stencil_layout(&u.r, VK_NULL_HANDLE, read), read);
-    CHECK_EQ_U64(replay_stencil_layout(&u.r, gen_VkImageView(256 * ALONE), VK_IMAGE_LAYOUT_GENERAL),
+    CHECK_EQ_U64(replay_format_stencil_layout(&u.r, gen_VkImageView(256 * BOTH), read), read);
+    CHECK_EQ_U64(replay_format_stencil_layout(&u.r, VK_NULL_HANDLE, read), read);
+    CHECK_EQ_U64(replay_format_stencil_layout(&u.r, gen_VkImageView(256 * ALONE), VK_IMAGE_LAYOUT_GENERAL),
                  VK_IMAGE_LAYOUT_GENERAL);
-    CHECK_EQ_U64(replay_stencil_layout(&u.r, gen_VkImageView(256 * ALONE), read),
+    CHECK_EQ_U64(replay_format_stencil_layout(&u.r, gen_VkImageView(256 * ALONE), read),
                  VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL);
     finish(&u);
 }
@@ -287,7 +288,7 @@ UNIT_TEST(pipelines_pass_depth_tests_where_there_was_no_depth)
                                                    .subpass = (uint32_t)i / 2 % 2,
                                                    .pDepthStencilState = &state};
         bool off = i == 2 || i == 4;
-        replay_stencil_pipeline(&u.r, &info);
+        replay_format_stencil_pipeline(&u.r, &info);
         CHECK(state.depthTestEnable != off && state.depthWriteEnable != off && state.depthBoundsTestEnable != off);
         CHECK(state.stencilTestEnable);
     }
@@ -295,12 +296,12 @@ UNIT_TEST(pipelines_pass_depth_tests_where_there_was_no_depth)
 }
 
 /* Replays a command, and checks what was set beside it since the last one. */
-static void note(struct stencils *u, struct replay_depth_tests *tests, uint32_t command, const void *args,
+static void note(struct stencils *u, struct replay_format_depth_tests *tests, uint32_t command, const void *args,
                  const char *expected)
 {
     given.tests[0] = 0;
-    u->r.command = command;
-    replay_stencil_note(&u->r, &u->dev, VK_NULL_HANDLE, tests, args);
+    u->r.at.command = command;
+    replay_format_stencil_note(&u->r, &u->dev, VK_NULL_HANDLE, tests, args);
     if (strcmp(given.tests, expected))
         fprintf(stderr, "%s: \"%s\", expected \"%s\"\n", gen_command_names[command], given.tests, expected);
     CHECK(!strcmp(given.tests, expected));
@@ -311,7 +312,7 @@ UNIT_TEST(dynamic_depth_tests_are_off_where_there_was_no_depth)
     const struct gen_args_vkCmdSetDepthTestEnable on = {.depthTestEnable = VK_TRUE}, off = {0};
     const struct gen_args_vkCmdSetDepthBoundsTestEnable bounds = {.depthBoundsTestEnable = VK_TRUE};
     const VkRenderingAttachmentInfo attachment = {.imageView = gen_VkImageView(256 * ALONE)}, none = {0};
-    struct replay_depth_tests tests = {0}, inherited = {0}, inherited_rendering = {0};
+    struct replay_format_depth_tests tests = {0}, inherited = {0}, inherited_rendering = {0};
     struct stencils u;
     struct pass p;
 

@@ -141,10 +141,10 @@ UNIT_TEST(the_list_stays_short_and_nothing_is_forgotten)
     memset(store, 1, 200 * 16); /* the device's work */
     layer_learn_device(dev);
     CHECK_EQ_U64(outstanding(), 0);
-    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, NULL, &sent, NULL), LAP_OK);
     CHECK_EQ_U64(sent, 0);
     store[0] = 2; /* the host's */
-    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, &sent, NULL), LAP_OK);
+    CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, NULL, &sent, NULL), LAP_OK);
     CHECK_EQ_U64(sent, 1);
     end();
 }
@@ -173,16 +173,16 @@ static struct layer_submission *submit_busy(VkQueue queue, uint64_t offset)
 
 static struct lap_object event, pool;
 
-static struct layer_submission *submit_telling(uint64_t offset, struct layer_tell tell)
+static struct layer_submission *submit_telling(uint64_t offset, struct layer_progress_query tell)
 {
     struct layer_submission *s = submit_busy(QUEUE(0), offset);
-    CHECK(layer_tells_add(&s->tells, tell));
+    CHECK(layer_progress_queries_add(&s->progress_queries, tell));
     return s;
 }
 
-static struct layer_tell queries(uint32_t first, uint32_t count)
+static struct layer_progress_query queries(uint32_t first, uint32_t count)
 {
-    return layer_tell_of_queries(dev, gen_VkQueryPool(0x600), first, count);
+    return layer_progress_query_of_queries(dev, gen_VkQueryPool(0x600), first, count);
 }
 
 static void begin_telling(void)
@@ -199,7 +199,7 @@ UNIT_TEST(a_query_tells_of_the_submission_that_it_is_in)
     submit_telling(32, queries(4, 2));
     submit_telling(64, queries(6, 1));
     layer_learn_indirectly(dev, queries(0, 4));
-    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(sent_after_store(0), 0);
     store[0] = 0;
     layer_learn_indirectly(dev, queries(5, 1));
@@ -217,11 +217,11 @@ UNIT_TEST(a_query_tells_of_the_submission_that_it_is_in)
 UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
 {
     begin_telling();
-    submit_telling(0, layer_tell_of_event(dev, gen_VkEvent(0x500)))->fence = fences[0].object.index;
-    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x501))); /* of the host's own */
+    submit_telling(0, layer_progress_query_of_event(dev, gen_VkEvent(0x500)))->fence = fences[0].object.index;
+    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x501))); /* of the host's own */
     CHECK_EQ_U64(sent_after_store(0), 0);
     store[0] = 0;
-    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
     layer_learn_fence(dev, FENCE(0));
@@ -230,8 +230,8 @@ UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
     CHECK_EQ_U64(checked_from, 1);
     CHECK_EQ_U64(checked_bytes, 15);
     layer.options.verify = false; /* then nobody keeps what was seen */
-    submit_telling(16, layer_tell_of_event(dev, gen_VkEvent(0x500)));
-    layer_learn_indirectly(dev, layer_tell_of_event(dev, gen_VkEvent(0x500)));
+    submit_telling(16, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
+    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(outstanding(), 0);
     end();
 }
@@ -251,18 +251,19 @@ UNIT_TEST(what_tells_is_kept_when_submissions_are_folded)
 
 UNIT_TEST(queries_in_a_row_are_one_item)
 {
-    struct layer_tells tells = {0};
+    struct layer_progress_queries progress_queries = {0};
     begin_telling();
     for (uint32_t i = 0; i < 100; i++)
-        CHECK(layer_tells_add(&tells, queries(i + (i >= 50), 1)));
-    CHECK_EQ_U64(tells.count, 2);
-    CHECK(layer_tells_any(&tells, queries(49, 1)));
-    CHECK(!layer_tells_any(&tells, queries(50, 1)));
-    CHECK(layer_tells_any(&tells, queries(50, UINT32_MAX)));
-    CHECK(!layer_tells_any(&tells, queries(101, 1)));
-    CHECK(layer_tells_add(&tells, layer_tell_of_event(dev, gen_VkEvent(0x7777)))); /* gone */
-    CHECK_EQ_U64(tells.count, 2);
-    layer_tells_finish(&tells);
+        CHECK(layer_progress_queries_add(&progress_queries, queries(i + (i >= 50), 1)));
+    CHECK_EQ_U64(progress_queries.count, 2);
+    CHECK(layer_progress_queries_any(&progress_queries, queries(49, 1)));
+    CHECK(!layer_progress_queries_any(&progress_queries, queries(50, 1)));
+    CHECK(layer_progress_queries_any(&progress_queries, queries(50, UINT32_MAX)));
+    CHECK(!layer_progress_queries_any(&progress_queries, queries(101, 1)));
+    CHECK(layer_progress_queries_add(&progress_queries,
+                                     layer_progress_query_of_event(dev, gen_VkEvent(0x7777)))); /* gone */
+    CHECK_EQ_U64(progress_queries.count, 2);
+    layer_progress_queries_finish(&progress_queries);
     end();
 }
 
@@ -470,12 +471,12 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     dev->submit_serial++;
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
     layer_submission_moves(dev, &half);
-    CHECK_EQ_U64(dev->kept_count, 1);
+    CHECK_EQ_U64(dev->sparse_snapshot_count, 1);
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
     memset(store, 3, BYTES); /* the device */
     other_store[10] = 4;     /* the host */
     layer_learn_queue(dev, QUEUE(0));
-    CHECK_EQ_U64(dev->kept_count, 0);
+    CHECK_EQ_U64(dev->sparse_snapshot_count, 0);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checked_bytes, BYTES / 2);
     other_store[11] = 5;
@@ -487,7 +488,7 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     dev->submit_serial++;
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
     layer_submission_moves(dev, &half);
-    CHECK_EQ_U64(dev->kept_count, 1);
+    CHECK_EQ_U64(dev->sparse_snapshot_count, 1);
     lap_mem_destroy(&other);
     free(other_store);
     end();
@@ -632,40 +633,17 @@ UNIT_TEST(what_is_written_in_part_is_not_checked_where_others_lie)
 
 /* ---- pushed descriptors ---- */
 
-static void push(uint32_t binding, VkDeviceSize offset)
-{
-    VkDescriptorBufferInfo info = {gen_VkBuffer(0x400), offset, 16};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstBinding = binding,
-                                  .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                  .pBufferInfo = &info};
-    layer_touch_push(&cmdbuf, VK_PIPELINE_BIND_POINT_COMPUTE, 0, &write);
-}
-
-static void dispatch(const struct lap_spirv_reach *writes)
+static void dispatch(const struct lap_spirv_access *writes)
 {
     struct layer_bound *bound = &cmdbuf.bound[LAYER_BIND_COMPUTE];
-    bound->reach = writes;
+    bound->access = writes;
     bound->stale = writes;
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
 }
 
-static bool stores_to(uint64_t offset)
-{
-    struct layer_touched touched;
-    bool found = false;
-    layer_touched_init(&touched);
-    CHECK(layer_touch_resolve(dev, &cmdbuf, 0, 1, &touched));
-    for (size_t i = 0; i < touched.ranges.count; i++)
-        found |= touched.ranges.ranges[i].written && touched.ranges.ranges[i].offset == offset;
-    layer_touched_finish(&touched);
-    return found;
-}
-
 UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
 {
-    struct lap_spirv_reach writes = {.stores = {lap_spirv_bit(1)}};
+    struct lap_spirv_access writes = {.stores = {lap_spirv_bit(1)}};
     begin();
     cmdbuf.state = LAYER_CMDBUF_RECORDING;
     dispatch(NULL);
@@ -673,16 +651,16 @@ UNIT_TEST(a_pipeline_that_is_bound_after_a_push_stores_to_what_was_pushed)
     push(1, 16);
     push(1, 32); /* in its place */
     dispatch(NULL);
-    CHECK(!stores_to(32));
+    CHECK(!stores_to(0, 32));
     dispatch(&writes);
-    CHECK(!stores_to(0));
-    CHECK(!stores_to(16));
-    CHECK(stores_to(32));
+    CHECK(!stores_to(0, 0));
+    CHECK(!stores_to(0, 16));
+    CHECK(stores_to(0, 32));
     push(1, 80); /* with the storing pipeline bound */
-    CHECK(!stores_to(80));
+    CHECK(!stores_to(0, 80));
     layer_touch_work(&cmdbuf, LAYER_BIND_COMPUTE);
-    CHECK(stores_to(80));
-    CHECK(stores_to(32));
+    CHECK(stores_to(0, 80));
+    CHECK(stores_to(0, 32));
     layer_touch_finish(&cmdbuf);
     end();
 }

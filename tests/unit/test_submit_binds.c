@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Held vkQueueBindSparse: what a batch binds has to be there when it is given, and what earlier ones bound need not be.
  * The driver only counts. */
-#include "replayer/submit.h"
+#include "replayer/submit/submit.h"
+#include "replayer/sync/submission.h"
 
 #include <stdlib.h>
 
 #include "codegen/support/block.h"
 #include "gen_replay.h"
-#include "replayer/sparse_internal.h"
+#include "replayer/memory/memory_internal.h"
+#include "replayer/sparse/sparse_internal.h"
 #include "tests/unit/player_program.h"
 
 enum { EARLY = 1, LATE, OBJECTS = 2 }; /* buffers, images and memories, by the batch that binds them */
@@ -16,6 +18,7 @@ struct scene {
     struct program p;
     struct replay r;
     struct replay_device dev;
+    struct replay_memory_planner planner;
     VkSemaphore semaphore;                           /* recorded: batch N waits for N */
     VkBuffer buffers[OBJECTS + 1];                   /* recorded, as are the others */
     VkImage opaque[OBJECTS + 1], tiled[OBJECTS + 1]; /* in LATE's there is another one, which is apart */
@@ -157,7 +160,7 @@ static void free_memory(struct scene *s, uint64_t index)
     struct gen_args_lapilliFreeSparseMemory args = {.memory = gen_VkDeviceMemory(index)};
     struct replay_sparse_memory *memory = lap_map_get(&s->dev.sparse->memories, index);
 
-    memory->place = (struct replay_place){0};
+    memory->place = (struct replay_memory_place){0};
     CHECK_EQ_INT(replay_lapilliFreeSparseMemory(&s->r, &s->dev, &args), LAP_OK);
 }
 
@@ -185,6 +188,7 @@ static void make_objects(struct scene *s)
     struct gen_args_vkCreateSemaphore create = {.pCreateInfo = &info, .pSemaphore = &semaphore};
     struct replay_image *apart;
 
+    s->dev.planner = &s->planner;
     s->dev.vk = (struct gen_device_dispatch){.CreateSemaphore = create_semaphore,
                                              .DestroySemaphore = destroy_semaphore,
                                              .SignalSemaphore = signal_semaphore,
@@ -229,9 +233,9 @@ static void begin(struct scene *s)
     options.file = s->p.s.path;
     CHECK_EQ_INT(replay_open(&s->r, &options, NULL), LAP_OK);
     make_objects(s);
-    CHECK_EQ_INT(lap_reader_next(s->r.reader, &s->r.packet), LAP_OK);
-    s->r.command = GEN_vkQueueBindSparse;
-    lap_dec_init(&dec, s->r.packet.body, s->r.packet.bytes, &s->r.arena, &s->r.source);
+    CHECK_EQ_INT(lap_reader_next(s->r.reader, &s->r.at.packet), LAP_OK);
+    s->r.at.command = GEN_vkQueueBindSparse;
+    lap_dec_init(&dec, s->r.at.packet.body, s->r.at.packet.bytes, &s->r.arena, &s->r.source);
     gen_decode_table[GEN_vkQueueBindSparse](&dec, args.bytes);
     CHECK_EQ_INT(dec.status, LAP_OK);
     CHECK_EQ_INT(replay_QueueBindSparse(&s->r, &s->dev, (void *)args.bytes), LAP_OK);
@@ -253,8 +257,9 @@ static void finish(struct scene *s)
         if (lap_map_get(&s->dev.sparse->memories, i))
             free_memory(s, i);
     replay_submits_end(&s->dev);
-    replay_destroy_left(&s->r, &s->dev);
+    replay_objects_destroy_left(&s->r, &s->dev);
     replay_sparse_finish(&s->r, &s->dev);
+    replay_submission_finish(&s->dev);
     replay_close(&s->r);
     sample_finish(&s->p.s);
 }

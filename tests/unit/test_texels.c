@@ -66,3 +66,92 @@ UNIT_TEST(bits_that_mean_nothing_are_cleared)
 }
 
 UNIT_MAIN();
+
+struct pieces {
+    const struct lap_texel_block *block;
+    uint64_t bytes, most, count;
+    bool in_order;
+    struct lap_texel_region last;
+};
+
+/* In the order of their bytes: by layer, slice, row and column. */
+static bool is_behind(const struct lap_texel_region *last, const struct lap_texel_region *next)
+{
+    if (next->layer != last->layer)
+        return next->layer == last->layer + last->layer_count;
+    if (next->offset.z != last->offset.z)
+        return next->offset.z == last->offset.z + (int32_t)last->extent.depth;
+    if (next->offset.y != last->offset.y)
+        return next->offset.y == last->offset.y + (int32_t)last->extent.height;
+    return next->offset.x == last->offset.x + (int32_t)last->extent.width;
+}
+
+static enum lap_status count_piece(void *context, const struct lap_texel_region *piece, size_t bytes)
+{
+    struct pieces *pieces = context;
+    pieces->in_order &= !pieces->count || is_behind(&pieces->last, piece);
+    pieces->last = *piece;
+    pieces->bytes += bytes;
+    pieces->count++;
+    pieces->most = bytes > pieces->most ? bytes : pieces->most;
+    CHECK_EQ_U64(lap_texels_region_bytes(pieces->block, piece), bytes);
+    return LAP_OK;
+}
+
+UNIT_TEST(regions_are_cut_into_pieces_that_follow_one_another)
+{
+    static const struct {
+        VkFormat format;
+        VkImageAspectFlags aspect;
+    } kinds[] = {{VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT},
+                 {VK_FORMAT_BC1_RGB_UNORM_BLOCK, VK_IMAGE_ASPECT_COLOR_BIT},
+                 {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_1_BIT},
+                 {VK_FORMAT_D32_SFLOAT_S8_UINT, VK_IMAGE_ASPECT_STENCIL_BIT}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (uint64_t most = 1; most < 5000; most = most * 3 + 1) {
+            const struct lap_texel_region all = {kinds[i].aspect, 0, 1, 3, {4, 8, 0}, {36, 20, 5}};
+            struct lap_texel_block block;
+            struct pieces pieces = {.block = &block, .in_order = true};
+            CHECK(lap_texels_block(kinds[i].format, kinds[i].aspect, &block));
+            CHECK_EQ_INT(lap_texels_cut(&block, &all, most, count_piece, &pieces), LAP_OK);
+            CHECK_EQ_U64(pieces.bytes, lap_texels_region_bytes(&block, &all));
+            CHECK(pieces.most <= most || pieces.most == block.bytes);
+            CHECK(pieces.in_order);
+        }
+}
+
+UNIT_TEST(a_region_lies_in_its_image_at_whole_blocks)
+{
+    VkImageCreateInfo info = image(VK_FORMAT_BC1_RGB_UNORM_BLOCK);
+    struct lap_texel_region region = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2, {4, 8, 0}, {33, 11, 1}};
+    struct lap_texel_block block;
+
+    CHECK(lap_texels_block(info.format, VK_IMAGE_ASPECT_COLOR_BIT, &block));
+    CHECK(lap_texels_region_is_inside(&info, &block, &region));
+    region.extent.width = 34;
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region.extent.width = 30; /* ends in the middle of a block */
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region.extent.width = 32;
+    CHECK(lap_texels_region_is_inside(&info, &block, &region));
+    region.offset.x = 2;
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region.offset.x = -4;
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region.offset.x = INT32_MAX - 3;
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region = (struct lap_texel_region){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 2, {0, 0, 0}, {4, 4, 1}};
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    region = (struct lap_texel_region){VK_IMAGE_ASPECT_COLOR_BIT, 40, 0, 1, {0, 0, 0}, {4, 4, 1}};
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    /* A plane with a quarter of the texels. */
+    info.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM;
+    CHECK(lap_texels_block(info.format, VK_IMAGE_ASPECT_PLANE_1_BIT, &block));
+    CHECK_EQ_U64(block.bytes, 2);
+    region = (struct lap_texel_region){VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 0, 1, {0, 0, 0}, {19, 10, 1}};
+    CHECK(lap_texels_region_is_inside(&info, &block, &region));
+    region.extent.width = 20;
+    CHECK(!lap_texels_region_is_inside(&info, &block, &region));
+    CHECK(!lap_texels_block(info.format, VK_IMAGE_ASPECT_PLANE_2_BIT, &block));
+    CHECK(!lap_texels_block(info.format, VK_IMAGE_ASPECT_COLOR_BIT, &block));
+}

@@ -17,7 +17,7 @@ static uint32_t enum_number(const char *name)
     return 0;
 }
 
-UNIT_TEST(enums_by_name)
+UNIT_TEST(enums_are_printed_by_name)
 {
     CHECK_STR(lap_text_enum(enum_number("VkFormat"), VK_FORMAT_B8G8R8A8_UNORM), "VK_FORMAT_B8G8R8A8_UNORM");
     CHECK_STR(lap_text_enum(enum_number("VkResult"), VK_ERROR_DEVICE_LOST), "VK_ERROR_DEVICE_LOST");
@@ -25,7 +25,7 @@ UNIT_TEST(enums_by_name)
     CHECK(lap_text_enum(enum_number("VkFormat"), 123456789) == NULL);
 }
 
-UNIT_TEST(flags_by_name)
+UNIT_TEST(flags_are_printed_by_name)
 {
     char text[LAP_TEXT_FLAGS_MAX];
     uint32_t stages = enum_number("VkShaderStageFlags");
@@ -42,7 +42,7 @@ UNIT_TEST(flags_by_name)
     CHECK(strstr(text, "0xffff") != NULL);
 }
 
-UNIT_TEST(floats_round_trip)
+UNIT_TEST(floats_are_printed_exactly)
 {
     static const double values[] = {0,        1,        0.1,         1.0 / 3, 1e-40,  3.4e38,
                                     16777216, 16777217, -123456.789, FLT_MIN, DBL_MAX};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of touched ranges, and what command buffers touch when they are submitted. The layer around descriptor.c,
  * pipeline.c and touched.c is replaced by the few functions that they call. */
-#include <stdlib.h>
-
-#include "gen_layer.h"
-#include "layer/records.h"
-#include "layer/resource.h"
-#include "layer/touched.h"
-#include "tests/unit/unit.h"
+#include "layer/command/shader_access.h"
+#include "layer/command/touched.h"
+#include "layer/descriptor_buffer.h"
+#include "layer/memory/address.h"
+#include "layer/part/descriptor_contents.h"
+#include "tests/unit/layer_device.h"
 
 /* ---- lists ---- */
 
@@ -34,8 +33,13 @@ static void check_range(const struct lap_touched *touched, size_t index, const s
     CHECK_EQ_INT(touched->ranges[index].written, written);
 }
 
-/* That is layer/lost.c's. */
-void layer_address_look(struct layer_device *device, const VkSpecializationInfo *info) {}
+/* That is layer/descriptor_buffer.c's. */
+void layer_descriptor_buffers_layout(struct layer_device *device, VkDescriptorSetLayout layout,
+                                     const VkDescriptorSetLayoutCreateInfo *info)
+{
+}
+/* That is layer/memory/address_constants.c's. */
+void layer_address_check_constants(struct layer_device *device, const VkSpecializationInfo *info) {}
 /* Runs, repetitions and single ranges in any order come out as qsort puts them, merged where they meet. */
 UNIT_TEST(long_lists_are_sorted)
 {
@@ -194,8 +198,6 @@ UNIT_TEST(what_is_appended_again_and_again_takes_room_once)
 
 enum { BYTES = 4096, BUFFERS = 6, SETS = 3, PIPELINES = 3 };
 
-struct layer_state layer;
-static struct layer_device *dev;
 static struct layer_buffer buffers[BUFFERS];
 static struct layer_set_layout set_layout;
 static struct layer_descriptor_pool set_pool;
@@ -203,40 +205,22 @@ static struct layer_descriptor_set sets[SETS];
 static struct layer_pipeline pipelines[PIPELINES];
 static struct layer_cmdbuf primary, secondary;
 static struct layer_touched touched;
-static unsigned stops;
 
-void layer_stop(const char *reason)
-{
-    stops++;
-}
+void layer_descriptor_contents_finish(struct layer_descriptor_contents *contents) {}
+void layer_descriptor_contents_write(struct layer_device *device, const VkWriteDescriptorSet *write) {}
+void layer_descriptor_contents_copy(struct layer_device *device, const VkCopyDescriptorSet *copy) {}
+
 bool layer_is_recording(void)
 {
     return true;
 }
 void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle) {}
-const void *layer_chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *at = chain;
-    while (at && at->sType != type)
-        at = at->pNext;
-    return at;
-}
-void layer_image_planes(struct layer_device *device, const struct layer_image *image, struct layer_image_planes *out)
-{
-    out->count = 1;
-}
 
 #define BUFFER(n)   gen_VkBuffer(0x100 + (n))
 #define SET(n)      gen_VkDescriptorSet(0x200 + (n))
 #define PIPELINE(n) gen_VkPipeline(0x300 + (n))
 #define LAYOUT      gen_VkDescriptorSetLayout(0x400)
 #define POOL        gen_VkDescriptorPool(0x401)
-
-static void add_record(enum gen_handle_type type, uint64_t handle, uint64_t index, struct lap_object *object)
-{
-    *object = (struct lap_object){.handle = handle, .index = index, .type = type};
-    CHECK_EQ_INT(lap_map_put(&dev->own_maps[type], handle, object, NULL), LAP_OK);
-}
 
 static void begin_recording(struct layer_cmdbuf *cb)
 {
@@ -249,16 +233,7 @@ static void begin_recording(struct layer_cmdbuf *cb)
 static void begin_sets(uint32_t binding_count, const VkDescriptorSetLayoutBinding *bindings,
                        const VkDescriptorBindingFlags *flags, const uint32_t *variable_counts)
 {
-    struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
-    dev = calloc(1, sizeof *dev);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
-        lap_map_init(&dev->own_maps[type]);
-        dev->maps[type] = &dev->own_maps[type];
-    }
-    dev->tables.maps = dev->maps;
-    pthread_mutex_init(&dev->submit_mutex, NULL);
-    pthread_mutex_init(&dev->slots_mutex, NULL);
-    CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
+    init_device();
     memset(buffers, 0, sizeof buffers);
     for (uint32_t i = 0; i < BUFFERS; i++) {
         add_record(GEN_HANDLE_VkBuffer, 0x100 + i, i + 1, &buffers[i].object);
@@ -301,7 +276,6 @@ static void begin_sets(uint32_t binding_count, const VkDescriptorSetLayoutBindin
         add_record(GEN_HANDLE_VkDescriptorSet, 0x200 + i, i + 1, &sets[i].object);
     hook_after_CreateDescriptorSetLayout(dev, VK_NULL_HANDLE, &info, NULL, &layout, VK_SUCCESS);
     hook_after_AllocateDescriptorSets(dev, VK_NULL_HANDLE, &allocate, handles, VK_SUCCESS);
-    stops = 0;
 }
 
 /* One binding of storage buffers, number 0. */
@@ -325,14 +299,7 @@ static void end_sets(void)
     layer_set_layout_finish(&set_layout.object);
     for (uint32_t i = 0; i < PIPELINES; i++)
         layer_pipeline_finish(&pipelines[i].object);
-    lap_map_finish(&dev->resources);
-    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
-        lap_map_finish(&dev->own_maps[type]);
-    lap_memtrack_destroy(&dev->memtrack);
-    pthread_mutex_destroy(&dev->submit_mutex);
-    pthread_mutex_destroy(&dev->slots_mutex);
-    free(dev);
-    CHECK_EQ_U64(stops, 0);
+    finish_device();
 }
 
 /* The descriptor number `element` of binding 0 names 16 bytes of a buffer, where `buffer` times 64 is. */
@@ -474,8 +441,7 @@ static void make_pipeline(uint32_t number, const uint32_t *words, size_t bytes)
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = words};
     VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                         .stage = {.pNext = words ? &code : NULL}};
-    VkPipeline pipeline = PIPELINE(number);
-    hook_after_CreateComputePipelines(dev, VK_NULL_HANDLE, VK_NULL_HANDLE, 1, &info, NULL, &pipeline, VK_SUCCESS);
+    layer_shader_access_of_compute(dev, PIPELINE(number), &info);
 }
 
 static bool reaches_everything(VkPipelineBindPoint point, uint32_t pipeline)
@@ -502,7 +468,7 @@ UNIT_TEST(shaders_that_follow_addresses_make_everything_touched_in_their_own_sub
         CHECK_EQ_INT(reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 1), enabled);
         CHECK(!reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 0));
         CHECK_EQ_INT(reaches_everything(VK_PIPELINE_BIND_POINT_COMPUTE, 2), enabled);
-        CHECK(reaches_everything(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR, 0));
+        CHECK(reaches_everything(VK_PIPELINE_BIND_POINT_SUBPASS_SHADING_HUAWEI, 0));
         end_sets();
     }
 }
@@ -544,8 +510,51 @@ static void check_store(uint32_t set, bool announced)
     hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
     check_submit(1, (uint32_t[]){2}, announced);
     layer_pipeline_finish(&pipelines[0].object);
-    pipelines[0].reach = NULL;
+    pipelines[0].access = NULL;
 }
+
+#ifdef VK_EXT_shader_object
+/* A dispatch with what is bound now: is the buffer of set 0 announced? */
+static void check_dispatch(bool announced)
+{
+    hook_after_CmdDispatch(&primary, VK_NULL_HANDLE, 1, 1, 1);
+    check_submit(1, (uint32_t[]){2}, announced);
+}
+
+/* The shader of another stage, a null one, and a pipeline end what a shader object stores to from then on. */
+UNIT_TEST(shader_objects_store_as_long_as_they_are_bound)
+{
+    static const VkShaderStageFlagBits compute = VK_SHADER_STAGE_COMPUTE_BIT, fragment = VK_SHADER_STAGE_FRAGMENT_BIT;
+    static struct layer_shader storing, plain;
+    const VkShaderEXT store = gen_VkShaderEXT(0x901), none = VK_NULL_HANDLE;
+    struct lap_spirv_access access;
+
+    for (int way = 0; way < 5; way++) {
+        begin_array(1, 0, NULL);
+        add_record(GEN_HANDLE_VkShaderEXT, 0x901, 1, &storing.object);
+        add_record(GEN_HANDLE_VkShaderEXT, 0x902, 2, &plain.object);
+        lap_spirv_find_access(storing_shader, sizeof storing_shader / 4, &access);
+        storing.access = layer_shader_access_keep_bound(dev, access);
+        make_pipeline(1, plain_shader, sizeof plain_shader);
+        write_buffer(0, 0, 2);
+        begin_recording(&primary);
+        bind(&primary, 0);
+        hook_after_CmdBindShadersEXT(&primary, VK_NULL_HANDLE, 1, way == 1 ? &fragment : &compute, &store);
+        if (way == 2)
+            hook_after_CmdBindShadersEXT(&primary, VK_NULL_HANDLE, 1, &compute, &none);
+        if (way == 3)
+            hook_after_CmdBindShadersEXT(&primary, VK_NULL_HANDLE, 1, &compute, NULL);
+        if (way == 4)
+            hook_after_CmdBindPipeline(&primary, VK_NULL_HANDLE, VK_PIPELINE_BIND_POINT_COMPUTE, PIPELINE(1));
+        check_dispatch(way == 0);
+        layer_shader_finish(&storing.object);
+        storing.access = NULL;
+        free(primary.shaders);
+        primary.shaders = NULL;
+        end_sets();
+    }
+}
+#endif
 
 /* Announced as written, the host's writes to the others would be lost. */
 UNIT_TEST(stores_to_elements_of_tables_are_not_announced)

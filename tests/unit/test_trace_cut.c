@@ -109,7 +109,7 @@ static uint64_t count_packets(bool complete, char *out_stopped)
 /* ---- the tail file ---- */
 
 /* What memory has as well is not lost, however much is cut, and whether the helper has looked or not. */
-UNIT_TEST(a_tail_that_is_cut_is_done_without)
+UNIT_TEST(a_cut_tail_file_loses_no_frame)
 {
     char stopped[400];
     level = LAP_LOG_INFO;
@@ -134,7 +134,7 @@ UNIT_TEST(a_tail_that_is_cut_is_done_without)
 }
 
 /* From then on a frame is in the trace when its mark is set. */
-UNIT_TEST(killed_after_the_tail_was_cut_or_deleted)
+UNIT_TEST(a_kill_after_the_tail_was_cut_or_deleted_loses_no_frame)
 {
     for (int what = 0; what < 2; what++) {
         char stopped[400];
@@ -160,7 +160,7 @@ UNIT_TEST(killed_after_the_tail_was_cut_or_deleted)
 }
 
 /* Large payloads are in the tail file only. What was written before one that is lost stays. */
-UNIT_TEST(a_tail_that_is_cut_with_payloads_in_it)
+UNIT_TEST(a_cut_tail_with_payloads_keeps_what_was_written_before)
 {
     char stopped[400];
     uint64_t least = UINT64_MAX, most = 0;
@@ -187,7 +187,7 @@ UNIT_TEST(a_tail_that_is_cut_with_payloads_in_it)
 }
 
 /* It becomes as long as it was by what is written next, with zeroes where something was. */
-UNIT_TEST(a_tail_that_is_cut_and_grows_again)
+UNIT_TEST(a_tail_with_a_hole_is_noticed)
 {
     char stopped[400];
     begin(0);
@@ -245,7 +245,7 @@ UNIT_TEST(a_trace_that_is_cut_ends_with_its_last_whole_frame)
 }
 
 /* The file is as long as it should be again, and has a hole. */
-UNIT_TEST(a_trace_that_is_cut_between_look_and_write)
+UNIT_TEST(a_trace_with_a_hole_ends_with_its_last_whole_frame)
 {
     uint64_t behind_mark[FRAMES] = {0};
     unsigned found = 0;
@@ -275,7 +275,7 @@ UNIT_TEST(a_trace_that_is_cut_between_look_and_write)
 }
 
 /* The index and the end are written last of all, and what is wrong then nothing else would tell. */
-UNIT_TEST(a_trace_that_is_cut_while_its_end_is_written)
+UNIT_TEST(a_cut_while_the_end_is_written_is_noticed)
 {
     for (unsigned number = 0; number < 2; number++) {
         char stopped[400];
@@ -297,7 +297,7 @@ UNIT_TEST(a_trace_that_is_cut_while_its_end_is_written)
 }
 
 /* The bytes in front of what is written are zeroes anyway, and a cut leaves zeroes there, too. */
-UNIT_TEST(a_trace_that_is_cut_between_look_and_write_behind_zeroes)
+UNIT_TEST(a_hole_behind_zeroes_is_noticed)
 {
     static const uint8_t zeroes[LARGE] = {1};
     char stopped[400];
@@ -319,7 +319,7 @@ UNIT_TEST(a_trace_that_is_cut_between_look_and_write_behind_zeroes)
     CHECK_EQ_U64(count_packets(false, stopped), FRAME);
 }
 
-UNIT_TEST(files_that_are_deleted)
+UNIT_TEST(deleted_files_do_not_come_back)
 {
     for (int what = 1; what < 4; what++) {
         char stopped[400];
@@ -374,7 +374,7 @@ static void *cut_at_any_time(void *argument)
     return NULL;
 }
 
-UNIT_TEST(cut_again_and_again)
+UNIT_TEST(a_program_goes_on_while_its_files_are_cut_again_and_again)
 {
     const char *paths[] = {trace_tail_path, trace_path};
     for (int round = 0; round < 40; round++) {

@@ -131,15 +131,15 @@ static void cut_everywhere(bool frames, enum lap_chunk_codec codec)
     free(file.data);
 }
 
-UNIT_TEST(cut_at_every_byte_with_frames)
+UNIT_TEST(a_trace_with_frames_cut_anywhere_keeps_its_whole_frames)
 {
     cut_everywhere(true, LAP_CODEC_LZ4);
 }
-UNIT_TEST(cut_at_every_byte_without_frames)
+UNIT_TEST(a_trace_without_frames_cut_anywhere_keeps_its_whole_chunks)
 {
     cut_everywhere(false, LAP_CODEC_LZ4);
 }
-UNIT_TEST(cut_at_every_byte_not_packed)
+UNIT_TEST(an_uncompressed_trace_cut_anywhere_keeps_its_whole_frames)
 {
     cut_everywhere(true, LAP_CODEC_NONE);
 }
@@ -166,11 +166,11 @@ static void damage_everywhere(bool frames, enum lap_chunk_codec codec)
     free(file.data);
 }
 
-UNIT_TEST(every_byte_damaged)
+UNIT_TEST(damage_at_any_byte_is_found)
 {
     damage_everywhere(true, LAP_CODEC_LZ4);
 }
-UNIT_TEST(every_byte_damaged_without_frames)
+UNIT_TEST(damage_at_any_byte_is_found_without_frames)
 {
     damage_everywhere(false, LAP_CODEC_NONE);
 }
@@ -353,7 +353,7 @@ UNIT_TEST(a_stopped_recording_ends_with_its_last_frame)
     free(file.data);
 }
 
-UNIT_TEST(a_file_that_shrinks_while_it_is_read)
+UNIT_TEST(a_file_that_shrinks_while_it_is_read_is_an_error)
 {
     struct file_bytes file = sample(true, LAP_CODEC_NONE, NULL);
     struct lap_reader *reader = open_trace(NULL);
@@ -396,7 +396,7 @@ static void flip_dictionary(bool indexed)
     free(file.data);
 }
 
-UNIT_TEST(a_dictionary_damaged_at_every_bit)
+UNIT_TEST(one_of_two_dictionaries_may_be_damaged_at_any_bit)
 {
     flip_dictionary(true);
     flip_dictionary(false);

@@ -174,7 +174,7 @@ static void all_forged_streams(void)
     }
 }
 
-UNIT_TEST(forged_streams)
+UNIT_TEST(forged_streams_are_refused)
 {
     with_and_without_index(all_forged_streams);
 }
@@ -202,7 +202,7 @@ static enum lap_status read_run(const char *odd, size_t odd_bytes, unsigned odd_
 }
 
 /* Where many packets follow each other, few questions are asked of each (trace/reader_packet.c, "runs"). */
-UNIT_TEST(one_forged_packet_among_good_ones)
+UNIT_TEST(one_forged_packet_among_good_ones_is_found)
 {
     static const struct {
         const char *what, *packet;
@@ -290,7 +290,7 @@ UNIT_TEST(damage_behind_a_missing_packet_stays_there)
         CHECK_EQ_U64(forged_packets, 3);
         snprintf(new_path, sizeof(new_path), "%s.new", trace_path);
         unlink(new_path);
-        CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+        CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_OK);
         if (lap_rewrite_compare(trace_path, new_path, &options) != LAP_OK)
             UNIT_FAIL("damage %zu: %s", i, lap_error_message());
         unlink(new_path);
@@ -362,7 +362,7 @@ static void all_forged_orders(void)
     CHECK_EQ_INT(read_told(), LAP_END);
 }
 
-UNIT_TEST(forged_orders)
+UNIT_TEST(forged_orders_are_refused)
 {
     with_and_without_index(all_forged_orders);
 }
@@ -404,7 +404,7 @@ static void all_forged_dictionaries(void)
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
 }
 
-UNIT_TEST(forged_dictionaries)
+UNIT_TEST(forged_dictionaries_are_refused)
 {
     with_and_without_index(all_forged_dictionaries);
 }
@@ -435,7 +435,7 @@ UNIT_TEST(a_dictionary_has_a_limit)
 }
 
 /* Version 2, whose headers have hashes without a seed; in version 3 such a chunk is another file's. */
-UNIT_TEST(what_chunks_belong_to)
+UNIT_TEST(chunks_of_another_file_are_refused)
 {
     forged_version = LAP_FORMAT_OLDEST;
     begin_forging();
@@ -459,7 +459,7 @@ UNIT_TEST(what_chunks_belong_to)
 
 #define SEED 77u
 
-UNIT_TEST(forged_headers)
+UNIT_TEST(forged_headers_are_refused)
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
     struct lap_chunk_header header, good = {.kind = LAP_CHUNK_INFO,
@@ -558,7 +558,7 @@ static void all_forged_blobs(void)
     CHECK_EQ_INT(read_blob(&bad, 1, 1, 160), LAP_ERROR_FORMAT);
 }
 
-UNIT_TEST(forged_blobs)
+UNIT_TEST(forged_blobs_are_refused)
 {
     with_and_without_index(all_forged_blobs);
 }
@@ -577,7 +577,7 @@ UNIT_TEST(blobs_that_have_no_room_are_not_written_anew)
         fresh_trace_path();
         store_file(trace_path, forged, forged_bytes);
         snprintf(path, sizeof(path), "%s.new", trace_path);
-        CHECK_EQ_INT(lap_rewrite(trace_path, path, &options), LAP_ERROR_FORMAT);
+        CHECK_EQ_INT(rewrite_to(path, &options), LAP_ERROR_FORMAT);
         CHECK(access(path, F_OK) != 0);
     }
 }
@@ -630,7 +630,7 @@ static enum lap_status read_parts(int change)
     return status;
 }
 
-UNIT_TEST(forged_parts)
+UNIT_TEST(forged_parts_of_blobs_are_refused)
 {
     CHECK_EQ_INT(read_parts(0), LAP_OK);
     for (int change = 1; change <= 8; change++)
@@ -638,7 +638,7 @@ UNIT_TEST(forged_parts)
     CHECK_EQ_INT(read_parts(9), LAP_ERROR_LIMIT);
 }
 
-UNIT_TEST(forged_information)
+UNIT_TEST(forged_information_is_refused)
 {
     static char text[LAP_INFO_MAX_BYTES + 100];
     static const char *const bad[] = {"[]", "{", "\"x\"", "null", ""};
@@ -675,7 +675,7 @@ UNIT_TEST(forged_information)
     CHECK_EQ_INT(read_told(), LAP_ERROR_FORMAT);
 }
 
-UNIT_TEST(things_that_are_no_trace)
+UNIT_TEST(files_that_are_no_trace_are_refused)
 {
     struct lap_reader *reader = (struct lap_reader *)forged;
     fresh_trace_path();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls in flight in the tail file of a process that was killed: what a reader finds of them, whole, struck out,
- * damaged and forged. */
+/* The list of calls in flight that older recorders wrote into the tail file: what a reader finds of it, whole, struck
+ * out, damaged and forged. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -35,28 +35,30 @@ static uint8_t *make_list(uint64_t seed)
     return list;
 }
 
-/* A process that recorded a frame, wrote the list, and was killed. struck: the call that has returned since, or -1. */
+/* A process that recorded a frame and was killed, and the list as an older one would have written it. struck: the call
+ * that has returned since, or -1. */
 static void make_crashed_trace(int struck)
 {
-    static const uint8_t returned = LAP_IN_FLIGHT_RETURNED;
     fresh_trace_path();
-    (void)make_list(0); /* where things are */
     pid_t child = fork();
     if (child == 0) {
         struct lap_writer *writer = create_trace(LAP_CODEC_LZ4, NULL);
         struct lap_stream *stream = lap_writer_stream(writer, 1);
         (void)write_packet(stream, 1);
         lap_writer_frame(writer);
-        const uint8_t *list = make_list(lap_writer_calls_seed(writer));
-        bool good = lap_writer_calls(writer, 0, list, list_bytes) && lap_writer_tickets(writer) == 1;
-        if (struck >= 0)
-            good = good && lap_writer_calls(writer, offsets[struck] + LAP_IN_FLIGHT_STATE_AT, &returned, 1);
-        if (good)
+        if (lap_writer_tickets(writer) == 1)
             raise(SIGKILL);
         _exit(1);
     }
     int status;
     CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    struct file_bytes tail = load_file(trace_tail_path), trace = load_file(trace_path);
+    const uint8_t *list = make_list(lap_tail_seed(trace.data + 16));
+    memcpy(tail.data + LAP_TAIL_HEADER_BYTES, list, list_bytes);
+    if (struck >= 0)
+        lap_in_flight_strike(tail.data + LAP_TAIL_HEADER_BYTES + offsets[struck]);
+    store_file(trace_tail_path, tail.data, tail.bytes);
+    free(tail.data), free(trace.data);
 }
 
 static size_t count_calls(void)
@@ -68,7 +70,7 @@ static size_t count_calls(void)
     return count;
 }
 
-UNIT_TEST(they_are_as_they_were)
+UNIT_TEST(calls_in_flight_are_read_as_written)
 {
     make_crashed_trace(-1);
     struct lap_reader *reader = open_trace(NULL), *again = NULL;
@@ -90,7 +92,7 @@ UNIT_TEST(they_are_as_they_were)
     lap_reader_close(&reader);
 }
 
-UNIT_TEST(one_that_has_returned_is_left_out)
+UNIT_TEST(a_call_that_has_returned_is_left_out)
 {
     for (int struck = 0; struck < CALLS; struck++) {
         make_crashed_trace(struck);
@@ -104,7 +106,7 @@ UNIT_TEST(one_that_has_returned_is_left_out)
 }
 
 /* Nothing of a call but its state can change without the list ending there. */
-UNIT_TEST(damage_ends_the_list)
+UNIT_TEST(damage_ends_the_list_of_calls)
 {
     make_crashed_trace(-1);
     struct file_bytes tail = load_file(trace_tail_path);
@@ -126,7 +128,7 @@ UNIT_TEST(damage_ends_the_list)
 }
 
 /* Good hashes, and contents that no layer writes. */
-UNIT_TEST(forged_calls)
+UNIT_TEST(forged_calls_are_refused)
 {
     enum { UNKNOWN_COMMAND, FLAGS, LONG_BODY, ENDLESS, RING_HERE, RING_FAR, RING_IN_HEADER, FORGERIES };
     make_crashed_trace(-1);
@@ -165,7 +167,7 @@ UNIT_TEST(forged_calls)
 }
 
 /* The ring was right behind the header once, and there were no calls. */
-UNIT_TEST(files_of_version_1_are_read)
+UNIT_TEST(tail_files_of_version_1_are_read)
 {
     make_crashed_trace(-1);
     struct file_bytes tail = load_file(trace_tail_path);

@@ -88,7 +88,7 @@ UNIT_TEST(memory_does_not_grow_with_the_file)
 }
 
 /* Traces whose last part is empty, has one record, and so on. */
-UNIT_TEST(every_length_around_a_part)
+UNIT_TEST(traces_of_every_length_around_an_index_part_are_read)
 {
     for (unsigned frames = (LAP_INDEX_RECORDS - 4) / 2; frames <= (LAP_INDEX_RECORDS + 4) / 2; frames++)
         for (unsigned info = 0; info < 2; info++) {
@@ -152,7 +152,7 @@ UNIT_TEST(a_bad_part_is_made_up_for)
 }
 
 /* A file that is cut in front of an INDEX chunk, behind one, or anywhere near, keeps its whole frames. */
-UNIT_TEST(no_room_near_a_part)
+UNIT_TEST(a_file_cut_near_an_index_part_keeps_its_whole_frames)
 {
     struct file_bytes file = long_trace();
     uint64_t parts[PARTS];

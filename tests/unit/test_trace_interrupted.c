@@ -95,7 +95,7 @@ static void check_child(pid_t child, bool has_end)
 }
 
 /* The frame's three writes are blobs, packets and the mark. */
-UNIT_TEST(exit_in_the_middle_of_a_frame)
+UNIT_TEST(exit_in_the_middle_of_a_frame_ends_the_trace)
 {
     fresh_trace_path();
     for (int write = 0; write < 3; write++) {
@@ -110,7 +110,7 @@ UNIT_TEST(exit_in_the_middle_of_a_frame)
     }
 }
 
-UNIT_TEST(exit_in_the_middle_of_a_blob)
+UNIT_TEST(exit_in_the_middle_of_a_blob_ends_the_trace)
 {
     fresh_trace_path();
     pid_t child = fork();
@@ -125,7 +125,7 @@ UNIT_TEST(exit_in_the_middle_of_a_blob)
 }
 
 /* The helper thread is writing, and the interrupted one waits for room behind that. */
-UNIT_TEST(exit_while_the_queue_is_full)
+UNIT_TEST(exit_while_the_queue_is_full_ends_the_trace)
 {
     fresh_trace_path();
     pid_t child = fork();
@@ -141,7 +141,7 @@ UNIT_TEST(exit_while_the_queue_is_full)
 
 /* Each lock that a frame takes, held by what does not go on; the file is closed wherever its own lock and that of the
  * queue are free, and else its frames are found in the tail file. */
-UNIT_TEST(exit_with_any_lock_held)
+UNIT_TEST(exit_with_any_lock_held_keeps_whole_frames)
 {
     enum { LIST = 1, STREAM = 2, BLOBS = 4, FILE_ITSELF = 8, QUEUE = 16, ORDER = 32 };
     static const unsigned cases[] = {

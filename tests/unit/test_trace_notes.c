@@ -45,8 +45,7 @@ static void note_command(struct lap_note_command *note, uint64_t command_buffer,
 {
     uint8_t body[LAP_NOTE_COMMAND_MOST + 16] = {3}; /* its number, and what follows */
     memset(body + 1, 0xb0, bytes - 1);
-    lap_note_command_begin(note, command_buffer);
-    lap_note_command(note, SELF, body, bytes);
+    lap_note_command(note, SELF, command_buffer, body, bytes);
 }
 
 static void fill(void)
@@ -111,7 +110,7 @@ static unsigned kinds_found(bool *out_damaged)
 
 enum { ALL = (1 << KINDS) - 1 };
 
-UNIT_TEST(they_are_as_they_were)
+UNIT_TEST(notes_are_read_as_written)
 {
     make_killed_trace(KINDS);
     struct lap_reader *reader = open_trace(NULL);
@@ -142,7 +141,7 @@ UNIT_TEST(what_has_returned_is_left_out)
 }
 
 /* A byte that is not what it was: the note is not there, and that is said. */
-UNIT_TEST(damage_is_told)
+UNIT_TEST(damage_is_reported)
 {
     static const struct {
         int kind;
@@ -180,7 +179,7 @@ UNIT_TEST(damage_is_told)
 }
 
 /* Contents that no layer writes. */
-UNIT_TEST(forged_notes)
+UNIT_TEST(forged_notes_are_refused)
 {
     enum { LONG, EMPTY, NUMBER_ZERO, NUMBER_LONG, NUMBER_ENDLESS, UNKNOWN, CALL_LONG, RING, CUT, VERSION_2, FORGERIES };
     make_killed_trace(KINDS);
@@ -242,10 +241,7 @@ UNIT_TEST(forged_notes)
 
 static bool fill_all(int unused)
 {
-    static uint8_t list[LAP_IN_FLIGHT_AREA_BYTES];
-    for (size_t at = 0; at < sizeof(list); at += LAP_IN_FLIGHT_HEAD_BYTES)
-        note_call(list + at, 1, 0);
-    bool good = lap_writer_calls(writer, 0, list, sizeof(list));
+    bool good = true;
     for (unsigned i = 0; i < LAP_NOTES_THREADS; i++) {
         lap_note_thread_begin(&notes->threads[i], SELF + i, KERNEL_ID, lap_writer_calls_seed(writer));
         note_call(notes->threads[i].call, 1, sizeof(notes->threads[i].call) - LAP_IN_FLIGHT_HEAD_BYTES);
@@ -259,21 +255,57 @@ static bool fill_all(int unused)
     return good;
 }
 
-/* As many as there can be, and a list before them. */
-UNIT_TEST(all_places)
+/* As many as there can be, and the list of an older recorder before them. */
+UNIT_TEST(every_place_holds_a_note)
 {
+    size_t in_list = 0;
     make_killed(fill_all, 0);
+    struct file_bytes tail = load_file(trace_tail_path), trace = load_file(trace_path);
+    struct lap_in_flight call = {.command = 1, .thread_id = KERNEL_ID, .ticket = 1};
+    for (size_t at = 0; at < LAP_IN_FLIGHT_AREA_BYTES; at += LAP_IN_FLIGHT_HEAD_BYTES, in_list++)
+        lap_in_flight_store(tail.data + LAP_TAIL_HEADER_BYTES + at, &call, lap_tail_seed(trace.data + 16));
+    store_file(trace_tail_path, tail.data, tail.bytes);
+    free(tail.data), free(trace.data);
     struct lap_reader *reader = open_trace(NULL);
     const struct lap_reader_summary *summary = lap_reader_summary(reader);
-    size_t in_list = LAP_IN_FLIGHT_AREA_BYTES / LAP_IN_FLIGHT_HEAD_BYTES;
     CHECK_EQ_U64(summary->in_flight_count, in_list + LAP_NOTES_THREADS + LAP_NOTES_COMMANDS + LAP_NOTES_LONG);
     for (unsigned i = 0; i < LAP_NOTES_COMMANDS; i++)
         CHECK_EQ_U64(summary->in_flight[in_list + LAP_NOTES_THREADS + i].command_buffer, i);
     lap_reader_close(&reader);
 }
 
+static bool crash(int number)
+{
+    fill();
+    lap_note_thread_begin(&notes->threads[1], SELF + 1, KERNEL_ID + 1, lap_writer_calls_seed(writer));
+    struct lap_in_flight other = {.command = 2, .thread_id = KERNEL_ID + 1, .ticket = 1};
+    lap_in_flight_store(notes->threads[1].call, &other, lap_writer_calls_seed(writer));
+    lap_note_thread_stamp(&notes->threads[1], (uint32_t)number);
+    return true;
+}
+
+/* Each call has the signal, and that of the thread that got it is guilty; a number that is no signal is none. */
+UNIT_TEST(a_signal_is_of_its_thread)
+{
+    static const int numbers[] = {SIGSEGV, 0, 65, -1};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        uint32_t signal = i == 0 ? SIGSEGV : 0;
+        make_killed(crash, numbers[i]);
+        struct lap_reader *reader = open_trace(NULL);
+        const struct lap_reader_summary *summary = lap_reader_summary(reader);
+        CHECK_EQ_U64(summary->in_flight_count, KINDS + 1);
+        for (size_t call = 0; call < summary->in_flight_count; call++) {
+            const struct lap_in_flight *at = &summary->in_flight[call];
+            CHECK(at->signal == signal);
+            CHECK(!!(at->flags & LAP_IN_FLIGHT_GUILTY) == (signal && at->thread_id == KERNEL_ID + 1));
+        }
+        CHECK(!!strstr(summary->stopped, "crashed in") == !!signal);
+        lap_reader_close(&reader);
+    }
+}
+
 /* Who has the process's memory still, as a child has that did not hear of the layer, does not have the lock. */
-UNIT_TEST(a_mapping_does_not_keep_the_lock)
+UNIT_TEST(a_child_with_the_mapping_does_not_hold_the_lock)
 {
     int ready[2], numbers[2], status;
     pid_t mapper = 0;
@@ -310,7 +342,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 }
 
 /* Somebody cuts the file: stores go on, to memory that nobody else sees. */
-UNIT_TEST(a_file_that_is_cut)
+UNIT_TEST(notes_go_on_in_memory_when_the_file_is_cut)
 {
     struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, before;
     fresh_trace_path();
@@ -337,7 +369,7 @@ static bool give_up(int unused)
 }
 
 /* What is given up while calls are under way says nothing later. */
-UNIT_TEST(notes_that_are_given_up)
+UNIT_TEST(dropped_notes_leave_no_calls)
 {
     bool damaged;
     make_killed(give_up, 0);
@@ -346,7 +378,7 @@ UNIT_TEST(notes_that_are_given_up)
 }
 
 /* The end of the file's use is the end of the mapping; the caller's memory is there all along. */
-UNIT_TEST(without_a_tail_file)
+UNIT_TEST(notes_end_with_the_tail_file)
 {
     fresh_trace_path();
     CHECK(begin());

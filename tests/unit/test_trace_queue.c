@@ -228,7 +228,7 @@ UNIT_TEST(a_slow_disk_makes_the_program_wait)
 }
 
 /* Each blob would become a few KiB: then all of them would find room. */
-UNIT_TEST(who_waits_does_not_compress)
+UNIT_TEST(a_waiting_thread_does_not_compress)
 {
     wait_for_slow_disk(LAP_CODEC_LZ4);
 }
@@ -239,7 +239,7 @@ static void *stop_writer(void *argument)
     return NULL;
 }
 
-UNIT_TEST(stopped_while_the_queue_is_full)
+UNIT_TEST(a_stop_while_the_queue_is_full_leaves_whole_frames)
 {
     pthread_t stopper, thread = fill_queue(LAP_CODEC_NONE, NULL);
     CHECK_EQ_INT(pthread_create(&stopper, NULL, stop_writer, NULL), 0);
@@ -253,7 +253,7 @@ UNIT_TEST(stopped_while_the_queue_is_full)
     lap_reader_close(&reader);
 }
 
-UNIT_TEST(the_end_while_the_queue_is_full)
+UNIT_TEST(an_end_while_the_queue_is_full_loses_nothing)
 {
     pthread_t thread = fill_queue(LAP_CODEC_NONE, NULL);
     uint64_t before = atomic_load(&added);

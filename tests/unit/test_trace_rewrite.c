@@ -74,7 +74,7 @@ static size_t rewrite_and_compare(const struct lap_packer *packer)
     struct lap_rewrite_options options = {.packer = packer};
     struct stat file = {.st_size = 0};
     fresh_new_path();
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_OK);
     enum lap_status status = lap_rewrite_compare(trace_path, new_path, &options);
     if (status != LAP_OK)
         printf("%s\n", lap_error_message());
@@ -191,7 +191,7 @@ UNIT_TEST(damage_does_not_pass)
         file.data[at] ^= 0x10;
         store_file(trace_path, file.data, file.bytes);
         fresh_new_path();
-        enum lap_status status = lap_rewrite(trace_path, new_path, &options);
+        enum lap_status status = rewrite_to(new_path, &options);
         refused += status == LAP_ERROR_FORMAT;
         CHECK_EQ_INT(access(new_path, F_OK) == 0, status == LAP_OK);
         /* What was damaged in the index alone is whole again; else it ends where reading the old one does. */
@@ -223,7 +223,7 @@ UNIT_TEST(what_is_made_up_for_is_told)
     size_t at = LAP_FILE_HEADER_BYTES, marks = 0;
     make(&shape);
     fresh_new_path();
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_OK);
     CHECK_STR(said, "");
     file = load_file(trace_path);
     while ((marks += file.data[at + 4] == LAP_CHUNK_FRAME) < 2)
@@ -231,7 +231,7 @@ UNIT_TEST(what_is_made_up_for_is_told)
     file.data[at + LAP_CHUNK_HEADER_BYTES] ^= 1;
     store_file(trace_path, file.data, file.bytes);
     fresh_new_path();
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_OK);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_OK);
     CHECK(strstr(said, "the mark of frame 2 is damaged") != NULL);
     free(file.data);
     fresh_new_path();
@@ -250,7 +250,7 @@ UNIT_TEST(damage_is_told_with_its_frame)
         at += LAP_CHUNK_HEADER_BYTES + lap_load_u32(file.data + at + 16);
     file.data[at + LAP_CHUNK_HEADER_BYTES] ^= 1;
     store_file(trace_path, file.data, file.bytes);
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_ERROR_FORMAT);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_ERROR_FORMAT);
     CHECK(strncmp(lap_error_message(), "frame 8: chunk at offset ", 25) == 0);
     CHECK(access(new_path, F_OK) != 0);
     free(file.data);
@@ -268,13 +268,13 @@ UNIT_TEST(no_room_leaves_nothing)
     small.rlim_cur = 100000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_ERROR_IO);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_ERROR_IO);
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK(access(new_path, F_OK) != 0);
 
     /* Nothing is overwritten. */
     store_file(new_path, "mine", 4);
-    CHECK_EQ_INT(lap_rewrite(trace_path, new_path, &options), LAP_ERROR_IO);
+    CHECK_EQ_INT(rewrite_to(new_path, &options), LAP_ERROR_IO);
     struct file_bytes file = load_file(new_path);
     CHECK(file.bytes == 4 && memcmp(file.data, "mine", 4) == 0);
     free(file.data);

@@ -69,7 +69,7 @@ static unsigned close_log(void)
     return lines;
 }
 
-UNIT_TEST(files_that_can_not_be_made)
+UNIT_TEST(files_that_can_not_be_made_are_reported)
 {
     struct lap_writer_options options = TRACE_OPTIONS;
     struct lap_writer *writer = (struct lap_writer *)&options;
@@ -93,7 +93,7 @@ UNIT_TEST(files_that_can_not_be_made)
     CHECK_EQ_INT(lap_writer_create("", &options, &writer), LAP_ERROR_IO);
 }
 
-UNIT_TEST(short_and_interrupted_writes)
+UNIT_TEST(short_and_interrupted_writes_are_continued)
 {
     meddle = true;
     budget = SIZE_MAX;
@@ -218,7 +218,7 @@ static void fill(size_t room, bool frames, bool queue)
     lap_reader_close(&reader);
 }
 
-UNIT_TEST(the_disk_is_full)
+UNIT_TEST(a_full_disk_ends_the_recording)
 {
     for (size_t room = 0; room < 30000; room += 97)
         fill(room, true, false);

@@ -236,7 +236,7 @@ static void *stop_soon(void *user)
     return NULL;
 }
 
-UNIT_TEST(stopping_in_the_middle)
+UNIT_TEST(a_stop_between_threads_leaves_whole_packets)
 {
     for (int round = 0; round < 5; round++) {
         struct job jobs[THREADS];
@@ -264,7 +264,7 @@ static void *finish_soon(void *user)
 }
 
 /* As when the process ends while its threads still record: what is in the file is whole. */
-UNIT_TEST(finishing_in_the_middle)
+UNIT_TEST(a_finish_between_threads_leaves_whole_packets)
 {
     for (int round = 0; round < 5; round++) {
         struct job jobs[THREADS];

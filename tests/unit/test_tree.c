@@ -31,7 +31,7 @@ static bool overlaps(const struct lap_tree_node *node, uint64_t begin, uint64_t 
     return node->begin < end && node->end > begin;
 }
 
-UNIT_TEST(agrees_with_a_list)
+UNIT_TEST(a_tree_agrees_with_a_list)
 {
     static struct lap_tree_node nodes[COUNT];
     static bool in_tree[COUNT];
@@ -77,7 +77,7 @@ static unsigned depth(const struct lap_tree_node *node)
 }
 
 /* Objects are bound at rising offsets: just what makes a plain tree a list. */
-UNIT_TEST(stays_shallow_when_filled_in_order)
+UNIT_TEST(a_tree_filled_in_order_stays_shallow)
 {
     enum { MANY = 100000 };
     struct lap_tree_node *nodes = calloc(MANY, sizeof(*nodes)), *root = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits end: with a sentence when the device does not, and later where the driver is at work. */
-#include "replayer/wait.h"
+#include "replayer/sync/queue_progress.h"
+#include "replayer/sync/wait.h"
 
-#include "replayer/swapchain.h"
+#include "replayer/present/swapchain.h"
 #include "tests/unit/replay_device.h"
 
 static uint32_t idles;
@@ -103,7 +104,7 @@ UNIT_TEST(what_never_ends_is_named)
     CHECK_SAID(replay_DestroyInstance(&u.r, &u.instance, NULL), "not enough for all that was submitted");
     fences.pFences = &fence;
     CHECK_SAID(replay_WaitForFences(&u.r, &u.dev, &fences), "not enough for a fence");
-    CHECK_SAID(replay_read_back(&u.r, &u.dev, bind.buffer, 0, 256, &data), "not enough for what is read back");
+    CHECK_SAID(replay_memory_read_back(&u.r, &u.dev, bind.buffer, 0, 256, &data), "not enough for what is read back");
     CHECK_EQ_U64(idles, 0); /* none without an end */
     u.dev.vk.WaitForFences = wait_for_fences;
     CHECK_EQ_INT(replay_QueueWaitIdle(&u.r, &u.dev, &queue), LAP_OK);
@@ -160,11 +161,11 @@ UNIT_TEST(a_stuck_queue_does_not_hold_up_another)
     u.dev.vk.QueueSubmit = submit_or_stick;
     u.dev.vk.WaitForFences = wait_or_stick;
     CHECK(!replay_device_finishes(&u.dev, 1000));
-    CHECK(queues[0].idle_pending);
+    CHECK(queues[0].progress->idle_pending);
     CHECK_EQ_INT(replay_wait_queue(&u.r, &u.dev, u.queue.live, "a queue"), LAP_OK);
     CHECK_EQ_INT(replay_wait_queue(&u.r, &u.dev, stuck_queue, "a queue"), LAP_ERROR_REPLAY);
     stuck_fence = VK_NULL_HANDLE;
-    u.dev.vk.DestroyFence(u.dev.live, queues[0].idle_fence, NULL);
-    queues[0].idle_fence = VK_NULL_HANDLE;
+    u.dev.vk.DestroyFence(u.dev.live, queues[0].progress->idle_fence, NULL);
+    queues[0].progress->idle_fence = VK_NULL_HANDLE;
     unit_replay_finish(&u);
 }

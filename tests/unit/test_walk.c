@@ -123,7 +123,7 @@ static const char *walk_command(uint32_t command, const void *args)
     return notes.text;
 }
 
-UNIT_TEST(plain_members_and_counted_arrays)
+UNIT_TEST(plain_members_and_counted_arrays_are_walked)
 {
     uint32_t families[2] = {3, 4};
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -142,7 +142,7 @@ UNIT_TEST(plain_members_and_counted_arrays)
                  "queueFamilyIndexCount=2 pQueueFamilyIndices=NULL } ") != NULL);
 }
 
-UNIT_TEST(an_expression_as_count)
+UNIT_TEST(an_expression_may_be_a_count)
 {
     VkSampleMask mask[2] = {1, 2};
     VkPipelineMultisampleStateCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
@@ -154,7 +154,7 @@ UNIT_TEST(an_expression_as_count)
     CHECK(strstr(walk_struct(GEN_STRUCT_VkPipelineMultisampleStateCreateInfo, &info), "pSampleMask1[ 1 ] ") != NULL);
 }
 
-UNIT_TEST(a_count_behind_a_pointer)
+UNIT_TEST(a_count_may_be_behind_a_pointer)
 {
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandBufferCount = 2};
@@ -191,7 +191,7 @@ UNIT_TEST(chains_are_lists_of_structures)
     CHECK(strstr(notes.text, "} { sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES multiview=1 ") != NULL);
 }
 
-UNIT_TEST(unions_by_selector_and_raw)
+UNIT_TEST(unions_are_walked_by_selector_or_raw)
 {
     VkPipelineExecutableStatisticKHR statistic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR,
                                                   .name = "spills",
@@ -210,7 +210,7 @@ UNIT_TEST(unions_by_selector_and_raw)
               "{ float324[ 1 0 0.5 0 ] int324[ 1065353216 0 1056964608 0 ] uint324[ 1065353216 0 1056964608 0 ] } ");
 }
 
-UNIT_TEST(bit_fields_and_matrices)
+UNIT_TEST(bit_fields_and_matrices_are_walked)
 {
     VkAccelerationStructureInstanceKHR instance = {.transform.matrix = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}},
                                                    .instanceCustomIndex = 0xabcdef,
@@ -223,7 +223,7 @@ UNIT_TEST(bit_fields_and_matrices)
               "accelerationStructureReference=0 } ");
 }
 
-UNIT_TEST(rows_of_pointers)
+UNIT_TEST(rows_of_pointers_are_walked)
 {
     VkAccelerationStructureBuildGeometryInfoKHR infos[2] = {
         {.sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_GEOMETRY_INFO_KHR, .geometryCount = 1},
@@ -323,8 +323,7 @@ UNIT_TEST(enum_tables_are_sorted)
 {
     for (unsigned i = 0; i < GEN_ENUM_COUNT; i++)
         for (uint32_t j = 1; j < gen_enums[i].value_count; j++)
-            if (gen_enums[i].values[j - 1].value >= gen_enums[i].values[j].value)
-                UNIT_FAIL("%s is not sorted at %s", gen_enums[i].name, gen_enums[i].values[j].name);
+            CHECK(gen_enums[i].values[j - 1].value < gen_enums[i].values[j].value);
 }
 
 UNIT_TEST(other_names_are_found)

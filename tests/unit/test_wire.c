@@ -55,14 +55,12 @@ UNIT_TEST(long_numbers_are_read_as_others_are)
             lap_dec_init(&usual, data, bytes, NULL, NULL);
             lap_dec_init(&other, data, bytes, NULL, NULL);
             uint64_t expected = lap_get_u64(&usual), got = lap_get_long(&other);
-            if (got != expected || other.p != usual.p || other.status != usual.status) {
-                UNIT_FAIL("%02x %02x %02x %02x, %zu of them", data[0], data[1], data[2], data[3], bytes);
-                return;
-            }
+            CHECK_EQ_U64(got, expected);
+            CHECK(other.p == usual.p && other.status == usual.status);
         }
 }
 
-UNIT_TEST(unsigned_numbers)
+UNIT_TEST(unsigned_numbers_round_trip)
 {
     static const uint64_t values[] = {0,
                                       1,
@@ -91,7 +89,7 @@ UNIT_TEST(unsigned_numbers)
     check_all_read();
 }
 
-UNIT_TEST(signed_numbers)
+UNIT_TEST(signed_numbers_round_trip)
 {
     static const int64_t values[] = {0, -1, 1, 63, -64, 64, -65, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
     start();
@@ -104,7 +102,7 @@ UNIT_TEST(signed_numbers)
     check_all_read();
 }
 
-UNIT_TEST(fixed_numbers_and_floats)
+UNIT_TEST(fixed_numbers_and_floats_round_trip)
 {
     start();
     CHECK(lap_enc_reserve(&enc, 100));
@@ -129,7 +127,7 @@ UNIT_TEST(fixed_numbers_and_floats)
     check_all_read();
 }
 
-UNIT_TEST(strings)
+UNIT_TEST(strings_round_trip)
 {
     char buffer[8];
     start();
@@ -167,7 +165,7 @@ UNIT_TEST(strings)
     CHECK(lap_dec_string(&dec) == NULL && dec.status == LAP_ERROR_FORMAT);
 }
 
-UNIT_TEST(bytes_inline)
+UNIT_TEST(bytes_inline_round_trip)
 {
     static unsigned char data[10000];
     size_t bytes = 99;
@@ -205,7 +203,7 @@ static enum lap_status give_blob(void *user, uint64_t id, const uint8_t **out_da
     return LAP_OK;
 }
 
-UNIT_TEST(bytes_in_blobs)
+UNIT_TEST(bytes_in_blobs_round_trip)
 {
     static const uint64_t cases[][2] = {{5000, 7}, {4999, 7}, {5000, 8}};
     size_t bytes;
@@ -237,7 +235,7 @@ static void put_number(uint64_t value)
     lap_put_u64(&enc, value);
 }
 
-UNIT_TEST(bytes_of_every_small_size)
+UNIT_TEST(bytes_of_every_small_size_round_trip)
 {
     uint8_t data[0x90];
     start();
@@ -254,7 +252,7 @@ UNIT_TEST(bytes_of_every_small_size)
     check_all_read();
 }
 
-UNIT_TEST(number_arrays)
+UNIT_TEST(number_arrays_round_trip)
 {
     static const uint32_t small[] = {0, 1, 127, 128, UINT32_MAX};
     static const uint64_t large[] = {0, UINT64_MAX, 5};
@@ -302,7 +300,7 @@ UNIT_TEST(long_forms_of_numbers_are_refused)
 }
 
 /* Every primitive on every proper prefix of its bytes: it fails, it does not read behind the end. */
-UNIT_TEST(cut_bodies_fail)
+UNIT_TEST(cut_bodies_are_refused)
 {
     static const char *const bodies[] = {"\xff\xff\xff\x01", "abcd", "abcdefgh",
                                          "\x06"
@@ -430,7 +428,7 @@ static enum lap_status give_handle(void *user, uint32_t type, uint64_t index, ui
     return LAP_OK;
 }
 
-UNIT_TEST(handles)
+UNIT_TEST(handles_round_trip)
 {
     struct lap_map map, none;
     struct lap_map *maps[] = {&none, &map};

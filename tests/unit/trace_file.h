@@ -13,7 +13,9 @@
 
 #include "tests/unit/unit.h"
 #include "trace/chunk.h"
+#include "trace/output.h"
 #include "trace/reader.h"
+#include "trace/rewrite.h"
 #include "trace/writer.h"
 
 static char trace_folder[512], trace_path[600], trace_tail_path[620];
@@ -47,6 +49,19 @@ static inline void fresh_trace_path(void)
     }
     unlink(trace_path);
     unlink(trace_tail_path);
+}
+
+/* Writes the trace anew into a file that must not be there, and takes that away on failure. */
+static inline enum lap_status rewrite_to(const char *path, const struct lap_rewrite_options *options)
+{
+    int fd;
+    enum lap_status status = lap_output_open(path, &fd);
+    if (status != LAP_OK)
+        return status;
+    status = lap_rewrite_into(trace_path, fd, path, options);
+    if (status != LAP_OK)
+        unlink(path);
+    return status;
 }
 
 /* Whether a descriptor is of the trace itself, not of its tail file. */

@@ -4,7 +4,8 @@
 #ifndef LAP_TESTS_WORKING_DRIVER_H
 #define LAP_TESTS_WORKING_DRIVER_H
 
-#include "replayer/player.h"
+#include "replayer/core/handles.h"
+#include "replayer/play/player.h"
 #include "tests/unit/unit.h"
 
 #define MOST_FENCES 256u

@@ -150,6 +150,9 @@ static void create_instance(struct app *app)
         app->api_version = VK_API_VERSION_1_3;
     if (app->program->vulkan_1_0 && *app->program->vulkan_1_0)
         app->api_version = VK_API_VERSION_1_0;
+    /* Loaders hand a later version on to devices; of the instance nothing of it is used. */
+    if (app->program->vulkan_1_4 && *app->program->vulkan_1_4 && app->api_version >= VK_API_VERSION_1_3)
+        app->api_version = APP_VULKAN_1_4;
     VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
     info.pApplicationName = app->program->name;
     info.applicationVersion = 1;

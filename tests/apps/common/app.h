@@ -18,6 +18,7 @@
 #include <vulkan/vulkan_core.h>
 
 #define APP_SKIP        77
+#define APP_VULKAN_1_4  VK_MAKE_API_VERSION(0, 1, 4, 0) /* older headers lack it */
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
 
 struct app_option {
@@ -34,6 +35,7 @@ struct app_program {
     const char *const *instance_extensions; /* enabled where there are such; NULL ends the list */
     const struct app_option *options;
     const bool *vulkan_1_0; /* NULL or an option's flag: the instance is made for Vulkan 1.0 */
+    const bool *vulkan_1_4; /* the same for 1.4; otherwise it is for 1.3 at most */
 };
 
 /* What windows are made of. */
@@ -105,6 +107,7 @@ struct app_pipeline {
     uint32_t color_count;
     const VkDynamicState *dynamic; /* beside viewport and scissor */
     uint32_t dynamic_count;
+    VkPipelineCreateFlags flags;
 };
 
 __attribute__((noreturn, format(printf, 3, 4))) void app_fail(const char *file, int line, const char *format, ...);

@@ -127,6 +127,7 @@ VkPipeline app_graphics_pipeline(const struct app *app, const struct app_pipelin
 
     VkGraphicsPipelineCreateInfo create = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO};
     create.pNext = pipeline->next;
+    create.flags = pipeline->flags;
     create.stageCount = pipeline->fragment ? 2 : 1;
     create.pStages = stages;
     create.pVertexInputState = pipeline->vertex_input ? pipeline->vertex_input : &no_input;

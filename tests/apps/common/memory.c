@@ -73,7 +73,11 @@ void app_buffer_create(const struct app *app, struct app_buffer *buffer, VkDevic
     VkMemoryRequirements requirements;
     vkGetBufferMemoryRequirements(app->device, buffer->buffer, &requirements);
     CHECK(requirements.size >= size && requirements.memoryTypeBits);
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    if (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)
+        allocate.pNext = &flags;
     allocate.allocationSize = requirements.size;
     allocate.memoryTypeIndex = app_memory_type_for(app, requirements.memoryTypeBits, kind);
     buffer->allocated = requirements.size;

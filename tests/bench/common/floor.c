@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Laid out as the kernel's struct pm_scan_arg and page_region (Linux 6.7, include/uapi/linux/fs.h). */
+/* Laid out as the kernel's struct pm_scan_arg and page_region (Linux 6.7, uapi/linux/fs.h). */
 #include "floor.h"
 
 #include <fcntl.h>

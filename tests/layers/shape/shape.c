@@ -6,12 +6,14 @@
  *
  *   memory.c      split, merged, one-visible, reverse, garbage, allocations=N, crowded=BYTES
  *   resources.c   pad=BYTES, align=BYTES, dedicated, pitch=TEXELS
+ *   structures.c  structures=FACTOR
  *   limits.c      version=N, granularity=BYTES, offsets=BYTES, limits=NAME:VALUE+NAME:VALUE
  *   features.c    features=NAME+NAME, extensions=NAME+NAME, no-device
  *   formats.c     formats=F+F
  *   queues.c      families=one, families=behind
  *   owners.c      owners
  *   windows.c     images=N
+ *   groups.c      groups=N, handles=BYTES
  *
  * What it shows is what it insists on: masks, sizes and indices are translated both ways, memory of a type that is not
  * HOST_VISIBLE can't be mapped, and images of a format that is gone can't be made. Where all types that an object is
@@ -37,8 +39,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 const struct shape_topic *shape_topic(size_t i)
 {
     static const struct shape_topic *const topics[] = {
-        &shape_memory,  &shape_resources, &shape_limits, &shape_features,
-        &shape_formats, &shape_queues,    &shape_owners, &shape_windows,
+        &shape_memory, &shape_resources, &shape_limits,  &shape_features,   &shape_formats,
+        &shape_queues, &shape_owners,    &shape_windows, &shape_structures, &shape_groups,
     };
     return i < sizeof topics / sizeof topics[0] ? topics[i] : NULL;
 }

@@ -41,7 +41,7 @@ struct shape_topic {
     const struct chain_function *functions; /* up to CHAIN_END */
 };
 extern const struct shape_topic shape_memory, shape_resources, shape_limits, shape_features, shape_formats,
-    shape_queues, shape_owners, shape_windows;
+    shape_queues, shape_owners, shape_windows, shape_structures, shape_groups;
 
 /* The topic number i, NULL behind the last. */
 const struct shape_topic *shape_topic(size_t i);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * contents: how many draws and the like command buffers do, with the secondary ones that they execute. Each block is
+ * decoded once, when it is asked for. One thread.
+ */
+#ifndef LAP_INSPECTOR_POSITION_CONTENTS_H
+#define LAP_INSPECTOR_POSITION_CONTENTS_H
+
+#include <stdint.h>
+
+#include "inspector/position/blocks.h"
+#include "inspector/position/held.h"
+
+/* Of recorded commands; those that the device makes itself (indirect draws) are one each. */
+struct position_counts {
+    uint64_t commands;   /* with the beginnings and ends of command buffers */
+    uint64_t draws;      /* vkCmdDraw… */
+    uint64_t dispatches; /* vkCmdDispatch… */
+    uint64_t traces;     /* vkCmdTraceRays… */
+    uint64_t transfers;  /* copies, blits, resolves, fills, updates, clears of whole images */
+    uint64_t others;     /* other work: builds of acceleration structures, video, generated commands */
+    uint64_t passes;     /* render passes, dynamic rendering */
+};
+
+enum position_work {
+    POSITION_STATE, /* no work of its own */
+    POSITION_DRAW,
+    POSITION_DISPATCH,
+    POSITION_TRACE,
+    POSITION_TRANSFER,
+    POSITION_OTHER,
+    POSITION_PASS, /* begins a render pass */
+};
+
+void position_count(struct position_counts *counts, enum position_work work);
+void position_add(struct position_counts *to, const struct position_counts *counts);
+
+struct position_contents;
+
+/* On failure *out is NULL. */
+enum lap_status position_contents_open(const struct lap_reader *trace, struct position_contents **out) LAP_MUST_CHECK;
+void position_contents_close(struct position_contents **contents); /* also for NULL */
+
+/* What a command is. */
+enum position_work position_contents_work(const struct position_contents *contents, uint32_t command);
+
+/* What a recording does with all that it executes as `held` has it. */
+enum lap_status position_contents_of(struct position_contents *contents, const struct position_held *held,
+                                     const struct position_recording *recording,
+                                     struct position_counts *out) LAP_MUST_CHECK;
+
+#endif

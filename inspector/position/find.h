@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * find: what is at a position of a trace (position.h), and the position of a packet. One pass over the heads of packets
+ * up to there; of the command buffers only those that the position goes through are decoded. One thread.
+ */
+#ifndef LAP_INSPECTOR_POSITION_FIND_H
+#define LAP_INSPECTOR_POSITION_FIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "inspector/position/position.h"
+#include "trace/reader.h"
+
+#define POSITION_MOST_PLACES 8u /* (POSITION_MOST_NUMBERS - 2) / 2 */
+
+/* A command buffer that the position goes through. */
+struct position_place {
+    uint64_t command_buffer; /* its number in the trace */
+    uint64_t recorded;       /* ticket of its lapilliBlock */
+    uint64_t block;          /* its blob */
+    uint32_t commands;       /* that it has */
+    uint32_t command;        /* from 0; of the whole command buffer the last one */
+    uint16_t id;             /* enum gen_command of the command */
+    uint32_t executed;       /* of a command that the position goes on behind: which secondary it is, from 0 */
+};
+
+struct position_found {
+    struct position position; /* never of_packet */
+    uint64_t ticket;          /* of the submit; of a frame its first packet; of any other packet its own */
+    uint64_t frame;           /* from 0 */
+    bool is_submit;           /* it is a submit, or in one */
+    uint32_t batch, buffer;   /* of the command buffer: which batch, and which one in that, from 0 */
+    unsigned place_count;
+    struct position_place places[POSITION_MOST_PLACES];
+};
+
+/* LAP_ERROR_ARGUMENT: the trace has no such position; the sentence says what it has. Others are the reader's and the
+ * decoders'. */
+enum lap_status position_find(const struct lap_reader *trace, const struct position *position,
+                              struct position_found *out) LAP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries are gathered for a frame at a time, since it counts what is in it, in the order of positions. */
+#include "inspector/position/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "gen_decode.h"
+#include "gen_ids.h"
+#include "inspector/position/find.h"
+
+struct entry {
+    enum tree_kind kind;
+    unsigned depth;  /* of a frame 1 */
+    size_t owner;    /* whose position is followed by the number; of a frame: none */
+    uint64_t number; /* the last one of the position */
+    const char *text;
+    uint64_t object, submits, buffers;
+    struct position_counts counts;
+};
+
+struct walk {
+    const struct position *at;
+    unsigned depth;
+    bool quick;
+    tree_visit_fn visit;
+    void *user;
+    struct position_contents *contents;
+    struct position_blocks
+        blocks[POSITION_MOST_PLACES]; /* by level of command buffers; those that were needed are open */
+    const struct lap_reader *trace;
+    struct position_held held;
+    struct entry *entries; /* of the current frame; the first one is the frame */
+    size_t count, capacity;
+    struct lap_arena arena; /* texts of the current frame */
+    uint64_t frame;         /* from 0 */
+    enum lap_status status; /* latched where a callback returns none */
+};
+
+static enum lap_status no_memory(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the tree");
+}
+
+/* ---- which entries are asked for ---- */
+
+/* The number at a place of the position, or whatever is behind its end. */
+static bool is_asked(const struct walk *w, unsigned place, uint64_t number)
+{
+    return !w->at || w->at->count <= place || w->at->numbers[place] == number;
+}
+
+/* How deep entries go. Where a command buffer or less is asked for, only what is found says how deep that is. */
+static bool is_too_deep(const struct walk *w, unsigned depth)
+{
+    unsigned base = w->at ? w->at->count : 0;
+    return depth > 1 && base < POSITION_BUFFER && depth > base && depth - base > w->depth;
+}
+
+/* ---- entries ---- */
+
+/* *out_index: SIZE_MAX for what is too deep. */
+static enum lap_status add(struct walk *w, struct entry entry, size_t *out_index)
+{
+    *out_index = SIZE_MAX;
+    if (is_too_deep(w, entry.depth))
+        return LAP_OK;
+    if (!lap_array_grow(&w->entries, sizeof *w->entries, &w->capacity, w->count + 1))
+        return no_memory();
+    *out_index = w->count;
+    w->entries[w->count++] = entry;
+    return LAP_OK;
+}
+
+static const char *keep_text(struct walk *w, const char *text)
+{
+    size_t bytes = text ? strlen(text) + 1 : 0;
+    char *copy = bytes ? lap_arena_alloc(&w->arena, bytes, 1) : NULL;
+    return copy ? memcpy(copy, text, bytes) : "";
+}
+
+/* ---- command buffers ---- */
+
+struct open { /* what has begun in a command buffer */
+    enum tree_kind kind;
+    size_t entry;
+    bool ended; /* although what began in it has not */
+};
+
+struct buffer_walk {
+    struct walk *w;
+    size_t entry;    /* of the command buffer */
+    unsigned depth;  /* of the command buffer */
+    unsigned places; /* numbers of its position */
+    struct open *open;
+    size_t count, capacity;
+};
+
+static enum lap_status count_recording(struct walk *w, const struct position_recording *recording,
+                                       struct position_counts *out)
+{
+    *out = (struct position_counts){.commands = recording && w->quick ? recording->commands : 0};
+    return recording && !w->quick ? position_contents_of(w->contents, &w->held, recording, out) : LAP_OK;
+}
+
+/* places: numbers of its position. */
+static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, uint64_t number, unsigned places,
+                                  uint64_t command_buffer);
+
+static unsigned depth_in(const struct buffer_walk *b)
+{
+    return b->depth + 1 + (unsigned)b->count;
+}
+
+static void count_in_scopes(struct buffer_walk *b, const struct position_counts *counts)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->open[i].entry != SIZE_MAX)
+            position_add(&b->w->entries[b->open[i].entry].counts, counts);
+}
+
+static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, uint32_t number, const char *text,
+                                   uint64_t object)
+{
+    struct open open = {.kind = kind};
+    enum lap_status status = add(
+        b->w,
+        (struct entry){
+            .kind = kind, .depth = depth_in(b), .owner = b->entry, .number = number, .text = text, .object = object},
+        &open.entry);
+
+    if (status == LAP_OK && !lap_array_grow(&b->open, sizeof *b->open, &b->capacity, b->count + 1))
+        status = no_memory();
+    if (status == LAP_OK)
+        b->open[b->count++] = open;
+    return status;
+}
+
+/* The last one of its kind. A render pass takes what began in it along; a label waits for that. */
+static void end_scope(struct buffer_walk *b, enum tree_kind kind)
+{
+    size_t i = b->count;
+
+    while (i > 0 && (b->open[i - 1].kind != kind || b->open[i - 1].ended))
+        i--;
+    if (!i)
+        return;
+    b->open[i - 1].ended = true;
+    if (kind == TREE_PASS)
+        b->count = i - 1;
+    while (b->count && b->open[b->count - 1].ended)
+        b->count--;
+}
+
+static enum lap_status add_execution(struct buffer_walk *b, uint32_t number,
+                                     const struct gen_args_vkCmdExecuteCommands *args)
+{
+    const VkCommandBuffer *buffers = args->pCommandBuffers;
+    uint32_t count = buffers ? args->commandBufferCount : 0;
+    struct walk *w = b->w;
+    struct position_counts counts = {.commands = 1};
+    size_t entry;
+    enum lap_status status = add(w,
+                                 (struct entry){.kind = TREE_EXECUTION,
+                                                .depth = depth_in(b),
+                                                .owner = b->entry,
+                                                .number = number,
+                                                .text = gen_command_names[GEN_vkCmdExecuteCommands],
+                                                .buffers = count},
+                                 &entry);
+
+    for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
+        struct position_counts inner;
+        status = count_recording(w, position_held_of(&w->held, gen_u64_VkCommandBuffer(buffers[i])), &inner);
+        position_add(&counts, &inner);
+    }
+    count_in_scopes(b, &counts);
+    if (entry == SIZE_MAX || status != LAP_OK)
+        return status;
+    w->entries[entry].counts = counts;
+    if (w->at && w->at->count > b->places + 1 && w->at->numbers[b->places] != number)
+        return LAP_OK;
+    for (uint32_t i = 0; i < count && status == LAP_OK; i++)
+        if (is_asked(w, b->places + 1, i + 1))
+            status = add_buffer(w, entry, depth_in(b) + 1, i + 1, b->places + 2, gen_u64_VkCommandBuffer(buffers[i]));
+    return status;
+}
+
+static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint32_t command, const void *args)
+{
+    const char *name = gen_command_names[command];
+    enum position_work work = position_contents_work(b->w->contents, command);
+    struct entry leaf = {.kind = TREE_COMMAND, .depth = depth_in(b), .owner = b->entry, .number = number, .text = name};
+    bool is_asked_for = b->w->at && b->w->at->count == b->places + 1 && b->w->at->numbers[b->places] == number;
+    size_t index;
+
+    if (command == GEN_vkCmdExecuteCommands)
+        return add_execution(b, number, args);
+    position_count(&leaf.counts, work);
+    count_in_scopes(b, &leaf.counts);
+    switch (command) {
+    case GEN_vkCmdBeginRenderPass: {
+        const VkRenderPassBeginInfo *info = ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin;
+        return begin_scope(b, TREE_PASS, number, name, info ? gen_u64_VkRenderPass(info->renderPass) : 0);
+    }
+    case GEN_vkCmdBeginRenderPass2: {
+        const VkRenderPassBeginInfo *info = ((const struct gen_args_vkCmdBeginRenderPass2 *)args)->pRenderPassBegin;
+        return begin_scope(b, TREE_PASS, number, name, info ? gen_u64_VkRenderPass(info->renderPass) : 0);
+    }
+    case GEN_vkCmdBeginRendering:
+        return begin_scope(b, TREE_PASS, number, name, 0);
+    case GEN_vkCmdEndRenderPass:
+    case GEN_vkCmdEndRenderPass2:
+    case GEN_vkCmdEndRendering:
+#ifdef VK_EXT_fragment_density_map_offset
+    case GEN_vkCmdEndRendering2KHR:
+#endif
+        end_scope(b, TREE_PASS);
+        return LAP_OK;
+    case GEN_vkCmdBeginDebugUtilsLabelEXT: {
+        const VkDebugUtilsLabelEXT *info = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
+        return begin_scope(b, TREE_LABEL, number, keep_text(b->w, info ? info->pLabelName : NULL), 0);
+    }
+    case GEN_vkCmdDebugMarkerBeginEXT: {
+        const VkDebugMarkerMarkerInfoEXT *info = ((const struct gen_args_vkCmdDebugMarkerBeginEXT *)args)->pMarkerInfo;
+        return begin_scope(b, TREE_LABEL, number, keep_text(b->w, info ? info->pMarkerName : NULL), 0);
+    }
+    case GEN_vkCmdEndDebugUtilsLabelEXT:
+    case GEN_vkCmdDebugMarkerEndEXT:
+        end_scope(b, TREE_LABEL);
+        return LAP_OK;
+    default:
+        return work != POSITION_STATE || is_asked_for ? add(b->w, leaf, &index) : LAP_OK;
+    }
+}
+
+static enum lap_status add_commands(struct buffer_walk *b, struct position_blocks *blocks, uint64_t blob)
+{
+    struct lap_args args;
+    uint32_t command;
+    enum lap_status status = blocks->reader ? LAP_OK : position_blocks_open(blocks, b->w->trace);
+
+    if (status == LAP_OK)
+        status = position_blocks_begin(blocks, blob);
+    for (uint32_t number = 0; status == LAP_OK; number++) {
+        status = position_blocks_next(blocks, &command, &args);
+        if (status == LAP_OK)
+            status = add_command(b, number, command, args.bytes);
+    }
+    return status == LAP_END ? LAP_OK : status;
+}
+
+static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, uint64_t number, unsigned places,
+                                  uint64_t command_buffer)
+{
+    const struct position_recording *recording = position_held_of(&w->held, command_buffer);
+    struct entry entry = {
+        .kind = TREE_BUFFER, .depth = depth, .owner = owner, .number = number, .object = command_buffer};
+    struct buffer_walk b = {.w = w, .depth = depth, .places = places};
+    enum lap_status status;
+
+    if (places + 1 >= POSITION_MOST_NUMBERS)
+        return LAP_OK; /* nothing in there has a position */
+    status = count_recording(w, recording, &entry.counts);
+    if (status == LAP_OK)
+        status = add(w, entry, &b.entry);
+    if (status == LAP_OK && recording && !w->quick && b.entry != SIZE_MAX && !is_too_deep(w, depth + 1))
+        status = add_commands(&b, &w->blocks[places / 2 - 1], recording->block);
+    free(b.open);
+    return status;
+}
+
+/* ---- frames ---- */
+
+static enum lap_status visit_entry(struct walk *w, size_t index, unsigned base)
+{
+    const struct entry *entry = &w->entries[index];
+    struct tree_node node = {.kind = entry->kind,
+                             .depth = entry->depth - base,
+                             .text = entry->text,
+                             .object = entry->object,
+                             .submits = entry->submits,
+                             .buffers = entry->buffers,
+                             .counts = entry->counts};
+    uint64_t numbers[POSITION_MOST_NUMBERS];
+    size_t owner = index;
+
+    while (node.position.count < POSITION_MOST_NUMBERS) {
+        numbers[node.position.count++] = w->entries[owner].number;
+        if (owner == 0)
+            break;
+        owner = w->entries[owner].owner;
+    }
+    for (unsigned i = 0; i < node.position.count; i++)
+        node.position.numbers[i] = numbers[node.position.count - 1 - i];
+    return w->visit(w->user, &node);
+}
+
+static bool is_at(const struct walk *w, size_t index)
+{
+    for (unsigned i = w->at->count; i-- > 0; index = w->entries[index].owner)
+        if (w->entries[index].number != w->at->numbers[i] || (i == 0) != (index == 0))
+            return false;
+    return true;
+}
+
+static enum lap_status end_frame(struct walk *w, bool shown)
+{
+    size_t first = 0;
+    enum lap_status status = LAP_OK;
+
+    while (shown && w->at && first < w->count && !is_at(w, first))
+        first++;
+    for (size_t i = first; shown && i < w->count && status == LAP_OK; i++) {
+        unsigned base = w->at ? w->entries[first].depth : 0;
+        if (i > first && w->at && w->entries[i].depth <= base)
+            break;
+        if (w->entries[i].depth - base <= w->depth)
+            status = visit_entry(w, i, base);
+    }
+    w->count = 0;
+    lap_arena_reset(&w->arena);
+    return status;
+}
+
+static enum lap_status begin_frame(struct walk *w, uint64_t frame)
+{
+    size_t index;
+
+    w->frame = frame;
+    return add(w, (struct entry){.kind = TREE_FRAME, .depth = 1, .number = frame + 1}, &index);
+}
+
+static void see_packet(void *state, const struct lap_packet *packet)
+{
+    struct walk *w = state;
+
+    while (packet->frame > w->frame && w->status == LAP_OK) {
+        w->status = end_frame(w, is_asked(w, 0, w->frame + 1));
+        if (w->status == LAP_OK)
+            w->status = begin_frame(w, w->frame + 1);
+    }
+}
+
+static enum lap_status add_submit(struct walk *w, const struct trace_call *call)
+{
+    struct entry entry = {
+        .kind = TREE_SUBMIT, .depth = 2, .number = ++w->entries[0].submits, .object = position_submit_queue(call)};
+    bool asked = is_asked(w, 1, entry.number);
+    uint64_t number = 0;
+    size_t index = SIZE_MAX;
+    enum lap_status status = asked ? add(w, entry, &index) : LAP_OK;
+
+    for (uint32_t batch = 0; batch < position_submit_batches(call); batch++)
+        for (uint32_t i = 0; i < position_submit_buffers(call, batch) && status == LAP_OK; i++) {
+            uint64_t command_buffer = position_submit_buffer(call, batch, i);
+            struct position_counts counts = {.commands = 0};
+            number++;
+            if (!w->at || w->at->count < POSITION_SUBMIT || asked)
+                status = count_recording(w, position_held_of(&w->held, command_buffer), &counts);
+            position_add(&w->entries[0].counts, &counts);
+            w->entries[0].buffers++;
+            if (index == SIZE_MAX)
+                continue;
+            position_add(&w->entries[index].counts, &counts);
+            w->entries[index].buffers++;
+            if (status == LAP_OK && is_asked(w, 2, number))
+                status = add_buffer(w, index, 3, number, POSITION_BUFFER, command_buffer);
+        }
+    return status;
+}
+
+static enum lap_status see(void *state, const struct trace_call *call)
+{
+    struct walk *w = state;
+
+    if (w->status != LAP_OK)
+        return w->status;
+    if (call->command == GEN_lapilliBlock)
+        return position_held_record(&w->held, call);
+    return is_asked(w, 0, w->frame + 1) ? add_submit(w, call) : LAP_OK;
+}
+
+/* ---- the whole ---- */
+
+static enum lap_status go(struct walk *w)
+{
+    static const uint16_t commands[] = {GEN_lapilliBlock, GEN_vkQueueSubmit, GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
+    const struct trace_visitor visitor = {.commands = commands, .visit = see, .see_packet = see_packet, .state = w};
+    enum lap_status status = begin_frame(w, 0), end;
+    /* What is called behind the last frame is shown where it has submits, or where there is nothing else. */
+    uint64_t frames = lap_reader_summary(w->trace)->frames;
+
+    if (status == LAP_OK)
+        status = trace_pass_run(w->trace, w->at ? w->at->numbers[0] : 0, &visitor, 1);
+    if (w->status != LAP_OK)
+        status = w->status;
+    end = status < 0 && status != LAP_ERROR_FORMAT
+              ? LAP_OK
+              : end_frame(w, is_asked(w, 0, w->frame + 1) &&
+                                 (w->at || w->frame < frames || !frames || w->entries[0].submits));
+    return status == LAP_OK ? end : status;
+}
+
+enum lap_status tree_walk(const struct lap_reader *trace, const struct position *at, unsigned depth, bool quick,
+                          tree_visit_fn visit, void *user)
+{
+    struct walk w = {.at = at, .depth = depth, .quick = quick, .visit = visit, .user = user, .trace = trace};
+    enum lap_status status = position_contents_open(trace, &w.contents);
+
+    position_held_init(&w.held);
+    lap_arena_init(&w.arena, 0);
+    if (status == LAP_OK)
+        status = go(&w);
+    for (unsigned i = 0; i < POSITION_MOST_PLACES; i++)
+        if (w.blocks[i].reader)
+            position_blocks_close(&w.blocks[i]);
+    position_contents_close(&w.contents);
+    position_held_finish(&w.held);
+    lap_arena_finish(&w.arena);
+    free(w.entries);
+    return status;
+}

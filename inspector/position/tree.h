@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: what a trace consists of, from frames to draws, with counts, in the order of positions (position.h). One
+ * thread.
+ */
+#ifndef LAP_INSPECTOR_POSITION_TREE_H
+#define LAP_INSPECTOR_POSITION_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inspector/position/contents.h"
+#include "inspector/position/position.h"
+
+enum tree_kind {
+    TREE_FRAME,
+    TREE_SUBMIT,
+    TREE_BUFFER,    /* a command buffer, primary or secondary */
+    TREE_PASS,      /* a render pass or dynamic rendering, at the command that begins it */
+    TREE_LABEL,     /* of VK_EXT_debug_utils or VK_EXT_debug_marker, at the command that begins it */
+    TREE_EXECUTION, /* vkCmdExecuteCommands */
+    TREE_COMMAND    /* other work */
+};
+
+struct tree_node { /* valid during the visit */
+    enum tree_kind kind;
+    unsigned depth; /* below the position that was asked for, which has 0; of a whole trace its frames have 1 */
+    struct position position;
+    const char *text;              /* of a label; of all that is a command its name; else NULL */
+    uint64_t object;               /* number of the queue, the command buffer or the render pass; 0: it has none */
+    uint64_t submits, buffers;     /* in it, where these are its children */
+    struct position_counts counts; /* of all that is in it */
+};
+
+/* Each is called before what is in it; an error ends the walk. */
+typedef enum lap_status (*tree_visit_fn)(void *user, const struct tree_node *node);
+
+/* at: NULL: the whole trace; not of a packet, and position_find has found it. depth: nodes further below are not
+ * visited. quick: nothing in command buffers is looked at: there are no nodes in them, and of the counts only
+ * `commands`, without those of secondary command buffers. Errors are the reader's, the decoders' and the visit's. */
+enum lap_status tree_walk(const struct lap_reader *trace, const struct position *at, unsigned depth, bool quick,
+                          tree_visit_fn visit, void *user) LAP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects of a slice: what their creations say, and which share contents. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "codegen/support/texels.h"
+#include "gen_decode.h"
+#include "gen_reflect.h"
+#include "inspector/slice/slice_internal.h"
+
+#define MOST_HOLES (1u << 20)
+#define MOST_MADE  16u /* average number of objects of a type per packet */
+
+static void no_memory(struct slice *s)
+{
+    slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+}
+
+/* ---- objects ---- */
+
+uint32_t slice_new_object(struct slice *s, uint32_t type)
+{
+    if (s->object_count >= UINT32_MAX / 2 ||
+        !lap_array_grow(&s->objects, sizeof *s->objects, &s->object_capacity, s->object_count + 1)) {
+        no_memory(s);
+        return 0;
+    }
+    s->objects[s->object_count] = (struct slice_object){.type = (uint16_t)type, .same_as = (uint32_t)s->object_count};
+    s->objects[s->object_count].addresses = gen_handle_addresses[type];
+    if (gen_handle_contents[type] == GEN_CONTENTS_HELD) {
+        s->objects[s->object_count].contents = (struct slice_run){s->ids.count, 1};
+        if (!slice_add_id(s, &s->ids, (uint32_t)s->object_count))
+            return 0;
+    }
+    return (uint32_t)s->object_count++;
+}
+
+uint32_t slice_object_of(struct slice *s, uint32_t type, uint64_t index)
+{
+    size_t before;
+
+    if (type >= GEN_HANDLE_COUNT || !index || s->status != LAP_OK)
+        return 0;
+    before = s->numbers[type].capacity;
+    if (index > MOST_HOLES + MOST_MADE * (uint64_t)s->packet_count) {
+        slice_fail(s, lap_fail(LAP_ERROR_LIMIT, "there is no room for %s %" PRIu64, gen_handle_names[type], index));
+        return 0;
+    }
+    if (!lap_array_grow(&s->numbers[type].at, sizeof(uint32_t), &s->numbers[type].capacity, (size_t)index + 1)) {
+        no_memory(s);
+        return 0;
+    }
+    memset(s->numbers[type].at + before, 0, (s->numbers[type].capacity - before) * sizeof(uint32_t));
+    if (!s->numbers[type].at[index] && (s->numbers[type].at[index] = slice_new_object(s, type)))
+        s->objects[s->numbers[type].at[index]].index = index;
+    return s->numbers[type].at[index];
+}
+
+uint32_t slice_root(struct slice *s, uint32_t object)
+{
+    while (s->objects[object].same_as != object) {
+        s->objects[object].same_as = s->objects[s->objects[object].same_as].same_as;
+        object = s->objects[object].same_as;
+    }
+    return object;
+}
+
+void slice_join(struct slice *s, uint32_t a, uint32_t b)
+{
+    uint32_t x = slice_root(s, a), y = slice_root(s, b);
+
+    if (x != y)
+        s->objects[y].same_as = x;
+    s->objects[x].shared = true;
+}
+
+void slice_note_contents(struct slice *s, uint32_t object, struct slice_run names)
+{
+    struct slice_run found = {s->ids.count, 0};
+
+    if (s->objects[object].contents.count || gen_handle_contents[s->objects[object].type] == GEN_CONTENTS_NONE)
+        return;
+    s->seen_now++;
+    for (uint32_t i = 0; i < names.count; i++) {
+        const struct slice_object *named = &s->objects[s->ids.at[names.from + i]];
+        struct slice_run contents = named->contents;
+        s->objects[object].addresses |= named->addresses;
+        for (uint32_t k = 0; k < contents.count; k++) {
+            uint32_t id = s->ids.at[contents.from + k];
+            if (slice_see_once(s, id) && slice_add_id(s, &s->ids, id))
+                found.count++;
+        }
+    }
+    s->objects[object].contents = found;
+}
+
+/* ---- what creations say of objects ---- */
+
+/* Formats of several planes count as one aspect. */
+static uint32_t aspects_of(VkFormat format)
+{
+    VkImageAspectFlags aspects = lap_texels_aspects(format);
+    return aspects ? aspects : VK_IMAGE_ASPECT_COLOR_BIT;
+}
+
+static void see_image(struct slice *s, const VkImageCreateInfo *info, uint32_t object)
+{
+    struct slice_object *o = &s->objects[object];
+
+    if (!info)
+        return;
+    o->aspects = aspects_of(info->format);
+    o->layers = info->arrayLayers;
+    /* Sparse ones share memory with others, as the queue binds it. */
+    o->mips = info->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT ? 0 : info->mipLevels;
+}
+
+/* Structures, descriptors and shader groups, as the driver that was recorded had them. */
+#define OPAQUE_USAGE                                                                                                   \
+    ((uint64_t)VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR |                                                \
+     (uint64_t)VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR | 0x00200000u /* SAMPLER_DESCRIPTOR_BUFFER */ |            \
+     0x00400000u /* RESOURCE_DESCRIPTOR_BUFFER */ | 0x04000000u /* PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER */ |             \
+     0x10000000u /* DESCRIPTOR_HEAP */ | 0x01000000u /* MICROMAP_STORAGE */ |                                          \
+     0x02000000u /* EXECUTION_GRAPH_SCRATCH */ | 0x80000000u /* PREPROCESS */)
+#define OPAQUE_BUFFERS (VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_PROTECTED_BIT)
+
+static void see_buffer(struct slice *s, const VkBufferCreateInfo *info, uint32_t object)
+{
+    uint64_t usage;
+
+    if (!info)
+        return;
+    usage = info->usage;
+    for (const VkBaseInStructure *c = info->pNext; c; c = c->pNext)
+        if (c->sType == (VkStructureType)1000470006) /* VkBufferUsageFlags2CreateInfo, which older headers lack */
+            usage |= ((const struct {
+                         VkStructureType type;
+                         const void *next;
+                         uint64_t usage;
+                     } *)(const void *)c)
+                         ->usage;
+    s->objects[object].bytes = info->size;
+    s->objects[object].opaque = usage & OPAQUE_USAGE || info->flags & OPAQUE_BUFFERS;
+    if (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) {
+        slice_join(s, object, 0);
+        (void)slice_add_id(s, &s->addressed, object);
+    }
+}
+
+static void see_query_pool(struct slice *s, const VkQueryPoolCreateInfo *info, uint32_t object)
+{
+    if (!info || s->objects[object].bytes)
+        return;
+    s->objects[object].bytes = info->queryCount;
+    s->objects[object].queries = (uint32_t)info->queryType;
+}
+
+static void see_semaphore(struct slice *s, const VkSemaphoreCreateInfo *info, uint32_t object)
+{
+    for (const VkBaseInStructure *c = info ? info->pNext : NULL; c; c = c->pNext)
+        if (c->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO) {
+            const VkSemaphoreTypeCreateInfo *type = (const void *)c;
+            s->objects[object].timeline = type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+            s->objects[object].bytes = type->initialValue;
+        }
+}
+
+static void see_view(struct slice *s, const VkImageViewCreateInfo *info, uint32_t object)
+{
+    const struct slice_object *image;
+    uint32_t of;
+
+    if (!info || !info->image || !(of = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(info->image))))
+        return;
+    image = &s->objects[of];
+    s->objects[object].full =
+        image->mips && info->subresourceRange.baseMipLevel == 0 && info->subresourceRange.baseArrayLayer == 0 &&
+        (info->subresourceRange.levelCount == VK_REMAINING_MIP_LEVELS ||
+         info->subresourceRange.levelCount >= image->mips) &&
+        (info->subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS ||
+         info->subresourceRange.layerCount >= image->layers) &&
+        (image->aspects & ~info->subresourceRange.aspectMask) == 0 && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
+}
+
+static void see_framebuffer(struct slice *s, const VkFramebufferCreateInfo *info, uint32_t object)
+{
+    uint64_t from = s->ids.count;
+
+    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount; i++)
+        if (!slice_add_id(s, &s->ids,
+                          slice_object_of(s, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->pAttachments[i]))))
+            return;
+    s->objects[object].refs = (struct slice_run){from, (uint32_t)(s->ids.count - from)};
+}
+
+static void see_render_pass(struct slice *s, const VkRenderPassCreateInfo *info, uint32_t object)
+{
+    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
+        if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED)
+            s->objects[object].discards |= 1u << i;
+}
+
+static void see_render_pass2(struct slice *s, const VkRenderPassCreateInfo2 *info, uint32_t object)
+{
+    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
+        if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && !info->pAttachments[i].pNext)
+            s->objects[object].discards |= 1u << i;
+}
+
+static void see_swapchain(struct slice *s, const VkSwapchainCreateInfoKHR *info, uint32_t object)
+{
+    if (info)
+        s->objects[object].layers = info->imageArrayLayers;
+    s->objects[object].refs = (struct slice_run){0, 0};
+}
+
+static void see_swapchain_images(struct slice *s, const struct gen_args_vkGetSwapchainImagesKHR *a)
+{
+    uint32_t swapchain = slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+    uint64_t from = s->ids.count;
+
+    for (uint32_t i = 0; swapchain && a->pSwapchainImages && a->pSwapchainImageCount && i < *a->pSwapchainImageCount;
+         i++) {
+        uint32_t image = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(a->pSwapchainImages[i]));
+        if (!image || !slice_add_id(s, &s->ids, image))
+            return;
+        s->objects[image].mips = 1;
+        s->objects[image].layers = s->objects[swapchain].layers;
+        s->objects[image].aspects = VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+    if (swapchain && s->ids.count - from >= s->objects[swapchain].refs.count)
+        s->objects[swapchain].refs = (struct slice_run){from, (uint32_t)(s->ids.count - from)};
+}
+
+#define MADE(command, member, handle)                                                                                  \
+    slice_object_of(s, GEN_HANDLE_##handle,                                                                            \
+                    ((const struct gen_args_##command *)call->args)->member                                            \
+                        ? gen_u64_##handle(*((const struct gen_args_##command *)call->args)->member)                   \
+                        : 0)
+#define INFO(command) (((const struct gen_args_##command *)call->args)->pCreateInfo)
+
+void slice_see_creation(struct slice *s, const struct trace_call *call)
+{
+    uint32_t object;
+
+    switch (call->command) {
+    case GEN_vkCreateImage:
+        if ((object = MADE(vkCreateImage, pImage, VkImage)))
+            see_image(s, INFO(vkCreateImage), object);
+        break;
+    case GEN_vkCreateBuffer:
+        if ((object = MADE(vkCreateBuffer, pBuffer, VkBuffer)))
+            see_buffer(s, INFO(vkCreateBuffer), object);
+        break;
+    case GEN_vkCreateQueryPool:
+        if ((object = MADE(vkCreateQueryPool, pQueryPool, VkQueryPool)))
+            see_query_pool(s, INFO(vkCreateQueryPool), object);
+        break;
+    case GEN_vkCreateSemaphore:
+        if ((object = MADE(vkCreateSemaphore, pSemaphore, VkSemaphore)))
+            see_semaphore(s, INFO(vkCreateSemaphore), object);
+        break;
+    case GEN_vkCreateImageView:
+        if ((object = MADE(vkCreateImageView, pView, VkImageView)))
+            see_view(s, INFO(vkCreateImageView), object);
+        break;
+    case GEN_vkCreateFramebuffer:
+        if ((object = MADE(vkCreateFramebuffer, pFramebuffer, VkFramebuffer)))
+            see_framebuffer(s, INFO(vkCreateFramebuffer), object);
+        break;
+    case GEN_vkCreateRenderPass:
+        if ((object = MADE(vkCreateRenderPass, pRenderPass, VkRenderPass)))
+            see_render_pass(s, INFO(vkCreateRenderPass), object);
+        break;
+    case GEN_vkCreateRenderPass2:
+        if ((object = MADE(vkCreateRenderPass2, pRenderPass, VkRenderPass)))
+            see_render_pass2(s, INFO(vkCreateRenderPass2), object);
+        break;
+    case GEN_vkCreateSwapchainKHR:
+        if ((object = MADE(vkCreateSwapchainKHR, pSwapchain, VkSwapchainKHR)))
+            see_swapchain(s, INFO(vkCreateSwapchainKHR), object);
+        break;
+    case GEN_vkGetSwapchainImagesKHR:
+        see_swapchain_images(s, call->args);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- memory ---- */
+
+void slice_see_place(struct slice *s, uint32_t object, VkDeviceMemory memory, uint64_t offset, uint64_t size)
+{
+    uint32_t of = memory ? slice_object_of(s, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory)) : 0;
+    struct slice_place *place;
+
+    if (!object || !of)
+        return;
+    s->objects[object].placed = true;
+    if (!lap_array_grow(&s->places, sizeof *s->places, &s->place_capacity, s->place_count + 1)) {
+        no_memory(s);
+        return;
+    }
+    place = &s->places[s->place_count++];
+    *place = (struct slice_place){of, offset, offset + size < offset ? UINT64_MAX : offset + size, object};
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct slice_place *x = a, *y = b;
+
+    if (x->memory != y->memory)
+        return x->memory < y->memory ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* What lies over each other shares its contents. */
+void slice_join_places(struct slice *s)
+{
+    for (size_t i = 0; i < s->place_count; i++) {
+        const struct slice_object *memory = &s->objects[s->places[i].memory];
+        if (memory->space) {
+            s->places[i].memory = UINT64_C(1) << 40 | memory->space;
+            s->places[i].from += memory->bytes;
+            s->places[i].to += memory->bytes;
+        }
+    }
+    if (s->place_count)
+        qsort(s->places, s->place_count, sizeof *s->places, compare_places);
+    for (size_t i = 1, reach = 0; i < s->place_count; i++) {
+        const struct slice_place *far = &s->places[reach], *at = &s->places[i];
+        if (far->memory == at->memory && at->from < far->to && at->object != far->object)
+            slice_join(s, far->object, at->object);
+        if (far->memory != at->memory || at->to > far->to)
+            reach = i;
+    }
+}
+
+void slice_see_bound_image(struct slice *s, const struct gen_args_lapilliBindImage *a)
+{
+    uint32_t image = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(a->image));
+    uint32_t swapchain = slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+
+    slice_see_place(s, image, a->memory, a->memoryOffset, a->size);
+    if (image && swapchain && a->swapchainImageIndex < s->objects[swapchain].refs.count)
+        slice_join(s, image, s->ids.at[s->objects[swapchain].refs.from + a->swapchainImageIndex]);
+    else if (image && swapchain)
+        s->objects[slice_root(s, image)].shared = true;
+}

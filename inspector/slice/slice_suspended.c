@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dynamic rendering that a command buffer suspends and another one of its submission resumes. All of it stays, or none:
+ * a suspended rendering that nothing resumes is no valid work, and neither is a barrier where one is suspended.
+ */
+#include "inspector/slice/slice_internal.h"
+
+/* ---- blocks ---- */
+
+void slice_see_suspended(struct slice *s, const struct trace_call *call)
+{
+    const VkRenderingInfo *info;
+
+    switch (call->command) {
+    case GEN_vkCmdBeginRendering:
+        info = ((const struct gen_args_vkCmdBeginRendering *)call->args)->pRenderingInfo;
+        if (info && info->flags & VK_RENDERING_RESUMING_BIT)
+            slice_add_step(s, &s->doing, slice_step(SLICE_RESUME, 0));
+        s->suspends = info && info->flags & VK_RENDERING_SUSPENDING_BIT ? call->index + 1 : 0;
+        break;
+    case GEN_vkCmdEndRendering:
+#ifdef VK_EXT_fragment_density_map_offset
+    case GEN_vkCmdEndRendering2KHR:
+#endif
+        if (s->suspends)
+            slice_add_step(s, &s->doing, slice_step(SLICE_SUSPEND, s->suspends - 1));
+        s->suspends = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+enum slice_leaves slice_leaves_of(const struct slice *s, struct slice_run steps, struct slice_run executed,
+                                  struct slice_suspended *out)
+{
+    enum slice_leaves leaves = SLICE_LEAVES_AS_IT_WAS, inner;
+    uint32_t k = 0, packet;
+
+    *out = (struct slice_suspended){0, 0, 0};
+    for (uint32_t i = 0; i < steps.count; i++) {
+        uint64_t step = s->steps.at[steps.from + i];
+        switch (slice_step_kind(step)) {
+        case SLICE_RESUME:
+            leaves = SLICE_LEAVES_RESUMED;
+            break;
+        case SLICE_SUSPEND:
+            leaves = SLICE_LEAVES_SUSPENDED;
+            *out = (struct slice_suspended){.command = (uint32_t)slice_step_number(step)};
+            break;
+        case SLICE_EXECUTE:
+            packet = k < executed.count ? s->ids.at[executed.from + k] : 0;
+            k++;
+            inner = (enum slice_leaves)s->packets[packet].leaves;
+            if (inner != SLICE_LEAVES_AS_IT_WAS)
+                leaves = inner;
+            if (inner == SLICE_LEAVES_SUSPENDED)
+                *out = (struct slice_suspended){.packet = packet};
+            break;
+        default:
+            break;
+        }
+    }
+    return leaves;
+}
+
+/* ---- submits ---- */
+
+void slice_see_suspended_submit(struct slice *s)
+{
+    bool suspended = false;
+
+    for (size_t i = 0; i < s->doing.count; i++) {
+        struct slice_packet *p = &s->packets[slice_step_number(s->doing.at[i])];
+        p->goes_on |= suspended;
+        if (p->leaves != SLICE_LEAVES_AS_IT_WAS)
+            suspended = p->leaves == SLICE_LEAVES_SUSPENDED;
+        p->pauses |= suspended;
+    }
+}
+
+uint32_t slice_first_of_rendering(const struct slice *s, struct slice_run run, uint32_t last)
+{
+    uint32_t first = last;
+
+    while (first && s->packets[slice_step_number(s->steps.at[run.from + first])].goes_on) {
+        uint32_t before = first;
+        enum slice_leaves leaves = SLICE_LEAVES_AS_IT_WAS;
+        while (before && leaves == SLICE_LEAVES_AS_IT_WAS)
+            leaves = (enum slice_leaves)s->packets[slice_step_number(s->steps.at[run.from + --before])].leaves;
+        if (leaves != SLICE_LEAVES_SUSPENDED)
+            break; /* it is in another submit that it goes on */
+        first = before;
+    }
+    return first;
+}
+
+struct slice_fences slice_fences_of(const struct slice *s, uint64_t ticket)
+{
+    const struct slice_packet *p = ticket < s->packet_count ? &s->packets[ticket] : NULL;
+    bool alone = p && p->kind == SLICE_BLOCK && ticket < s->first && p->whole && p->submitted;
+    return (struct slice_fences){.front = alone && !p->goes_on, .behind = alone && !p->pauses};
+}
+
+/* ---- parts that end with a command ---- */
+
+/* In the innermost block, of which it is known. */
+static struct slice_suspended find_begin(const struct slice *s, struct slice_suspended at)
+{
+    while (at.packet) {
+        const struct slice_packet *p = &s->packets[at.packet];
+        uint64_t block = p->steps.from;
+        (void)slice_leaves_of(s, s->blocks[block].steps, p->subjects, &at);
+        at.block = at.packet ? 0 : block;
+    }
+    return at;
+}
+
+/* What the submit leaves in front of its last command buffer. */
+static struct slice_suspended before_last(const struct slice *s)
+{
+    for (size_t i = s->doing.count; i-- > 1;) {
+        uint32_t packet = (uint32_t)slice_step_number(s->doing.at[i - 1]);
+        if (s->packets[packet].leaves == SLICE_LEAVES_SUSPENDED)
+            return find_begin(s, (struct slice_suspended){.packet = packet});
+        if (s->packets[packet].leaves != SLICE_LEAVES_AS_IT_WAS)
+            break;
+    }
+    return (struct slice_suspended){0, 0, 0};
+}
+
+void slice_find_suspended(struct slice *s, uint32_t first)
+{
+    const struct position_found *at = s->draw.at;
+    struct slice_suspended before = before_last(s);
+
+    s->packets[first].goes_on = before.block != 0;
+    for (unsigned i = 0; i < at->place_count; i++) {
+        struct slice_prefix *prefix = &s->draw.prefixes[i];
+        struct slice_run executed = s->packets[first + i].subjects;
+        struct slice_suspended leaves;
+        prefix->suspended = before;
+        prefix->packet = first + i;
+        if (i + 1 == at->place_count)
+            break;
+        executed.count -= executed.count != 0; /* without the one that is cut */
+        switch (slice_leaves_of(s, prefix->steps, executed, &leaves)) {
+        case SLICE_LEAVES_RESUMED:
+            before = (struct slice_suspended){0, 0, 0};
+            break;
+        case SLICE_LEAVES_SUSPENDED:
+            leaves.block = leaves.packet ? 0 : at->places[i].block;
+            before = find_begin(s, leaves);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+bool slice_is_suspended(const struct slice *s, unsigned place, uint64_t *out_block, uint32_t *out_command)
+{
+    *out_block = s->draw.prefixes[place].suspended.block;
+    *out_command = s->draw.prefixes[place].suspended.command;
+    return *out_block != 0;
+}
+
+enum slice_leaves slice_leaves_executed(const struct slice *s, unsigned place, uint32_t first, uint32_t count,
+                                        uint64_t *out_block, uint32_t *out_command)
+{
+    struct slice_run executed = s->packets[s->draw.prefixes[place].packet].subjects;
+
+    for (uint32_t i = first + count; i-- > first;) {
+        uint32_t packet = i < executed.count ? s->ids.at[executed.from + i] : 0;
+        if (s->packets[packet].leaves == SLICE_LEAVES_SUSPENDED) {
+            struct slice_suspended at = find_begin(s, (struct slice_suspended){.packet = packet});
+            *out_block = at.block;
+            *out_command = at.command;
+        }
+        if (s->packets[packet].leaves != SLICE_LEAVES_AS_IT_WAS)
+            return (enum slice_leaves)s->packets[packet].leaves;
+    }
+    return SLICE_LEAVES_AS_IT_WAS;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image_layouts: the layout of each subresource of a trace's images, as the submits so far leave it, from the trace
+ * alone. Commands of a block are noted once, as steps; a submit applies them, in the order of submission. Images of
+ * swapchains and those whose formats have no known aspects are not followed.
+ *
+ * A visitor of the one pass (inspector/analysis/trace_pass.h). One thread.
+ */
+#ifndef LAP_INSPECTOR_STATE_IMAGE_LAYOUTS_H
+#define LAP_INSPECTOR_STATE_IMAGE_LAYOUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vulkan_core.h>
+
+#include "inspector/analysis/trace_pass.h"
+
+struct image_layouts;
+
+struct image_subresource {
+    VkImageLayout layout;
+    bool between; /* one queue family has released it, and none has acquired it yet */
+};
+
+struct image_layout {
+    VkImageCreateInfo info; /* without pointers */
+    VkImageAspectFlags aspects;
+    bool is_presentable;
+    uint64_t queue;                         /* in the trace, on which a step was last submitted; 0: on none */
+    struct image_subresource *subresources; /* use image_layout_of; NULL: no step was applied yet */
+};
+
+struct image_layouts *image_layouts_create(void); /* NULL: no memory */
+void image_layouts_destroy(struct image_layouts *layouts);
+
+/* last_ticket: later packets are not seen; 0: all are. */
+void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out);
+
+/* NULL: not followed, or what happened can't be followed. By its index in the trace. */
+const struct image_layout *image_layouts_find(const struct image_layouts *layouts, uint64_t image);
+/* The queue that owns an image: on which a step was last submitted, or the only one that there is, where only the host
+ * has given it layouts. 0: not known. */
+uint64_t image_layouts_queue(const struct image_layouts *layouts, const struct image_layout *image);
+/* The family of a queue; UINT32_MAX: not known. */
+uint32_t image_layouts_family(const struct image_layouts *layouts, uint64_t queue);
+
+/* aspect: one bit of image->aspects; level and layer exist. */
+struct image_subresource image_layout_of(const struct image_layout *image, VkImageAspectFlags aspect, uint32_t level,
+                                         uint32_t layer);
+/* The layout that all aspects of a level of a layer are in; VK_IMAGE_LAYOUT_UNDEFINED: in several, or none. */
+VkImageLayout image_layout_of_all(const struct image_layout *image, uint32_t level, uint32_t layer);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image_state: with capture --verify=all, what is known of each subresource of an image after the work that was
+ * submitted so far: its layout, and whether what it holds is the same in every run. Command buffers remember steps,
+ * which a submit applies. Without --verify=all nothing happens here.
+ */
+#ifndef LAP_LAYER_IMAGE_STATE_H
+#define LAP_LAYER_IMAGE_STATE_H
+
+#include "layer/command/touched.h"
+
+struct layer_subresource {
+    VkImageLayout layout;
+    bool written;     /* by some submit so far, in part at least */
+    bool varies;      /* the specification does not say what it holds */
+    bool discarded;   /* the last thing that wrote it, all of it, was a render pass that stores nothing */
+    bool between;     /* one queue family has released it, and none has acquired it yet */
+    uint64_t covered; /* the last submit that wrote all of it; 0: none */
+};
+
+struct layer_image_state {
+    VkImageAspectFlags aspects;
+    uint64_t serial;                         /* of the last submit that has a step for it */
+    struct layer_subresource subresources[]; /* by layer, level and aspect: layer_image_subresource */
+};
+
+enum layer_step_kind {
+    LAYER_STEP_LAYOUT,   /* it goes to another layout, and perhaps to another queue family */
+    LAYER_STEP_WRITTEN,  /* some of it is written */
+    LAYER_STEP_COVERED,  /* all of it is written */
+    LAYER_STEP_VARIES,   /* what is in it then, nobody knows */
+    LAYER_STEP_DISCARDED /* the same of all of it: nothing of it may be used */
+};
+
+struct layer_image_step {
+    enum layer_step_kind kind;
+    layer_resource image;
+    VkImageSubresourceRange range; /* aspects of the image; color stands for its planes */
+    VkImageLayout layout;
+    uint32_t from_family, to_family; /* VK_QUEUE_FAMILY_IGNORED: it stays */
+};
+
+/* While a command buffer is recorded. */
+void layer_image_step(struct layer_cmdbuf *cb, VkImage image, enum layer_step_kind kind,
+                      const VkImageSubresourceRange *range, VkImageLayout layout);
+/* A region is written, perhaps all of its subresources. layerCount may be VK_REMAINING_ARRAY_LAYERS. */
+void layer_image_step_region(struct layer_cmdbuf *cb, VkImage image, const VkImageSubresourceLayers *where,
+                             VkOffset3D offset, VkExtent3D extent);
+/* What barriers do, of vkCmdPipelineBarrier and vkCmdWaitEvents in both forms. */
+void layer_image_barriers(struct layer_cmdbuf *cb, uint32_t count, const VkImageMemoryBarrier *barriers);
+void layer_image_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *info);
+/* False when out of memory. */
+bool layer_image_steps_append(struct layer_image_steps *steps, const struct layer_image_steps *more);
+
+/* When it is submitted, under dev->submit_mutex. */
+void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t family, uint64_t serial);
+
+/* Shaders store through a view of the image in what is being submitted. Under dev->submit_mutex. */
+void layer_image_stored(struct layer_image *image, const struct layer_view_range *view);
+
+/* The host gave the image another layout, or wrote a region of it, by itself (layer/host_copy.c). */
+void layer_image_host_layout(struct layer_device *dev, VkImage image, const VkImageSubresourceRange *range,
+                             VkImageLayout layout);
+void layer_image_host_wrote(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where,
+                            VkOffset3D offset, VkExtent3D extent);
+/* Whether what the subresources hold is the same in every run, as far as that is known: only with --verify=all. */
+bool layer_image_is_definite(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where);
+
+/* What is known of an image, made when it is first asked for; NULL: its format is not known, or out of memory. Under
+ * dev->submit_mutex. */
+struct layer_image_state *layer_image_state(struct layer_image *image);
+/* aspect: one bit of state->aspects. */
+struct layer_subresource *layer_image_subresource(const struct layer_image *image, struct layer_image_state *state,
+                                                  VkImageAspectFlags aspect, uint32_t level, uint32_t array_layer);
+
+#endif

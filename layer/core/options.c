@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/core/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/pattern.h"
+#include "base/version.h"
+#include "layer/core/settings.h"
+#include "trace/address.h"
+#include "trace/writer.h"
+
+struct option {
+    const char *environment, *key, *fallback, *help;
+    /* False when the text is no value of this option. */
+    bool (*set)(struct layer_options *options, const char *text);
+};
+
+static bool parse_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"1", "true", "TRUE", "on", "yes"}, *const no[] = {"0",   "false", "FALSE",
+                                                                                        "off", "no",    ""};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (strcmp(text, yes[i]) == 0)
+            return *out = true, true;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (strcmp(text, no[i]) == 0)
+            return *out = false, true;
+    return false;
+}
+
+static bool replace(char **place, const char *text)
+{
+    char *copy = *text ? strdup(text) : NULL;
+    if (*text && !copy)
+        return false;
+    free(*place);
+    *place = copy;
+    return true;
+}
+
+static bool set_file(struct layer_options *options, const char *text)
+{
+    struct lap_address address;
+    bool good = lap_address_is(text) ? lap_address_parse(text, &address) == LAP_OK : *text && !lap_pattern_fault(text);
+    if (good)
+        options->streamed = lap_address_is(text);
+    return good && replace(&options->file, text);
+}
+static bool set_control(struct layer_options *options, const char *text)
+{
+    struct lap_address address;
+    return (!*text || lap_address_parse(text, &address) == LAP_OK) && replace(&options->control, text);
+}
+static bool set_stream_wait(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->stream_wait);
+}
+static bool set_token_file(struct layer_options *options, const char *text)
+{
+    return replace(&options->token_file, text);
+}
+static bool set_report(struct layer_options *options, const char *text)
+{
+    return replace(&options->report, text);
+}
+static bool set_verify(struct layer_options *options, const char *text)
+{
+    options->verify_all = strcmp(text, "all") == 0;
+    return options->verify_all ? (options->verify = true) : parse_bool(text, &options->verify);
+}
+static bool set_verify_bytes(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->verify_bytes);
+}
+static bool set_screenshot_dir(struct layer_options *options, const char *text)
+{
+    return *text && replace(&options->screenshot_dir, text);
+}
+static bool set_log(struct layer_options *options, const char *text)
+{
+    return lap_log_parse_level(text, &options->log_level);
+}
+
+static bool set_memory_types(struct layer_options *options, const char *text)
+{
+    options->real_memory_types = strcmp(text, "real") == 0;
+    return options->real_memory_types || strcmp(text, "virtual") == 0;
+}
+
+static bool set_write_watch(struct layer_options *options, const char *text)
+{
+    static const char *const names[] = {[LAP_WATCH_AUTO] = "auto",
+                                        [LAP_WATCH_PAGEMAP] = "pagemap",
+                                        [LAP_WATCH_MPROTECT] = "mprotect",
+                                        [LAP_WATCH_COMPARE] = "compare"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0)
+            return options->write_watch = (enum lap_watch_kind)i, true;
+    return false;
+}
+
+static bool set_backing(struct layer_options *options, const char *text)
+{
+    static const char *const names[] = {
+        [LAYER_BACKING_AUTO] = "auto", [LAYER_BACKING_HOST] = "host", [LAYER_BACKING_OFF] = "off"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0)
+            return options->backing = (enum layer_backing_option)i, true;
+    return false;
+}
+
+static bool set_compression(struct layer_options *options, const char *text)
+{
+    static const struct {
+        const char *name;
+        const struct lap_packer *packer;
+    } ways[] = {{"lz4", &lap_packer_lz4}, {"lz4hc", &lap_packer_lz4hc}, {"none", NULL}};
+    for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(text, ways[i].name) == 0)
+            return options->packer = ways[i].packer, true;
+    return false;
+}
+
+static bool set_addresses(struct layer_options *options, const char *text)
+{
+    options->no_addresses = strcmp(text, "off") == 0;
+    return options->no_addresses || strcmp(text, "auto") == 0;
+}
+
+static bool set_in_flight(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->in_flight);
+}
+
+static bool set_queue(struct layer_options *options, const char *text)
+{
+    char *end;
+    unsigned long megabytes = strtoul(text, &end, 10);
+    bool good = *text >= '0' && *text <= '9' && *end == '\0' && megabytes <= 65536 &&
+                (megabytes == 0 || megabytes >= 16) && megabytes <= SIZE_MAX >> 21;
+    if (good)
+        options->queue_bytes = megabytes ? (size_t)megabytes << 20 : LAP_WRITER_NO_QUEUE;
+    return good;
+}
+
+static bool set_part(struct lap_frames *part, const char *text)
+{
+    if (*text)
+        return lap_frames_parse(text, part) == LAP_OK;
+    lap_frames_finish(part);
+    return true;
+}
+
+static bool set_frames(struct layer_options *options, const char *text)
+{
+    return set_part(&options->parts.frames, text);
+}
+static bool set_submits(struct layer_options *options, const char *text)
+{
+    return set_part(&options->parts.submits, text);
+}
+static bool set_seconds(struct layer_options *options, const char *text)
+{
+    if (*text)
+        return lap_seconds_parse(text, &options->parts.milliseconds) == LAP_OK;
+    lap_frames_finish(&options->parts.milliseconds);
+    return true;
+}
+static bool set_trigger(struct layer_options *options, const char *text)
+{
+    struct layer_parts *parts = &options->parts;
+
+    if (!*text)
+        return true;
+    if (strncmp(text, "file:", 5) == 0)
+        return text[5] && replace(&parts->trigger_file, text + 5);
+    if (strcmp(text, "signal") == 0)
+        return parts->signal = true;
+    if (strcmp(text, "control") == 0)
+        return parts->control = true;
+    if (strncmp(text, "key", 3) == 0)
+        return (parts->key = lap_key_trigger(text)) != NULL;
+    return strcmp(text, "call") == 0 && (parts->calls = true);
+}
+static bool set_trigger_frames(struct layer_options *options, const char *text)
+{
+    return lap_frame_parse(&text, &options->parts.trigger_frames) && !*text;
+}
+static bool set_keep_last(struct layer_options *options, const char *text)
+{
+    options->parts.keep_last.unit = LAP_LENGTH_NONE;
+    return !*text || lap_length_parse(text, &options->parts.keep_last) == LAP_OK;
+}
+static bool set_exit_after(struct layer_options *options, const char *text)
+{
+    return parse_bool(text, &options->parts.exit_after);
+}
+
+static bool set_screenshots(struct layer_options *options, const char *text)
+{
+    if (*text)
+        return lap_frames_parse(text, &options->screenshots) == LAP_OK;
+    lap_frames_finish(&options->screenshots);
+    return true;
+}
+
+/* manifests/ and docs describe the same keys. */
+static const struct option table[] = {
+    {"LAPILLI_FILE", "file", "%e.lapilli", "a path for the trace (" LAP_PATTERN_HELP "), unix:PATH or tcp://HOST:PORT",
+     set_file},
+    {"LAPILLI_STREAM_WAIT", "stream_wait", "1", "0 or 1: wait until somebody receives a streamed trace",
+     set_stream_wait},
+    {"LAPILLI_CONTROL", "control", "", "where commands come from: unix:PATH or tcp://HOST:PORT", set_control},
+    {"LAPILLI_TOKEN_FILE", "token_file", "", "a file with the token of whoever receives streamed traces, or commands",
+     set_token_file},
+    {"LAPILLI_VERIFY", "verify", "0", "0, 1 or all: store hashes of presented images and of device writes", set_verify},
+    {"LAPILLI_VERIFY_BYTES", "verify_bytes", "0", "with LAPILLI_VERIFY: store the checked bytes, too",
+     set_verify_bytes},
+    {"LAPILLI_COMPRESSION", "compression", "lz4", "lz4, lz4hc or none", set_compression},
+    {"LAPILLI_QUEUE", "queue", SIZE_MAX > UINT32_MAX ? "256" : "64", "0 or 16 to 65536 MiB", set_queue},
+    {"LAPILLI_MEMORY_TYPES", "memory_types", "virtual", "virtual or real", set_memory_types},
+    {"LAPILLI_WRITE_WATCH", "write_watch", "auto", "auto, pagemap, mprotect or compare", set_write_watch},
+    {"LAPILLI_BACKING", "backing", "auto", "auto, host or off", set_backing},
+    {"LAPILLI_ADDRESSES", "addresses", "auto", "auto or off", set_addresses},
+    {"LAPILLI_IN_FLIGHT", "in_flight", "1", "write the calls in which the process ends", set_in_flight},
+    {"LAPILLI_LOG", "log", "warning", "error, warning, info or debug", set_log},
+    {"LAPILLI_SCREENSHOT", "screenshot", "", "frames to write as PNG: 1,50-60", set_screenshots},
+    {"LAPILLI_SCREENSHOT_DIR", "screenshot_dir", ".", "folder for screenshots", set_screenshot_dir},
+    {"LAPILLI_FRAMES", "frames", "", "frames to record, of each range a trace: 1,50-60", set_frames},
+    {"LAPILLI_SUBMITS", "submits", "", "the same of submits: 1,50-60", set_submits},
+    {"LAPILLI_SECONDS", "seconds", "", "the same of seconds of the run: 1-2.5,60-62", set_seconds},
+    {"LAPILLI_TRIGGER", "trigger", "", "what begins a part: signal, call, control, key, key:NAME or file:PATH",
+     set_trigger},
+    {"LAPILLI_TRIGGER_FRAMES", "trigger_frames", "1", "frames of such a part, from 1 on", set_trigger_frames},
+    {"LAPILLI_KEEP_LAST", "keep_last", "", "how much of the run's end to keep: 10s, 300f or 64MiB", set_keep_last},
+    {"LAPILLI_EXIT_AFTER", "exit_after", "0", "0 or 1: end the program behind the last part", set_exit_after},
+    {"LAPILLI_REPORT", NULL, "", "an existing file that gets the path of every trace", set_report},
+};
+
+static const char *lookup(const struct option *option, struct layer_settings *settings)
+{
+    const char *value = secure_getenv(option->environment);
+    return value || !option->key ? value
+                                 : layer_settings_value(settings, option->key,
+                                                        option->set == set_screenshots || option->set == set_frames ||
+                                                            option->set == set_submits);
+}
+
+static bool names_us(const char *variable)
+{
+    const char *layers = secure_getenv(variable);
+    return layers && strstr(layers, LAPILLI_LAYER_NAME);
+}
+
+/* Naming the layer is the request to record: in a variable of the loader or in the program's own list. Loaded as
+ * implicit layer, the loader has looked at the manifest's switches already, but an override layer and a settings file
+ * of the loader can force implicit layers on, so they are looked at again. */
+static bool asked_for(bool named)
+{
+    const char *armed = secure_getenv("LAPILLI_CAPTURE");
+    if (secure_getenv("DISABLE_LAPILLI_CAPTURE"))
+        return false;
+    if (armed)
+        return strcmp(armed, "1") == 0;
+    return named || names_us("VK_INSTANCE_LAYERS") || names_us("VK_LOADER_LAYERS_ENABLE");
+}
+
+static bool has_parts(const struct layer_parts *parts)
+{
+    return parts->frames.count || parts->submits.count || parts->milliseconds.count || parts->signal || parts->calls ||
+           parts->control || parts->key || parts->trigger_file || parts->keep_last.unit;
+}
+
+/* Files are deleted and made again while the program runs, which may change its folder. */
+static bool make_absolute(char **pattern)
+{
+    char *here = **pattern == '/' ? NULL : getcwd(NULL, 0);
+    char *whole = here ? malloc(2 * strlen(here) + strlen(*pattern) + 2) : NULL, *to = whole;
+
+    for (const char *from = here; whole && *from; from++) {
+        if (*from == '%')
+            *to++ = '%';
+        *to++ = *from;
+    }
+    if (whole) {
+        *to++ = '/';
+        memcpy(to, *pattern, strlen(*pattern) + 1);
+        free(*pattern);
+        *pattern = whole;
+    }
+    free(here);
+    return **pattern == '/';
+}
+
+/* Connections are made later, too. Where that fails the address is right as long as the program stays in its folder. */
+static void make_address_absolute(char **address)
+{
+    struct lap_address ignored;
+    char *whole = lap_address_absolute(*address);
+
+    if (whole && lap_address_parse(whole, &ignored) == LAP_OK) {
+        free(*address);
+        *address = whole;
+    } else {
+        free(whole);
+    }
+}
+
+/* What would never come, or contradicts something else. */
+static void check_parts(struct layer_options *options, const struct lap_log *log)
+{
+    struct layer_parts *parts = &options->parts;
+    const bool commanded = options->streamed || options->control;
+
+    if (parts->control && !commanded)
+        lap_log(log, LAP_LOG_WARNING,
+                "LAPILLI_TRIGGER=control is ignored: it is for streamed traces, or needs LAPILLI_CONTROL");
+    parts->control &= commanded;
+    if (options->streamed)
+        make_address_absolute(&options->file);
+    if (options->control)
+        make_address_absolute(&options->control);
+    if (parts->keep_last.unit && (parts->frames.count || parts->submits.count || parts->milliseconds.count ||
+                                  parts->calls || parts->exit_after)) {
+        lap_log(log, LAP_LOG_WARNING, "LAPILLI_KEEP_LAST is ignored: it is not for parts that are asked for");
+        parts->keep_last.unit = LAP_LENGTH_NONE;
+    }
+    /* Commands, too, keep the last part. */
+    if (!options->streamed && (parts->keep_last.unit || options->control) && !make_absolute(&options->file) &&
+        parts->keep_last.unit) {
+        lap_log(log, LAP_LOG_WARNING, "LAPILLI_KEEP_LAST is ignored: the current folder has no name");
+        parts->keep_last.unit = LAP_LENGTH_NONE;
+    }
+}
+
+void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log)
+{
+    memset(options, 0, sizeof *options);
+    options->log_level = LAP_LOG_WARNING;
+    options->packer = &lap_packer_lz4;
+    if (getauxval(AT_SECURE))
+        return; /* a setuid program: its caller must not make it write files */
+    options->armed = asked_for(named);
+    struct layer_settings *settings = layer_settings_open(log);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct option *option = &table[i];
+        const char *value = lookup(option, settings);
+        if (!option->set(options, option->fallback))
+            options->armed = false; /* out of memory */
+        if (value && !option->set(options, value))
+            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value,
+                    option->help);
+    }
+    layer_settings_close(settings);
+    if (!options->file)
+        options->armed = false;
+    if (options->armed)
+        check_parts(options, log);
+    options->parts.on = options->armed && has_parts(&options->parts);
+    options->reads_back = options->verify_all || options->parts.on;
+}
+
+void layer_options_finish(struct layer_options *options)
+{
+    free(options->file);
+    free(options->report);
+    free(options->token_file);
+    free(options->control);
+    free(options->screenshot_dir);
+    lap_frames_finish(&options->screenshots);
+    lap_frames_finish(&options->parts.frames);
+    lap_frames_finish(&options->parts.submits);
+    lap_frames_finish(&options->parts.milliseconds);
+    free(options->parts.trigger_file);
+    memset(options, 0, sizeof *options);
+}
+
+void layer_options_program(char *out, size_t capacity)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    const char *name = "program";
+
+    if (length > 0) {
+        path[length] = '\0';
+        name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    }
+    snprintf(out, capacity, "%.*s", (int)capacity - 1, name);
+}
+
+char *layer_options_path(const struct layer_options *options, unsigned attempt)
+{
+    char program[256];
+    layer_options_program(program, sizeof program);
+    return lap_pattern_expand(options->file, &(struct lap_pattern_values){(long)getpid(), program}, attempt);
+}

@@ -1,0 +1,745 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at
+ * the first vkCreateInstance that finds the layer armed, before the driver gets it, and closed when the process ends,
+ * behind what other libraries do then (this one is never unloaded).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "codegen/support/pixels.h"
+#include "layer/core/crash.h"
+#include "layer/core/extensions.h"
+#include "layer/core/keeper.h"
+#include "layer/core/layer.h"
+#include "layer/core/obey.h"
+#include "trace/send.h"
+
+/* The file's name while there has been no instance that it could be about; NULL: there has, or there is no file. When a
+ * program ends that never got one, the file goes. */
+static _Atomic(char *) unused_path;
+
+void layer_recording_is_used(void)
+{
+    free(atomic_exchange(&unused_path, NULL));
+}
+
+static struct layer_thread *thread_of(struct lap_writer *writer)
+{
+    struct layer_thread *thread = layer_thread_current();
+    if (!thread) {
+        layer_stop("out of memory");
+        return NULL;
+    }
+    if (thread->writer != writer) {
+        thread->writer = writer;
+        thread->stream = lap_writer_stream(writer, thread->kernel_id);
+        thread->refused = !thread->stream;
+    }
+    return thread->refused ? NULL : thread;
+}
+
+static void thread_ended(struct layer_thread *thread)
+{
+    layer_parts_enter();
+    if (thread->stream && atomic_load(&layer.writer) == thread->writer)
+        lap_stream_release(thread->stream);
+    layer_notes_thread_ended(thread);
+    layer_parts_leave();
+}
+
+static const struct layer_recording_hooks *recording_hooks;
+
+/* Who receives the trace that is opened next, for a moment. */
+static struct {
+    struct lap_own_file connection;
+    uint64_t waited_ms;
+} next = {.connection = {.fd = -1}};
+
+static atomic_uintptr_t ended_by; /* the thread that has ended the recording, since the process ends; 0: none */
+
+/* What other threads still do while the process ends would be cut off anywhere. */
+static __attribute__((noinline)) void note_late_call(struct lap_writer *writer)
+{
+    uintptr_t self = layer_thread_self();
+    if (atomic_compare_exchange_strong(&ended_by, &self, 0))
+        lap_writer_went_on(writer);
+}
+
+/* ---- where parts of the run are recorded ---- */
+
+static void enter_part(const struct layer_thread *thread)
+{
+    if (!thread->changes_parts)
+        pthread_rwlock_rdlock(&layer.parts_lock);
+}
+
+static void leave_part(const struct layer_thread *thread)
+{
+    if (!thread->changes_parts)
+        pthread_rwlock_unlock(&layer.parts_lock);
+}
+
+/* A packet that is kept goes into the file, too, if there is one. */
+static void write_kept(enum gen_command command, uint32_t flags, const void *body, size_t bytes)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    struct layer_thread *thread = writer ? thread_of(writer) : NULL;
+    struct lap_enc *enc =
+        thread ? lap_packet_begin(thread->stream, command, flags, &layer.tables, &thread->ticket) : NULL;
+
+    if (!enc)
+        return;
+    lap_enc_raw(enc, body, bytes);
+    lap_packet_end(thread->stream);
+    if (gen_command_providers[command])
+        lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+}
+
+void layer_parts_enter(void)
+{
+    struct layer_thread *thread = layer.options.parts.on ? layer_thread_current() : NULL;
+    if (thread)
+        enter_part(thread);
+}
+
+void layer_parts_leave(void)
+{
+    struct layer_thread *thread = layer.options.parts.on ? layer_thread_current() : NULL;
+    if (thread)
+        leave_part(thread);
+}
+
+bool layer_parts_lock(void)
+{
+    struct layer_thread *thread = layer_thread_current();
+    if (!thread)
+        return false;
+    pthread_rwlock_wrlock(&layer.parts_lock);
+    thread->changes_parts = true;
+    return true;
+}
+
+void layer_parts_unlock(void)
+{
+    layer_thread_current()->changes_parts = false;
+    pthread_rwlock_unlock(&layer.parts_lock);
+}
+
+static __attribute__((noinline)) struct lap_enc *part_packet_begin(const struct lap_object_tables *tables,
+                                                                   enum gen_command command, uint32_t flags)
+{
+    struct layer_thread *thread = layer_thread_current();
+    struct lap_writer *writer;
+    struct lap_enc *enc = NULL;
+
+    if (!thread)
+        return NULL;
+    enter_part(thread);
+    /* What is written while a part begins makes nothing of the program's. */
+    if (layer_keeper_wants(command, flags) && !thread->changes_parts) {
+        thread->packet_way = LAYER_PACKET_KEPT;
+        thread->ticket = 0; /* unless it is written, too */
+        return layer_keeper_begin(tables, command, gen_command_flags[command] | flags);
+    }
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer) && thread_of(writer)) {
+        thread->packet_way = LAYER_PACKET_PART;
+        if (gen_command_providers[command])
+            lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+        enc = lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
+    }
+    if (!enc)
+        leave_part(thread);
+    return enc;
+}
+
+static __attribute__((noinline)) void part_packet_end(struct layer_thread *thread)
+{
+    if (thread->packet_way == LAYER_PACKET_KEPT)
+        layer_keeper_end(write_kept);
+    else
+        lap_packet_end(thread->stream);
+    thread->packet_way = LAYER_PACKET_STREAMED;
+    leave_part(thread);
+}
+
+struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    struct layer_thread *thread;
+
+    if (tables->inherited)
+        return NULL;
+    if (__builtin_expect(layer.options.parts.on, 0))
+        return part_packet_begin(tables, command, flags);
+    if (!writer)
+        return NULL;
+    if (lap_writer_stopped(writer)) {
+        note_late_call(writer);
+        return NULL;
+    }
+    if (!(thread = thread_of(writer)))
+        return NULL;
+    if (gen_command_providers[command])
+        lap_writer_count(writer, LAP_COUNTER_CALLS, 1);
+    return lap_packet_begin(thread->stream, command, gen_command_flags[command] | flags, tables, &thread->ticket);
+}
+
+void layer_packet_end(void)
+{
+    struct layer_thread *thread = layer_thread_current();
+    if (__builtin_expect(thread->packet_way != LAYER_PACKET_STREAMED, 0))
+        part_packet_end(thread);
+    else
+        lap_packet_end(thread->stream);
+}
+
+uint64_t layer_packet_ticket(void)
+{
+    return layer_thread_current()->ticket;
+}
+
+void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result)
+{
+    struct lap_enc *enc = ticket ? layer_packet_begin(tables, GEN_lapilliResult, 0) : NULL;
+    if (enc) {
+        gen_encode_lapilliResult(enc, ticket, result);
+        layer_packet_end();
+    }
+}
+
+/* Once for all parts. */
+static void warn_that_nothing_is_noted(void)
+{
+    static atomic_bool warned;
+    if (atomic_exchange(&warned, true) && layer.options.parts.on)
+        return;
+    lap_log(&layer.log, LAP_LOG_WARNING,
+            "the program ignores SIGBUS or has set a handler of its own: if it is killed, the trace ends with its last "
+            "frame and names no calls in flight");
+}
+
+void layer_frame_end(void)
+{
+    struct lap_writer *writer;
+
+    layer_parts_enter();
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer)) {
+        lap_writer_frame(writer);
+        if (atomic_load_explicit(&layer_notes_on, memory_order_relaxed) && !layer_crash_hears_bus() &&
+            layer_notes_stop())
+            warn_that_nothing_is_noted();
+    }
+    layer_parts_leave();
+    if (layer.options.parts.on && layer_is_recording())
+        recording_hooks->frame_ended();
+}
+
+void layer_waited(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&layer.part_pending, memory_order_relaxed), 0) && layer_is_recording())
+        recording_hooks->waited();
+}
+
+void layer_submit_ended(void)
+{
+    if (layer.options.parts.on && layer_is_recording())
+        recording_hooks->submitted();
+}
+
+bool layer_is_writing(void)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    return writer && !lap_writer_stopped(writer);
+}
+
+bool layer_is_recording(void)
+{
+    return layer_is_writing() || atomic_load_explicit(&layer.waiting, memory_order_relaxed);
+}
+
+void layer_stop(const char *reason)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    const struct layer_thread *thread = layer.options.parts.on ? layer_thread_current() : NULL;
+    /* What fails while a part begins is that part's alone: nothing of the program is missed then. */
+    if (layer.options.parts.on && !(thread && thread->changes_parts))
+        layer_keeper_lost(reason);
+    if (writer)
+        lap_writer_stop(writer, reason);
+}
+
+void layer_count(enum lap_counter counter, uint64_t add)
+{
+    struct lap_writer *writer;
+
+    layer_parts_enter();
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer)
+        lap_writer_count(writer, counter, add);
+    layer_parts_leave();
+}
+
+void layer_note_ticket(enum lap_counter counter)
+{
+    struct lap_writer *writer;
+
+    layer_parts_enter();
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer)
+        lap_writer_note_ticket(writer, counter);
+    layer_parts_leave();
+}
+
+void layer_tracking_result(enum lap_status status)
+{
+    if (status == LAP_ERROR_MEMORY)
+        layer_stop(lap_error_message());
+    else if (status < 0)
+        lap_log(&layer.log, LAP_LOG_DEBUG, "%s", lap_error_message());
+}
+
+void layer_recording_info(const char *json)
+{
+    struct lap_writer *writer;
+
+    if (layer.options.parts.on)
+        layer_keeper_info(json);
+    layer_parts_enter();
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer))
+        lap_writer_info(writer, json);
+    layer_parts_leave();
+}
+
+/* The bit is set behind the note: whoever finds it may write a packet with the format. Threads that come together write
+ * the same twice, which the writer leaves out. */
+void layer_note_image_format(VkFormat format)
+{
+    uint32_t number = lap_pixels_substitutable(format), word = number / 64;
+    uint64_t bit = UINT64_C(1) << number % 64;
+    char json[64];
+
+    if (!number || word >= LAYER_FORMAT_WORDS ||
+        atomic_load_explicit(&layer.image_formats[word], memory_order_acquire) & bit)
+        return;
+    snprintf(json, sizeof json, "{\"image_format_%u\":true}", number);
+    layer_recording_info(json);
+    atomic_fetch_or(&layer.image_formats[word], bit);
+}
+
+void layer_recording_forked(void)
+{
+    struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
+    if (writer)
+        lap_writer_abandon(writer);   /* and its memory stays: this thread may be in the middle of a packet */
+    atomic_store(&unused_path, NULL); /* the parent's */
+    layer_threads_forked();
+    layer_notes_forked();
+    lap_own_file_disown(&next.connection);
+    if (layer.options.parts.on) {
+        if (recording_hooks)
+            recording_hooks->forked();
+        atomic_store(&layer.waiting, false);
+        pthread_rwlock_init(&layer.parts_lock, NULL);
+        layer_keeper_forked();
+    }
+    layer_obey_forked();
+    layer.forked = layer.resolved;
+    atomic_store(&layer.frames, 0);
+    atomic_store(&layer.has_surface, false);
+    for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
+        atomic_store(&layer.next_index[type], 0);
+}
+
+/* how: "", or what says that there is nothing to be found, or, at an address, that it is somebody else's. */
+static void report(const char *how, const char *path)
+{
+    char line[4400];
+    int fd, length;
+
+    if (!layer.options.report)
+        return;
+    length = snprintf(line, sizeof line, "%s%s\n", how, path);
+    fd = open(layer.options.report, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (length > 0 && (size_t)length < sizeof line && write(fd, line, (size_t)length) != length)
+        lap_log(&layer.log, LAP_LOG_WARNING, "%s: %s", layer.options.report, strerror(errno));
+    close(fd);
+}
+
+/* What nobody means to have a number added to: a device, a pipe, a folder. */
+static bool is_no_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+static void record_nothing(const char *path, const char *why)
+{
+    lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded: %s", why);
+    report("!", path);
+}
+
+/* By anything, also by a link that leads nowhere: links are not followed. */
+static bool is_taken(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+#define MOST_NAMES 10000u /* that are tried, from 1 on */
+
+/* The file's name becomes that of one that goes unless it is used. NULL: there is none, and it was said why. */
+static struct lap_writer *create_file(const struct lap_writer_options *options)
+{
+    struct lap_writer *writer = NULL;
+
+    for (unsigned attempt = 1; attempt < MOST_NAMES && !writer; attempt++) {
+        char *path = layer_options_path(&layer.options, attempt);
+        if (!path)
+            break;
+        /* Nothing is overwritten: a name that is taken gets a number. */
+        bool taken = is_taken(path);
+        enum lap_status status = taken ? LAP_AGAIN : lap_writer_create(path, options, &writer);
+        if (attempt == 1 && taken && is_no_file(path))
+            status = lap_fail(LAP_ERROR_IO, "%s is no regular file", path);
+        if (status < 0 && (taken || !is_taken(path))) {
+            record_nothing(path, lap_error_message());
+            free(path);
+            return NULL;
+        }
+        if (writer) {
+            lap_log(&layer.log, LAP_LOG_INFO, "recording to %s", path);
+            report("", path);
+            free(atomic_exchange(&unused_path, path));
+            break;
+        }
+        free(path);
+    }
+    if (!writer) {
+        (void)lap_fail(LAP_ERROR_IO, "there is no name left for %s", layer.options.file);
+        record_nothing(layer.options.file, lap_error_message());
+    }
+    return writer;
+}
+
+static enum lap_status connect_next(bool wait)
+{
+    char program[256];
+    const struct lap_send_options to = {.address = layer.options.file,
+                                        .token_file = layer.options.token_file,
+                                        .program = program,
+                                        .wait = wait && layer.options.stream_wait,
+                                        .log = &layer.log};
+    int fd;
+
+    layer_options_program(program, sizeof program);
+    enum lap_status status = lap_send_connect(&to, &fd, &next.waited_ms);
+    if (status == LAP_OK)
+        lap_own_file_init(&next.connection, fd, NULL);
+    return status;
+}
+
+bool layer_recording_connect(void)
+{
+    const bool wait = !atomic_load(&layer.writer);
+
+    if (!layer.options.streamed || connect_next(wait) == LAP_OK)
+        return true;
+    if (wait)
+        record_nothing(layer.options.file, lap_error_message());
+    else
+        lap_log(&layer.log, LAP_LOG_WARNING, "the next trace can't be streamed: %s", lap_error_message());
+    return false;
+}
+
+/* The same for a trace that somebody else's file is made of, who may have to be waited for. */
+static struct lap_writer *create_stream(struct lap_writer_options *options)
+{
+    static pid_t reported; /* each process once */
+    struct lap_writer *writer = NULL;
+    char *address = strdup(layer.options.file);
+    enum lap_status status = address ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+
+    if (status == LAP_OK && !lap_own_file_is_open(&next.connection))
+        status = connect_next(true);
+    options->streamed = true;
+    if (status == LAP_OK && (options->socket = lap_own_file_give(&next.connection)) < 0)
+        status = lap_fail(LAP_ERROR_IO, "the program has closed the connection to %s", address);
+    if (status == LAP_OK)
+        status = lap_writer_create(address, options, &writer);
+    if (status != LAP_OK) {
+        record_nothing(layer.options.file, lap_error_message());
+        (void)lap_own_file_close(&next.connection);
+        free(address);
+        return NULL;
+    }
+    lap_log(&layer.log, LAP_LOG_INFO, "streaming to %s", address);
+    if (reported != getpid())
+        report("@", address);
+    reported = getpid();
+    free(atomic_exchange(&unused_path, address));
+    return writer;
+}
+
+static void note_stream(uint64_t waited_ms)
+{
+    char json[64];
+    snprintf(json, sizeof json, "{\"streamed\":true,\"receiver_waited_ms\":%" PRIu64 "}", waited_ms);
+    layer_recording_info(json);
+}
+
+/* False: there is none, and it was said why. */
+static bool open_file(const struct layer_recording_hooks *hooks)
+{
+    struct lap_writer_options options = {
+        .commands = {gen_command_names, GEN_COMMAND_COUNT},
+        .structs = {gen_struct_names, GEN_STRUCT_COUNT},
+        .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
+        .packer = layer.options.packer,
+        .queue_bytes = layer.options.queue_bytes,
+        .log = &layer.log,
+    };
+    struct lap_writer *writer = layer.options.streamed ? create_stream(&options) : create_file(&options);
+
+    if (!writer)
+        return false;
+    atomic_store(&layer.writer, writer);
+    hooks->opened();
+    if (layer.options.streamed)
+        note_stream(next.waited_ms);
+    if (!layer.options.parts.on)
+        layer_obey_start(hooks);
+    return true;
+}
+
+/* In the tail file, which a streamed trace has not. */
+static void note_calls(const struct layer_recording_hooks *hooks)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+
+    if (layer.options.streamed || !layer.options.in_flight || lap_writer_stopped(writer))
+        return;
+    layer_crash_install();
+    if (layer_crash_hears_bus())
+        layer_notes_start(writer, hooks->encode_call, layer.options.parts.on ? &layer.parts_lock : NULL);
+    else
+        warn_that_nothing_is_noted();
+}
+
+static void begin(const struct layer_recording_hooks *hooks)
+{
+    bool at_once = true;
+
+    if (layer.options.parts.on) {
+        atomic_store(&layer.waiting, true);
+        at_once = hooks->part_begins_at_once();
+        layer_obey_start(hooks);
+    }
+    if (at_once && open_file(hooks))
+        note_calls(hooks);
+}
+
+bool layer_recording_open(void)
+{
+    return open_file(recording_hooks);
+}
+
+void layer_recording_note_calls(void)
+{
+    lap_writer_save(atomic_load_explicit(&layer.writer, memory_order_acquire));
+    note_calls(recording_hooks);
+}
+
+void layer_recording_write_block(const struct lap_object_tables *tables, uint64_t command_buffer, const void *block,
+                                 size_t bytes, uint64_t command_count)
+{
+    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    struct layer_thread *thread = thread_of(writer);
+    bool is_new = false;
+    uint64_t number = lap_writer_blob(writer, LAP_BLOB_BLOCK, block, bytes, &is_new);
+    struct lap_enc *enc = thread && number
+                              ? lap_packet_begin(thread->stream, GEN_lapilliBlock, gen_command_flags[GEN_lapilliBlock],
+                                                 tables, &thread->ticket)
+                              : NULL;
+    if (!enc)
+        return;
+    gen_encode_lapilliBlock(enc, gen_VkCommandBuffer(command_buffer), number, (uint32_t)command_count);
+    lap_packet_end(thread->stream);
+    lap_writer_count(writer, LAP_COUNTER_COMMANDS, command_count);
+    lap_writer_count(writer, LAP_COUNTER_BLOCKS_RECORDED, 1);
+    lap_writer_count(writer, LAP_COUNTER_BLOCKS_STORED, is_new);
+}
+
+static void write_info(const char *json)
+{
+    lap_writer_info(atomic_load_explicit(&layer.writer, memory_order_acquire), json);
+}
+
+/* Where objects were bound nobody knows any more, so a replay looks for itself. */
+static void write_packet(enum gen_command command, uint32_t flags, const void *body, size_t bytes)
+{
+    write_kept(command, flags, body, bytes);
+    if (command == GEN_lapilliBindBuffer || command == GEN_lapilliBindImage) {
+        layer_count(LAP_COUNTER_BINDS, 1);
+        layer_count(LAP_COUNTER_ALIASED_BINDS, 1);
+        layer_note_ticket(LAP_COUNTER_LAST_ALIASED);
+    }
+}
+
+bool layer_recording_write_kept(bool second)
+{
+    static const struct layer_keeper_sink sink = {write_packet, layer_recording_write_block, write_info};
+    return layer_keeper_write(&sink, second);
+}
+
+/* A file that was never used goes. */
+static void delete_unused(struct lap_writer *writer)
+{
+    char *path = atomic_exchange(&unused_path, NULL);
+
+    if (path && layer.options.streamed)
+        lap_writer_forget(writer);
+    else if (path)
+        (void)unlink(path);
+    free(path);
+}
+
+void layer_recording_discard(void)
+{
+    struct lap_writer *writer = atomic_load(&layer.writer);
+    uint64_t frames, bytes;
+
+    if (writer) {
+        lap_writer_end(writer);
+        delete_unused(writer);
+    }
+    layer_recording_close(&frames, &bytes, NULL);
+}
+
+void layer_recording_close(uint64_t *out_frames, uint64_t *out_bytes, struct lap_own_file *connection)
+{
+    struct lap_writer *writer = atomic_exchange(&layer.writer, NULL);
+
+    *out_frames = *out_bytes = 0;
+    if (!writer)
+        return;
+    lap_writer_end(writer); /* until the file has its end, calls are noted */
+    layer_notes_leave(writer);
+    *out_frames = lap_writer_frames(writer);
+    *out_bytes = lap_writer_bytes(writer);
+    if (connection && !lap_writer_take_connection(writer, connection))
+        lap_own_file_release(connection);
+    for (struct layer_thread *thread = layer_threads(); thread; thread = thread->next)
+        if (thread->writer == writer) { /* none of them is in a packet */
+            thread->writer = NULL;
+            thread->stream = NULL;
+        }
+    lap_writer_destroy(&writer);
+}
+
+void layer_recording_start(const struct layer_recording_hooks *hooks)
+{
+    int cancel = lap_cancel_off();
+    pthread_mutex_lock(&layer.recording_mutex);
+    recording_hooks = hooks;
+    if (!layer.started) {
+        layer.started = true;
+        if (layer.options.parts.on) {
+            pthread_rwlock_init(&layer.parts_lock, NULL);
+            layer_keeper_init();
+        }
+        /* An unarmed layer has locks that a child could find taken, too. */
+        bool watched = hooks->watch_forks();
+        if (layer.options.armed) {
+            if (watched && layer_threads_init(thread_ended))
+                begin(hooks);
+            else
+                record_nothing(layer.options.file, "out of memory");
+        }
+    } else if (layer.forked) {
+        layer.forked = false;
+        if (layer.options.armed)
+            begin(hooks);
+    }
+    pthread_mutex_unlock(&layer.recording_mutex);
+    lap_cancel_restore(cancel);
+}
+
+/* The C++ runtime that comes with the layer utilities has static objects. Their destructors would run at exit, in
+ * whatever thread calls it, and allocate: in a signal handler that interrupted malloc() that never returns. They have
+ * nothing to clean up in a library that is never unloaded, so none is registered (the linker's --wrap). */
+int __real___cxa_atexit(void (*function)(void *), void *argument, void *library);
+int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library);
+int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *library)
+{
+    return 0;
+}
+
+bool layer_recording_end(const char *why)
+{
+    struct lap_writer *writer = atomic_load(&layer.writer);
+
+    if (!writer || lap_writer_stopped(writer))
+        return false;
+    lap_writer_end(writer);
+    delete_unused(writer);
+    lap_writer_settle(writer);
+    lap_log(&layer.log, LAP_LOG_INFO, "%s", why);
+    return true;
+}
+
+/* At process exit other threads may still be calling Vulkan: the file is finished, its memory stays. */
+static void end_recording(void *unused)
+{
+    struct lap_writer *writer;
+    const char *path;
+
+    if (layer.options.parts.on && recording_hooks) {
+        layer_obey_end(); /* a part that was told to end takes its writer with it */
+        recording_hooks->ends();
+    }
+    writer = atomic_load(&layer.writer);
+    /* What a crash has left is in the tail file, which goes with an orderly end. */
+    if (!writer || layer_notes_crashed())
+        return;
+    layer_hidden_exit();
+    if (!layer.options.parts.on)
+        layer_obey_end();
+    lap_writer_finish(writer);
+    path = atomic_exchange(&unused_path, NULL);
+    if (path && layer.options.streamed)
+        lap_writer_forget(writer);
+    else if (path)
+        unlink(path);
+    atomic_store(&ended_by, layer_thread_self());
+}
+
+/* Destructors of libraries that were loaded later may come behind this one, and call Vulkan. glibc calls what is
+ * registered while it runs destructors when it is through with all of them. Nothing is allocated for that: the place
+ * of the handler that runs them is free by then. */
+static bool end_behind_destructors(void)
+{
+#ifdef __GLIBC__
+    return __real___cxa_atexit(end_recording, NULL, NULL) == 0;
+#else
+    return false;
+#endif
+}
+
+__attribute__((destructor)) static void layer_unloaded(void)
+{
+    if ((atomic_load(&layer.writer) || atomic_load(&layer.waiting)) && !end_behind_destructors())
+        end_recording(NULL);
+}

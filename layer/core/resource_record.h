@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* resource_record: the records of memory, buffers, images and their views. */
+#ifndef LAP_LAYER_RESOURCE_RECORD_H
+#define LAP_LAYER_RESOURCE_RECORD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
+
+#include "base/object.h"
+#include "gen_ids.h"
+#include "layer/core/device_record.h"
+
+struct layer_sparse_pages; /* layer/memory/sparse_places.h, as the next one */
+struct layer_sparse_places;
+
+struct layer_memory {
+    struct lap_object object;
+    struct lap_mem *mem;
+    struct layer_backing *backing;      /* NULL: the driver's own memory */
+    struct layer_import *import;        /* import.h: pages of the program's; NULL: none */
+    struct layer_payload_user *payload; /* payload.h: it has, or may get, other names; NULL: it has not */
+    VkDeviceSize bytes;
+    VkMemoryPropertyFlags shown_flags, real_flags;
+    uint32_t real_type;
+    bool capturable;    /* address.h: it can be allocated at its address again */
+    uint64_t dedicated; /* the buffer that it is for alone; 0: none */
+    bool cleared;       /* it began as zeroes (capture --verify) */
+    bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
+    struct layer_sparse_places
+        *paged;   /* of it, by offset: some page ever had that; under submit_mutex; NULL: nothing */
+    void *mapped; /* by the program, from the next one on; for an unmap that fails */
+    VkDeviceSize mapped_offset, mapped_bytes;
+};
+
+/* Buffers and images: what memory tracking needs. */
+struct layer_buffer {
+    struct lap_object object;
+    struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
+    VkDeviceSize bytes;
+    VkBufferUsageFlags usage;
+    struct layer_backing_object backing;
+    atomic_uint_fast64_t address; /* on the device, once the program asked for it */
+    bool capturable;              /* address.h: it can be created at its address again */
+    bool device_only;             /* its memory is none that the program can map: the host never touches it */
+    bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
+    bool cleared;                 /* its memory began as zeroes */
+    _Atomic bool opaque;          /* it holds bytes that only this driver writes: acceleration structures */
+    bool readable;                /* as in layer_image, and the next one */
+    uint16_t left_out;
+    struct layer_sparse_pages *pages; /* as in layer_image */
+};
+
+/* A VkAccelerationStructureKHR. */
+struct layer_structure {
+    struct lap_object object;
+    atomic_uint_fast64_t address; /* on the device, once the program asked for it */
+    /* What it holds, where parts of the run are recorded (layer/command/build_inputs.h); under submit_mutex. */
+    struct layer_build *build; /* NULL: nothing, or what nobody can build again */
+    uint64_t execution;        /* of its commands: which one this is of */
+    const char *fault;         /* why it can't be built again: a static sentence; NULL: it can */
+};
+
+struct layer_image {
+    struct lap_object object;
+    struct lap_memobj *memobj;
+    VkImageCreateInfo info; /* pNext and pQueueFamilyIndices cleared; tiling: see image_modifier.h */
+    VkDeviceSize bytes;     /* from its memory requirements when bound */
+    uint8_t memory_planes;  /* of an image with a DRM format modifier; 0: it has none */
+    struct layer_backing_object backing;
+    bool device_only, non_coherent; /* as in layer_buffer */
+    bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */
+    VkSwapchainKHR swapchain; /* of presentable images */
+    struct layer_image_state *state;  /* image_state.h; NULL: nothing yet; under submit_mutex */
+    bool cleared;                     /* its memory began as zeroes */
+    bool readable;                    /* verify_all.h: it can be copied from */
+    uint16_t left_out;                /* bits of enum lap_unchecked that were said */
+    struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit_mutex */
+};
+
+/* Which texels a view shows. */
+struct layer_view_range {
+    uint32_t first_layer, layer_count;
+    uint16_t aspect;                  /* color, depth and stencil, or a plane */
+    uint8_t first_level, level_count; /* level_count 0: unknown */
+};
+
+struct layer_buffer_view {
+    struct lap_object object;
+    struct layer_buffer *buffer;
+    VkDeviceSize offset, bytes;
+};
+
+struct layer_image_view {
+    struct lap_object object;
+    struct layer_image *image;
+    struct layer_view_range range;
+};
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* descriptor_heap: what a replay needs of descriptors that lie in heaps (docs/memory.md, "Descriptor heaps"). */
+#ifndef LAP_LAYER_DESCRIPTOR_HEAP_H
+#define LAP_LAYER_DESCRIPTOR_HEAP_H
+
+#include "layer/core/layer.h"
+
+/* After vkCreateDevice is recorded: records the driver's sizes, where the program enabled descriptor heaps. */
+void layer_descriptor_heaps_describe(const struct layer_device *dev, const VkDeviceCreateInfo *info);
+/* Properties that go to the program: alignments (codegen/support/heap_sizes.h). */
+void layer_descriptor_heaps_properties(struct layer_instance *instance, VkPhysicalDevice gpu,
+                                       VkPhysicalDeviceProperties2 *properties);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * payload: memory that has, or may get, several names: allocations that can be exported, and those that are imported
+ * from a file descriptor (docs/memory.md, "Payloads").
+ *
+ * A payload is known by its descriptor: by the file where each payload has one of its own, else by comparing open
+ * files. A descriptor that is no known payload's comes from another process or API. Memories of one payload on one
+ * device are one memory to memory tracking and to a replay. Memory tracking reads a payload through whichever of its
+ * memories is mapped, all of it, so the layer maps them in full.
+ *
+ * A dma-buf is a file that begins with the memory's first byte. Where the kernel maps it, the layer reads it there for
+ * as long as the payload lives: what others write is seen whether the program has it mapped or not.
+ *
+ * Calls may come from any thread. No lock may be held, since they take devices_mutex.
+ */
+#ifndef LAP_LAYER_PAYLOAD_H
+#define LAP_LAYER_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vulkan.h>
+
+#include "base/status.h"
+
+struct lap_mem;
+struct layer_device;
+struct layer_payload_user; /* one VkDeviceMemory of a payload */
+
+/* Before vkAllocateMemory, which takes the descriptor: *out is for the memory's record, or NULL for memory of its own,
+ * or when nothing is recorded. False: out of memory. */
+bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_payload_user **out);
+
+/* When the memory is there. flags: enum lap_mem_flags, of the memory type. */
+enum lap_status layer_payload_track(struct layer_payload_user *user, uint32_t flags,
+                                    struct lap_mem **out) LAP_MUST_CHECK;
+/* Before what was tracked is destroyed: it is not mapped any more. NULL is fine. */
+void layer_payload_untrack(struct layer_payload_user *user);
+
+/* After the driver's vkFreeMemory, and when vkAllocateMemory failed. NULL is fine. */
+void layer_payload_end(struct layer_payload_user *user);
+
+/* After vkGetMemoryFdKHR: the descriptor, which stays the program's, is one of this memory's payload. */
+void layer_payload_exported(struct layer_payload_user *user, VkExternalMemoryHandleTypeFlagBits type, int fd);
+
+/* Whether all of it is read through its file, or will be once it is exported. NULL: no. */
+bool layer_payload_is_read(const struct layer_payload_user *user);
+
+/* Around a look at the memories of a device, with its submit_mutex: the kernel shows what was written into dma-bufs by
+ * whoever does not write through the CPU's caches. */
+void layer_payload_look(struct layer_device *dev);
+void layer_payload_looked(struct layer_device *dev);
+
+/* An image was bound whose layout only a driver knows, so that nothing can be read of what others write there. NULL is
+ * fine. */
+void layer_payload_hides(struct layer_payload_user *user);
+
+/* All of the memory was mapped; and before the driver unmaps it. */
+void layer_payload_map(struct layer_payload_user *user, void *pointer);
+void layer_payload_unmap(struct layer_payload_user *user);
+/* A flush of this memory shows what was stored to all others. */
+void layer_payload_flush(struct layer_payload_user *user, VkDeviceSize offset, VkDeviceSize bytes);
+
+/* As layer_import_place: the number of the payload on this device. */
+uint64_t layer_payload_space(const struct layer_payload_user *user);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Places that sparse objects had when work was submitted that writes there. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "layer/submit/submission.h"
+
+#define SNAPSHOT_NUMBERS ((layer_resource)1 << 63) /* records are never counted so far */
+
+/* A number for where the range lies now; 0: it is nowhere, or memory ran out (the recording stops). */
+static layer_resource take_snapshot(struct layer_device *dev, const struct layer_written *range)
+{
+    struct lap_memobj *object = layer_resource_get(dev, range->resource), *copy;
+    layer_resource number = SNAPSHOT_NUMBERS | ++dev->last_sparse_snapshot;
+
+    if (!object || lap_memobj_keep(object, range->offset, range->bytes, &copy) != LAP_OK) {
+        if (object)
+            layer_stop(lap_error_message());
+        return 0;
+    }
+    if (!lap_array_grow_u32(&dev->sparse_snapshots, sizeof *dev->sparse_snapshots, &dev->sparse_snapshot_capacity,
+                            (size_t)dev->sparse_snapshot_count + 1) ||
+        !layer_resource_add(dev, number, copy)) {
+        lap_memobj_destroy(&copy);
+        layer_stop("out of memory");
+        return 0;
+    }
+    dev->sparse_snapshots[dev->sparse_snapshot_count++] = (struct layer_sparse_snapshot){number, copy};
+    return number;
+}
+
+/* Takes `range` out of number i of the submission's ranges; what is left and right of it stays, and what is in it
+ * belongs to `number` from now on (0: to nobody). False when out of memory. */
+static bool move_part(struct layer_submission *submission, uint32_t i, const struct layer_written *range,
+                      layer_resource number)
+{
+    struct layer_written old = submission->written[i], part = old;
+    uint64_t old_end = old.offset + old.bytes, end = range->offset + range->bytes;
+
+    part.offset = old.offset > range->offset ? old.offset : range->offset;
+    part.bytes = (old_end < end ? old_end : end) - part.offset;
+    submission->written[i].bytes = part.offset - old.offset; /* none: an empty range is nothing */
+    old.offset = part.offset + part.bytes;
+    old.bytes = old_end - old.offset;
+    part.resource = number;
+    part.check = false; /* a replay would look where the object lies by then */
+    return (!old.bytes || layer_submission_wrote(submission, old)) &&
+           (!number || layer_submission_wrote(submission, part));
+}
+
+void layer_submission_moves(struct layer_device *dev, const struct layer_written *range)
+{
+    layer_resource number = 0;
+    bool ok = true;
+
+    for (struct layer_submission *s = dev->submissions; s && ok; s = s->next)
+        for (uint32_t i = 0, count = s->written_count; i < count && ok; i++) {
+            if (!s->written[i].bytes || !layer_written_overlap(&s->written[i], range))
+                continue;
+            if (!s->absorbed && !number)
+                number = take_snapshot(dev, range);
+            ok = move_part(s, i, range, s->absorbed ? 0 : number);
+        }
+    if (!ok)
+        layer_stop("out of memory");
+}
+
+static bool is_written(const struct layer_device *dev, layer_resource number)
+{
+    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+        for (uint32_t i = 0; i < s->written_count && !s->absorbed; i++)
+            if (s->written[i].resource == number)
+                return true;
+    return false;
+}
+
+void layer_sparse_snapshots_release(struct layer_device *dev, bool all)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < dev->sparse_snapshot_count; i++) {
+        struct layer_sparse_snapshot snapshot = dev->sparse_snapshots[i];
+        if (!all && is_written(dev, snapshot.number)) {
+            dev->sparse_snapshots[left++] = snapshot;
+            continue;
+        }
+        lap_map_remove(&dev->resources, snapshot.number);
+        lap_memobj_destroy(&snapshot.memobj);
+    }
+    dev->sparse_snapshot_count = left;
+    if (left)
+        return;
+    free(dev->sparse_snapshots);
+    dev->sparse_snapshots = NULL;
+    dev->sparse_snapshot_capacity = 0;
+}

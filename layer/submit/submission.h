@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * submission: the list of submitted work behind submit.h. All of it under dev->submit_mutex.
+ */
+#ifndef LAP_LAYER_SUBMISSION_H
+#define LAP_LAYER_SUBMISSION_H
+
+#include "layer/command/progress_query.h"
+#include "layer/command/touched.h"
+#include "layer/submit/submit.h"
+
+/* A signal of a semaphore. Binary semaphores are counted, so that both kinds are numbers that grow. */
+struct layer_point {
+    uint64_t semaphore; /* key of the record: handed.h */
+    uint64_t handle;
+    uint64_t value;
+    bool partial; /* signalled when some stages were done, others may go on */
+};
+
+/* A wait for an event that the host sets (gate.h). */
+struct layer_gate {
+    uint64_t event, index; /* handle and index of the record */
+    uint64_t number;       /* of the host's sets */
+};
+
+struct layer_written {
+    layer_resource resource;
+    uint64_t offset, bytes;
+    bool check; /* its contents are the same in every run */
+};
+
+static inline bool layer_written_overlap(const struct layer_written *a, const struct layer_written *b)
+{
+    return a->resource == b->resource && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* In ascending order of what the program knows. */
+enum layer_submission_state {
+    LAYER_RUNNING,
+    LAYER_SEEN,    /* it may know of a part: some stages have signalled, or an event or a query shows it */
+    LAYER_FINISHED /* it has waited for all of it, and so does a replay */
+};
+
+/* One batch of a vkQueueSubmit, or what stands between two waits for events of the host in it. Those that are seen but
+ * not finished are kept to be checked (capture --verify). */
+struct layer_submission {
+    struct layer_submission *next;
+    VkQueue queue;
+    uint64_t serial;
+    uint64_t fence; /* key of the record (handed.h); 0: none, or reset since */
+    enum layer_submission_state state;
+    bool anywhere; /* its shaders may store at unknown places, and nobody has looked for that yet */
+    bool absorbed; /* memory tracking knows that the device does not write any more */
+    bool gated;    /* it can't have begun: gate.h */
+    struct layer_progress_queries progress_queries;
+    struct layer_point *signals, *waits;
+    struct layer_gate *gates;
+    struct layer_written *written;
+    uint32_t signal_count, wait_count, gate_count, written_count;
+    uint32_t signal_capacity, wait_capacity, gate_capacity, written_capacity;
+};
+
+/* A submission at the end of the list, or NULL when out of memory (the recording stops). */
+struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue);
+bool layer_submission_signal(struct layer_submission *submission, struct layer_point point);
+bool layer_submission_wait(struct layer_submission *submission, struct layer_point point);
+bool layer_submission_gate(struct layer_submission *submission, struct layer_gate gate);
+bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
+/* Keeps the list short. After a submission was filled in. */
+void layer_submission_end(struct layer_device *dev);
+/* Adds what it writes. */
+void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
+                                struct lap_touched *touched);
+/* Something was signalled that gated work may have waited for (gate.h): everything that the host wrote is sent, and
+ * what the work writes is the device's from now on. */
+void layer_submission_let_go(struct layer_device *dev);
+/* True when the submit with this serial is not known to be finished. */
+bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial);
+/* The last submission that signals a semaphore, or the fence, by key (handed.h); serial 0: none is known to run. */
+struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, uint64_t key);
+struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint64_t key);
+/* The layer itself has waited for the queue, and a replay does so, too: as if the program had learnt it. Under
+ * verify_mutex only. */
+void layer_submission_waited(struct layer_device *dev, VkQueue queue);
+/* The device is idle: all of its work is finished. Under verify_mutex only. */
+void layer_submission_idle(struct layer_device *dev);
+/* Whether a range that finished work wrote holds something else by now, or will. */
+bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
+                                 const struct layer_written *range);
+/* True when work that the program has not waited for writes some of the range. */
+bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
+/* sparse_snapshot.c. A range of an object is about to get other memory: work that is not known to be finished goes on
+ * writing where it lies now. Such places are kept, under numbers of their own, until the work is finished. */
+void layer_submission_moves(struct layer_device *dev, const struct layer_written *range);
+/* Drops the places that no work writes any more (all: those that work writes as well). */
+void layer_sparse_snapshots_release(struct layer_device *dev, bool all);
+/* The driver refused it: nothing of the serials [first, last] will happen. */
+void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* options: the choices of a user of a replay. */
+#ifndef LAP_REPLAYER_CORE_OPTIONS_H
+#define LAP_REPLAYER_CORE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/frames.h"
+#include "base/sandbox.h"
+#include "base/status.h"
+
+struct replay_displays;
+struct replay_ignored;
+struct replay_window_system;
+struct replay_spirv_target; /* spirv.h */
+
+/* LAP_OK: valid. LAP_ERROR_REPLAY: invalid, with a sentence that begins with the offset in bytes: "byte 20: ...".
+ * LAP_ERROR_MEMORY. */
+typedef enum lap_status (*replay_spirv_judge)(const struct replay_spirv_target *target, const uint32_t *words,
+                                              size_t word_count);
+
+enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
+
+struct replay_validation; /* device/validation.h */
+struct replay_reading;    /* verify/contents.h */
+
+struct replay_options {
+    const char *file;
+    const char *listen;     /* an address where a program streams the trace to; then `file` is set later */
+    const char *token_file; /* of that program; NULL: none */
+    bool verify, force, quiet;
+    bool strict;                                /* invalid calls end the replay: invalid.h */
+    bool validate_shaders;                      /* main.c sets `judge` */
+    bool validate, validate_gpu, validate_sync; /* main.c makes `validation` */
+    struct replay_validation *validation;       /* NULL: without the validation layer */
+    bool reads_all_images;                      /* verify.c: the trace has checks of whole images, and they are made; or
+                                                 * images are read by `reading` */
+    bool writes_all_images;                     /* the trace writes texels into images that it was recorded without */
+    bool json;                                  /* the report of --check or --validate is JSON */
+    bool translate_addresses;                   /* also on the recorded driver */
+    bool leave_new_memory;                      /* new memory is not zeroed: new_memory.h */
+    enum replay_present present;
+    const struct replay_window_system *window_system; /* NULL: the first that answers */
+    const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
+    struct lap_frames screenshots;
+    const char *screenshot_dir; /* "." by default */
+    const char *mismatch_dir;   /* with verify: the first differing image goes there as PNG; NULL: nowhere */
+    bool has_tolerance;
+    uint32_t tolerance;              /* with has_tolerance: steps of the format (codegen/support/steps.h) */
+    const char *ignored_file;        /* of checks to leave out; NULL: none */
+    struct replay_ignored *ignored;  /* its contents; NULL: nothing */
+    const char *dump_dir;            /* with verify: all checked bytes go there (dump.h); NULL: nowhere */
+    uint64_t last_frame;             /* stop after this frame; 0: all */
+    uint64_t stop_at;                /* stop behind the packet with this ticket; 0: at none */
+    const char *read_list, *read_to; /* with stop_at: what is read then, and where it goes; NULL: nothing is */
+    struct replay_reading *reading;  /* both, open; NULL: nothing is read */
+    unsigned threads;                /* threads that play command buffers; 0: by the trace and the machine */
+    uint64_t first_measured,
+        warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */
+    uint64_t wait_limit_ms;   /* for the device (wait.h); 0: the default */
+    uint64_t ahead_bytes;     /* how far the reader reads ahead; 0: not at all */
+    bool blackhole;           /* submit no commands, only waits and signals */
+    bool preload;             /* read everything before the first frame */
+    replay_spirv_judge judge; /* of the code of shaders; NULL: it is not checked */
+    bool measure;
+    const char *measure_file; /* with measure: the figures go there as JSON; NULL: stdout, as text */
+    enum lap_sandbox_wish sandbox;
+    /* Opened before the trace: sandbox.h. */
+    int measure_fd;                         /* of measure_file */
+    const struct replay_displays *displays; /* window_system.h; NULL: none answers */
+    const struct lap_sandbox *sandboxed;    /* base/sandbox.h; NULL: not requested */
+};
+
+#endif

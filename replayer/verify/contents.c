@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/verify/contents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codegen/support/readback.h"
+#include "replayer/address/address.h"
+#include "replayer/command/parallel.h"
+#include "replayer/core/handles.h"
+#include "replayer/device/queues.h"
+#include "replayer/memory/memory.h"
+#include "replayer/memory/resource.h"
+#include "replayer/memory/staging.h"
+#include "replayer/submit/submit.h"
+#include "replayer/sync/wait.h"
+
+#define PIECE_BYTES ((uint64_t)4 << 20) /* of a buffer, read at once */
+
+/* ---- files ---- */
+
+enum lap_status replay_reading_open(const char *list, const char *file, struct replay_reading *out)
+{
+    FILE *from = fopen(list, "re");
+    enum lap_status status;
+
+    *out = (struct replay_reading){.fd = -1};
+    if (!from)
+        return lap_fail(LAP_ERROR_IO, "%s can't be read: %s", list, strerror(errno));
+    status = contents_read_list(from, &out->list);
+    (void)fclose(from);
+    if (status != LAP_OK)
+        return lap_fail_context(status, "%s", list);
+    out->fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+    return out->fd >= 0 ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", file, strerror(errno));
+}
+
+void replay_reading_close(struct replay_reading *reading)
+{
+    if (reading->fd > 0)
+        close(reading->fd);
+    reading->fd = -1;
+    contents_finish(&reading->list);
+}
+
+static enum lap_status write_at(int fd, const void *data, size_t bytes, uint64_t offset)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t put = pwrite(fd, (const char *)data + done, bytes - done, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return lap_fail(LAP_ERROR_IO, "what is read can't be written: %s", strerror(errno));
+        done += (size_t)put;
+    }
+    return LAP_OK;
+}
+
+/* ---- the device ---- */
+
+/* Everything that was submitted is done. */
+static enum lap_status settle(struct replay *r, struct replay_device *dev)
+{
+    enum lap_status status;
+
+    if (replay_submits_hold(dev) || replay_device_awaits_host(dev))
+        return replay_fail(r, "work that was submitted waits for what the trace does later");
+    if (!dev->main_queue)
+        return LAP_OK;
+    status = replay_staging_flush(r, dev, dev->main_queue->live);
+    return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
+}
+
+/* ---- what is read ---- */
+
+struct answer {
+    struct replay *r;
+    const struct content *content;
+    uint64_t at;    /* where in the file its bytes begin */
+    uint64_t bytes; /* so far */
+};
+
+static enum lap_status add_bytes(struct answer *a, const void *data, uint64_t bytes)
+{
+    enum lap_status status = write_at(a->r->options.reading->fd, data, (size_t)bytes, a->at + a->bytes);
+    a->bytes += bytes;
+    return status;
+}
+
+/* LAP_ERROR_UNSUPPORTED: it is answered as what can't be read. */
+static enum lap_status cannot(const char *why)
+{
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "%s", why);
+}
+
+static enum lap_status bytes_of(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                const struct replay_buffer *record, uint64_t offset, uint64_t bytes,
+                                const void **out_data)
+{
+    if (!record->place.host)
+        return replay_memory_read_back(r, dev, buffer, offset, bytes, out_data);
+    *out_data = record->place.host + offset;
+    return replay_memory_place_invalidate(r, dev, &record->place, offset, bytes);
+}
+
+/* Addresses are those that were recorded, also such as cross either end of the piece. offset: a multiple of 4. */
+static enum lap_status read_piece(struct answer *a, struct replay_device *dev, VkBuffer buffer,
+                                  const struct replay_buffer *record, uint64_t offset, uint64_t bytes)
+{
+    const uint64_t begin = dev->translates_addresses && offset ? offset - 4 : offset;
+    uint64_t end = offset + bytes;
+    struct replay *r = a->r;
+    const void *data = NULL;
+    enum lap_status status;
+    uint8_t *copy;
+
+    if (dev->translates_addresses)
+        end = record->bytes - end < 8 ? record->bytes : end + 8;
+    status = bytes_of(r, dev, buffer, record, begin, end - begin, &data);
+    if (status != LAP_OK || !dev->translates_addresses)
+        return status == LAP_OK ? add_bytes(a, data, bytes) : status;
+    lap_arena_reset(&r->arena);
+    copy = replay_scratch(r, end - begin, 1);
+    if (!copy)
+        return replay_no_scratch(r);
+    memcpy(copy, data, (size_t)(end - begin));
+    replay_address_restore(dev, copy, (size_t)(end - begin));
+    return add_bytes(a, copy + (offset - begin), bytes);
+}
+
+static enum lap_status read_buffer(struct answer *a)
+{
+    const struct content *c = a->content;
+    const struct replay_object *object = replay_object_get(a->r, GEN_HANDLE_VkBuffer, c->index);
+    const struct replay_buffer *record = object ? object->record : NULL;
+    enum lap_status status = LAP_OK;
+
+    if (!record || !record->place.memory || record->sparse)
+        return cannot("is not alive, or has no memory of its own");
+    if (c->offset > record->bytes || c->bytes > record->bytes - c->offset || c->offset % 4)
+        return cannot("has fewer bytes, or they don't begin at a multiple of 4");
+    if (record->holds_descriptors)
+        return cannot("holds descriptors of this device");
+    for (uint64_t done = 0; done < c->bytes && status == LAP_OK; done += PIECE_BYTES) {
+        const uint64_t bytes = c->bytes - done < PIECE_BYTES ? c->bytes - done : PIECE_BYTES;
+        status = read_piece(a, (struct replay_device *)(uintptr_t)object->owner, gen_VkBuffer(object->live), record,
+                            c->offset + done, bytes);
+    }
+    return status;
+}
+
+static const struct replay_queue *queue_of(struct replay *r, const struct replay_device *dev, uint64_t index)
+{
+    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkQueue, index);
+    const struct replay_queue *queue =
+        object && object->owner == dev ? replay_queue_find(dev, gen_VkQueue(object->live)) : NULL;
+    return queue ? queue : dev->main_queue;
+}
+
+static const char *image_obstacle(const struct replay_image *record, const struct replay_queue *queue,
+                                  VkImageAspectFlags aspect)
+{
+    const VkQueueFlags any = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+
+    if (record->info.format != record->recorded_format)
+        return "has another format here";
+    if (!(record->info.usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT))
+        return "can't be copied from";
+    if (!queue || !(queue->flags & (aspect == VK_IMAGE_ASPECT_COLOR_BIT ? any : (VkQueueFlags)VK_QUEUE_GRAPHICS_BIT)))
+        return "belongs to a queue that can't copy it";
+    return NULL;
+}
+
+static enum lap_status read_image(struct answer *a)
+{
+    const struct content *c = a->content;
+    const struct replay_object *object = replay_object_get(a->r, GEN_HANDLE_VkImage, c->index);
+    const struct replay_image *record = object ? object->record : NULL;
+    const struct replay_device *dev = object ? object->owner : NULL;
+    const struct replay_queue *queue;
+    struct lap_readback_queue at;
+    struct lap_texels texels;
+    enum lap_status status;
+    const char *why;
+    const void *data;
+
+    if (!record || !record->bound || record->of_swapchain || record->sparse)
+        return cannot("is not alive, or has no memory of its own");
+    if (record->info.samples != VK_SAMPLE_COUNT_1_BIT || record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT ||
+        !lap_texels_describe(&record->info, c->aspect, c->level, c->layer, &texels) ||
+        c->layout == VK_IMAGE_LAYOUT_UNDEFINED || c->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+        return cannot("has nothing there that can be copied");
+    queue = queue_of(a->r, dev, c->queue);
+    why = image_obstacle(record, queue, c->aspect);
+    if (why)
+        return cannot(why);
+    at = (struct lap_readback_queue){.queue = queue->live, .family = queue->family};
+    status = lap_readback_texels(replay_memory_readback(dev), &at, gen_VkImage(object->live), record->info.format,
+                                 c->layout, &texels, &data);
+    return status == LAP_OK ? add_bytes(a, data, texels.rows * texels.row_bytes) : status;
+}
+
+static enum lap_status read_queries(struct answer *a)
+{
+    const struct content *c = a->content;
+    const struct replay_object *object = replay_object_get(a->r, GEN_HANDLE_VkQueryPool, c->index);
+    const struct replay_device *dev = object ? object->owner : NULL;
+    enum lap_status status = LAP_OK;
+
+    if (!dev)
+        return cannot("is not alive");
+    for (uint64_t i = 0; i < c->bytes && status == LAP_OK; i++) {
+        uint64_t results[16] = {0}; /* more than any type has */
+        const uint8_t available =
+            dev->vk.GetQueryPoolResults(dev->live, gen_VkQueryPool(object->live), (uint32_t)i, 1, sizeof results,
+                                        results, sizeof results, VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+        status = add_bytes(a, &available, 1);
+    }
+    return status;
+}
+
+static enum lap_status write_answer(struct answer *a, uint64_t number, bool was_read)
+{
+    const struct contents_answer answer = {
+        .was_read = was_read, .index = a->content->index, .number = number, .bytes = was_read ? a->bytes : 0};
+    uint8_t head[CONTENTS_ANSWER_BYTES];
+
+    contents_encode_answer(&answer, head);
+    return write_at(a->r->options.reading->fd, head, sizeof head, a->at - sizeof head);
+}
+
+enum lap_status replay_read_contents(struct replay *r)
+{
+    static const char *const names[] = {
+        [CONTENT_BUFFER] = "VkBuffer", [CONTENT_IMAGE] = "VkImage", [CONTENT_QUERIES] = "VkQueryPool"};
+    const struct contents *list = &r->options.reading->list;
+    enum lap_status status = replay_parallel_finish(r);
+    uint64_t at = 0;
+
+    for (struct replay_device *dev = r->devices; dev && status == LAP_OK; dev = dev->next)
+        status = settle(r, dev);
+    for (size_t i = 0; i < list->count && status == LAP_OK; i++) {
+        const struct content *c = &list->at[i];
+        struct answer a = {.r = r, .content = c, .at = at + CONTENTS_ANSWER_BYTES};
+        status = c->kind == CONTENT_IMAGE     ? read_image(&a)
+                 : c->kind == CONTENT_QUERIES ? read_queries(&a)
+                                              : read_buffer(&a);
+        if (status == LAP_ERROR_UNSUPPORTED || status == LAP_ERROR_MEMORY) {
+            lap_log(r->log, LAP_LOG_WARNING, "%s:%" PRIu64 " can't be read: it %s", names[c->kind], c->index,
+                    lap_error_message());
+            a.bytes = 0;
+            status = write_answer(&a, i, false);
+        } else if (status == LAP_OK) {
+            status = write_answer(&a, i, true);
+        }
+        at = a.at + a.bytes;
+    }
+    if (status == LAP_OK && ftruncate(r->options.reading->fd, (off_t)at) != 0)
+        status = lap_fail(LAP_ERROR_IO, "what is read can't be written: %s", strerror(errno));
+    return status;
+}

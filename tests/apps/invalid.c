@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * invalid: breaks rules of the specification that drivers bear, for validation layers to report: a sampler with a bias
+ * beyond the limit, wide lines that no feature allows, with nothing drawn (--times N: so often), and a submit of a
+ * clear of an image that is in another layout than the command says. --hazard: breaks no rule but that of two fills of
+ * the same bytes without a barrier between them.
+ */
+#include "common/app.h"
+
+#define BYTES 1024u
+
+static void create_sampler(const struct app *app)
+{
+    VkSamplerCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                .mipLodBias = 2 * app->properties.limits.maxSamplerLodBias};
+    VkSampler sampler;
+
+    CHECK_VK(vkCreateSampler(app->device, &info, NULL, &sampler));
+    vkDestroySampler(app->device, sampler, NULL);
+}
+
+static void set_width(const struct app *app, uint32_t times)
+{
+    VkCommandBuffer commands = app_begin(app);
+
+    for (uint32_t i = 0; i < times; i++)
+        vkCmdSetLineWidth(commands, 2);
+    app_run(app, commands);
+}
+
+static void fill_twice(const struct app *app)
+{
+    VkCommandBuffer commands = app_begin(app);
+    struct app_buffer buffer;
+
+    app_buffer_create(app, &buffer, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_DEVICE);
+    vkCmdFillBuffer(commands, buffer.buffer, 0, BYTES, 0x01020304);
+    vkCmdFillBuffer(commands, buffer.buffer, 0, BYTES, 0x01020304);
+    app_run(app, commands);
+    app_buffer_destroy(app, &buffer);
+}
+
+static void clear(const struct app *app)
+{
+    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkClearColorValue color = {.float32 = {1, 0, 0, 1}};
+    VkCommandBuffer commands = app_begin(app);
+    struct app_image image;
+
+    app_image_create_2d(app, &image, VK_FORMAT_R8G8B8A8_UNORM, 16, 16, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    vkCmdClearColorImage(commands, image.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &all);
+    app_run(app, commands);
+    app_image_destroy(app, &image);
+}
+
+int main(int argc, char **argv)
+{
+    static uint32_t times = 1;
+    static bool hazard;
+    static const struct app_option options[] = {
+        {"--times", "the width is set so often (default: 1)", NULL, &times},
+        {"--hazard", "nothing but two fills without a barrier", &hazard, NULL},
+        {NULL, NULL, NULL, NULL},
+    };
+    static const struct app_program program = {
+        .name = "invalid", .what = "breaks rules, which validation layers report", .options = options};
+    struct app app;
+
+    app_init(&app, argc, argv, &program);
+    app_device_create(&app, NULL);
+    if (hazard) {
+        fill_twice(&app);
+    } else {
+        create_sampler(&app);
+        set_width(&app, times);
+        clear(&app);
+    }
+    return app_finish(&app);
+}

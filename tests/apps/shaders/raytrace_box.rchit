@@ -1,0 +1,13 @@
+#version 460
+#extension GL_EXT_ray_tracing : require
+// SPDX-License-Identifier: MIT
+layout(shaderRecordEXT, std430) buffer Record {
+    uint word;
+} record;
+layout(location = 0) rayPayloadInEXT uint value;
+hitAttributeEXT uint kind;
+
+void main()
+{
+    value = record.word * 3 + kind;
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Compressed formats that the replay device lacks: their blocks are decoded, or the replay is refused beforehand."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Callable
+
+from e2e.cases import SHAPE, VALIDATION, Cases, Context, Done, Skip, check, check_no_validation_message, validation_layer
+
+cases_here = Cases()
+
+BC = "features=textureCompressionBC,formats=" + "+".join(str(number) for number in range(131, 147))
+# R16_UNORM, R16_SNORM, R16G16_UNORM, R16G16_SNORM: half floats stand for EAC.
+NO_NORMALIZED_16 = "formats=70+71+77+78"
+# Drivers round what lies between two colors otherwise, and sRGB makes more of it: steps of 255.
+TOLERANCE = 3
+
+
+def record(context: Context, *arguments: str) -> None:
+    command = [context.program("lapilli"), "capture", "--verify", "--keep-bytes", "-o", "out.lapilli", "--", context.app("compressed"), *arguments]
+    done = context.run(command, expect=None)
+    if done.status == 77:
+        raise Skip(done.out.strip().splitlines()[-1])
+    check(done.status == 0, done.text[-2000:])
+
+
+def replay(context: Context, shape: str) -> Done:
+    """Each texel is within the tolerance, and the validation layer has nothing to say."""
+    validation_layer(context)
+    done = context.replay("out.lapilli", "--tolerance", str(TOLERANCE), env=context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=shape))
+    found = re.search(r"^verify: (\d+) checks, (\d+) within, 0 different$", done.out, re.MULTILINE)
+    check(found is not None and int(found[1]) > 0, done.text[-2000:])
+    check_no_validation_message(done, f"of the replay as {shape!r}")
+    return done
+
+
+def findings(context: Context, shape: str, expect: int) -> dict:
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE=shape)
+    return json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment, expect=expect).out)
+
+
+def from_swiftshader(shape: str, *stand_for: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        if context.driver or context.driver_dir:
+            raise Skip("it is about the default driver")
+        record(context.on("swiftshader"))
+        done = replay(context, shape)
+        for name in stand_for:
+            check(f"{name} substitutes it, into which blocks are decoded" in done.err, done.text[-2000:])
+        found = findings(context, shape, 0)
+        mapped = {finding["name"] for finding in found["findings"] if finding["outcome"] == "mapped"}
+        check({"textureCompressionETC2", "textureCompressionASTC_LDR", "VK_FORMAT_ASTC_8x5_SRGB_BLOCK"} <= mapped, f"{mapped}")
+    return run
+
+
+@cases_here.add
+def bc_is_decoded(context: Context) -> None:
+    record(context)
+    done = replay(context, BC)
+    check("textureCompressionBC: the replay decodes the blocks of its formats" in done.err, done.text[-2000:])
+
+
+@cases_here.add
+def large_copies_are_cut(context: Context) -> None:
+    """Into slices, and these into bands: no buffer is larger than the device lets a shader see."""
+    record(context)
+    replay(context, BC + ",limits=maxStorageBufferRange:7168")
+    done = context.replay("out.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=BC + ",limits=maxStorageBufferRange:4608"), expect=5)
+    check("is too large to be decoded on this device" in done.err, done.text[-2000:])
+
+
+def refused(option: str, sentence: str, said_by_check: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        record(context, option)
+        done = context.replay("out.lapilli", env=context.layer_env(SHAPE, LAPILLI_SHAPE=BC), expect=5)
+        check(sentence in done.err, done.text[-2000:])
+        found = findings(context, BC, 1)
+        reasons = [finding for finding in found["findings"] if finding["outcome"] == "refused" and said_by_check in json.dumps(finding)]
+        check(bool(reasons) and found["can_replay"] is False, f"{found}")
+    return run
+
+
+def cases() -> dict[str, Callable[[Context], None]]:
+    return cases_here | {
+        "etc2-and-astc-are-decoded": from_swiftshader("", "VK_FORMAT_R16_UNORM", "VK_FORMAT_R16G16_SNORM", "VK_FORMAT_R8G8B8A8_SRGB"),
+        "eac-becomes-half-floats": from_swiftshader(NO_NORMALIZED_16, "VK_FORMAT_R16_SFLOAT", "VK_FORMAT_R16G16_SFLOAT"),
+        "blocks-that-are-read-are-refused": refused("--read", "only its texels are there", "only its texels are there"),
+        "blocks-that-are-seen-as-texels-are-refused": refused("--texels", "textureCompressionBC", "show its blocks as texels"),
+    }

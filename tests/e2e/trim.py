@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""Parts of traces: each program is recorded with all checks, cut, and the part gives the very hashes that the whole gave.
+
+A program without frames is cut by its submits. Each is cut twice: earlier work makes what the part reads, or a replay gives it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Callable
+
+from e2e import parts
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Done, Program, check, check_no_validation_message, check_verified, prepare, prepare_on, programs, \
+    validation_layer
+from e2e.draws import check_resumed
+
+CASES = Cases()
+case = CASES.add
+
+CHECKS = ("lapilliCheckPresent", "lapilliCheckBuffer", "lapilliCheckImage", "lapilliCheckTexels", "lapilliCheckRegion")
+SUBMITS = ("vkQueueSubmit", "vkQueueSubmit2")
+
+# Only the null driver has the extensions of all vendors, and video.
+ON_NULL = ["vendors", "video", "codecs", "generated", "generated-preprocess", "heaps", "heaps-secondary", "ranges", "micromaps", "raypipe",
+           "rays", "nested", "mesh", "shader_objects"]
+
+# Also replayed under the validation layer.
+VALIDATED = ["triangle", "compute-timeline", "modern", "churn-present", "depth", "descriptors", "stages", "nested", "suballoc", "push", "suspended"]
+
+
+def trim(context: Context, what: str, part: str, new: str, file: str, *options: str, expect: int | None = 0) -> Done:
+    return context.run([context.program("lapilli"), "trim", f"--{what}", part, *options, "-o", new, file], expect=expect)
+
+
+def checks_of(lines: list[dict]) -> list[tuple[str, str]]:
+    return [(line["name"], json.dumps(line["args"], sort_keys=True)) for line in lines if line["name"] in CHECKS and "block" not in line]
+
+
+def submits_of(lines: list[dict]) -> list[int]:
+    return [i for i, line in enumerate(lines) if line["name"] in SUBMITS and "block" not in line]
+
+
+def parts_of(frames: int, lines: list[dict]) -> list[tuple[str, int, int, list[dict]]]:
+    """What to cut by, the part, and its packets in the whole trace."""
+    if frames >= 2:
+        last = max(line["frame"] for line in lines if line["frame"] is not None)
+        ranges = {(frames // 2, frames // 2), (frames, frames), (2, min(4, frames))}
+        return [("frames", a, b, [line for line in lines if a <= (line["frame"] or last + 1) <= b]) for a, b in sorted(ranges)]
+    at = submits_of(lines)
+    ranges = {(len(at), len(at)), (len(at) // 2 + 1, len(at)), (len(at) // 2 + 1, len(at) // 2 + 1)} if len(at) >= 2 else set()
+    return [("submits", a, b, lines[at[a - 1]:at[b] if b < len(at) else len(lines)]) for a, b in sorted(ranges)]
+
+
+def replay(context: Context, file: str, verified: bool, env: dict[str, str] | None = None) -> Done:
+    command = [context.program("lapilli-replay"), *(["--verify"] if verified else []), "--present", "headless", file]
+    return context.run(command, env=env, expect=None)
+
+
+# With contents from a replay, and on other drivers. make parts takes all programs.
+SAMPLE = {*VALIDATED, *parts.ON_SWIFTSHADER, "again", "answers", "codeless", "feedback", "formats", "hostcopy", "multi", "queues", "sparse", "texels",
+          "threads"}
+# A replay can't stop there: submitted work waits for what the program does later.
+WAITS_FOR_LATER = "work that was submitted waits for what the trace does later"
+
+
+def buffers_of(submit: dict) -> list[str]:
+    batches = submit["args"]["pSubmits"] or []
+    if submit["name"] == "vkQueueSubmit":
+        return [buffer for batch in batches for buffer in batch["pCommandBuffers"] or []]
+    return [info["commandBuffer"] for batch in batches for info in batch["pCommandBufferInfos"] or []]
+
+
+def work_of(lines: list[dict], count: int) -> list[str]:
+    """Command buffers with commands that are submitted by the first packets, each as often as it is."""
+    counts, found = {}, []
+    for line in [line for line in lines if "block" not in line][:count]:
+        if line["name"] == "lapilliBlock":
+            counts[line["args"]["commandBuffer"]] = line["args"]["commandCount"]
+        elif line["name"] in SUBMITS:
+            found += [buffer for buffer in buffers_of(line) if counts.get(buffer, 0) > 2]
+    return found
+
+
+def trim_with_gpu(context: Context, what: str, part: str, new: str, file: str) -> None:
+    """Contents come from a replay, and the work that made them is not there; or it is said why not."""
+    without, options = f"{new}.without", (what, part)
+    plain = json.loads(trim(context, *options, without, file, "--no-gpu", "--json").out)
+    done = trim(context, *options, new, file, "--gpu", "--json", expect=None)
+    if done.status == 5:
+        check(WAITS_FOR_LATER in done.err and not (context.folder / new).exists(), done.text)
+        report = json.loads(trim(context, *options, new, file, "--json").out)
+        check(report["contents"] == {"gpu": False, "wanted": 0, "taken": 0, "reason": WAITS_FOR_LATER}, str(report["contents"]))
+        check(report["commands"] == plain["commands"], f"{new}: not the packets of the cut without a GPU")
+        return
+    check(done.status == 0, f"trim --gpu of {file} ends with {done.status}:\n{done.text[-2000:]}")
+    report = json.loads(done.out)
+    contents = report["contents"]
+    check(contents["gpu"] and contents["taken"] <= contents["wanted"], str(contents))
+    before = work_of(context.print_lines(without), plain["packets_kept"])
+    now = work_of(context.print_lines(new), report["packets_kept"])
+    check(len(now) <= len(before), f"{new}: {len(now)} command buffers before the part, and {len(before)} without a GPU")
+    if contents["taken"] == contents["wanted"]:
+        check(not now, f"{new}: all contents were taken, and still there is work before: {now}")
+    check(context.info(new)["trimmed_contents"] is bool(contents["taken"]), new)
+
+
+def cut_and_compare(context: Context, file: str, with_gpu: bool = False) -> int:
+    lines = context.print_lines(file)
+    info = context.info(file)
+    whole = context.replay(file, expect=None)
+    checks = 0
+    for what, first, last, part in parts_of(info["frames"], lines):
+        new = f"{Path(file).stem}-{what}-{first}-{last}.cut"
+        if with_gpu:
+            trim_with_gpu(context, what, f"{first}-{last}", new, file)
+        else:
+            trim(context, what, f"{first}-{last}", new, file, "--no-gpu")
+            bytes_before, bytes_after = ((context.folder / name).stat().st_size for name in (file, new))
+            check(bytes_after < bytes_before, f"{new}: {bytes_after} bytes of {bytes_before}")
+        found = context.info(new)
+        check(found["complete"] is True, f"{new} is not complete: {found['stopped']}")
+        cut = context.print_lines(new)
+        check(checks_of(cut) == checks_of(part), f"{new}: not the checks of the part")
+        if what == "frames":
+            check(found["frames"] == last - first + found["trimmed_first_frame"], f"{new} has {found['frames']} frames")
+        else:
+            check(len(submits_of(cut)) >= last - first + 1, f"{new} has {len(submits_of(cut))} submits")
+        if whole.status != 0:
+            continue
+        done = replay(context, new, bool(checks_of(part)))
+        check(done.status == 0, f"the replay of {new} ends with {done.status}:\n{done.text[-3000:]}")
+        checks += check_verified(done) if checks_of(part) else 0
+        done = context.run([context.program("lapilli"), "check", new], expect=None)
+        check(done.status == 0, f"check of {new}: {done.status}\n{done.text[-2000:]}")
+    return checks
+
+
+def cut(program: Program, driver: str | None = None, with_gpu: bool = False) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context, command = prepare_on(context, program, driver)
+        context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", *command])
+        for file in sorted(p.name for p in context.folder.glob("*.lapilli")):
+            cut_and_compare(context, file, with_gpu)
+    return run
+
+
+def validate(program: Program, *options: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        validation_layer(context)
+        prepare(context, program)
+        context.capture(program.command)
+        for what, first, last, part in parts_of(context.info()["frames"], context.print_lines()):
+            trim(context, what, f"{first}-{last}", f"{first}-{last}.cut", "out.lapilli", *options)
+            done = replay(context, f"{first}-{last}.cut", bool(checks_of(part)), context.layer_env(VALIDATION))
+            check(done.status == 0, done.text[-3000:])
+            check_no_validation_message(done, f"of the replay of {what} {first} to {last}")
+    return run
+
+
+@case
+def what_is_not_there_is_said(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "churn")
+    prepare(context, program)
+    context.capture(program.command)
+    frames = context.info()["frames"]
+    for part in (f"{frames + 1}", f"1-{frames + 1}"):
+        done = trim(context, "frames", part, "new.cut", "out.lapilli", expect=2)
+        check(f"{frames} frames" in done.err, done.text)
+        check(not (context.folder / "new.cut").exists(), "the new file was left")
+    for part in ("0", "3-2", "x", "1-2-3", ""):
+        check("--frames takes" in trim(context, "frames", part, "new.cut", "out.lapilli", expect=2).err, part)
+    done = context.run([context.program("lapilli"), "trim", "--frames", "2", "-o", "out.lapilli", "out.lapilli"], expect=1)
+    check("out.lapilli" in done.err, done.text)
+    done = context.run([context.program("lapilli"), "trim", "--frames", "2-3", "--json", "-o", "new.cut", "out.lapilli"])
+    report = json.loads(done.out)
+    check(report["frames"] == report["first_frame"] + 1, done.out)
+    trimmed = context.info("new.cut")
+    check((trimmed["frames"], trimmed["trimmed_first_frame"]) == (report["frames"], report["first_frame"]), str(trimmed))
+    check(trimmed["trimmed"].startswith("frames 2 to 3 of "), str(trimmed))
+
+
+@case
+def a_part_is_never_larger_than_the_whole(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "churn")
+    prepare(context, program)
+    context.capture(program.command)
+    context.run([context.program("lapilli"), "compress", "--level", "19", "-o", "small.lapilli", "out.lapilli"])
+    size, frames = (context.folder / "small.lapilli").stat().st_size, context.info()["frames"]
+    for part in ("1-", "2-", f"-{frames}", f"-{frames - 1}", f"{frames // 2}", f"{frames}"):
+        new = f"part{part}.cut"
+        done = context.run([context.program("lapilli"), "trim", "--frames", part, "--json", "-o", new, "small.lapilli"])
+        report, now = json.loads(done.out), (context.folder / new).stat().st_size
+        check(now <= size, f"{new}: {now} bytes of {size}")
+        check((report["bytes_before"], report["bytes_after"]) == (size, now), done.out)
+        kept = sum(command["kept"] for command in report["commands"].values())
+        check(kept == report["packets_kept"], f"{kept} packets by command\n{done.out}")
+        check(sum(command["before"] for command in report["commands"].values()) == report["packets_before"], done.out)
+        check_verified(context.replay(new))
+
+
+@case
+def a_late_part_is_no_larger_than_an_early_one(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "vkcube")
+    prepare(context, program)
+    context.capture([*program.command[:-1], "400"])
+    reports = []
+    for frame in ("20", "400"):
+        done = context.run([context.program("lapilli"), "trim", "--frames", frame, "--json", "-o", f"{frame}.cut", "out.lapilli"])
+        reports.append(json.loads(done.out))
+        check(check_verified(context.replay(f"{frame}.cut")) == 1, f"checks of frame {frame}")
+    early, late = reports
+    check(late["packets_before"] > early["packets_before"] + 2000, str(late["packets_before"]))
+    check(late["packets_kept"] <= early["packets_kept"] + 20, f"{early['packets_kept']} packets, and {late['packets_kept']}")
+    check(late["bytes_after"] <= early["bytes_after"] + 1000, f"{early['bytes_after']} bytes, and {late['bytes_after']}")
+
+
+@case
+def frames_look_as_they_did(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "triangle")
+    prepare(context, program)
+    context.capture(program.command)
+    trim(context, "frames", "20-21", "new.cut", "out.lapilli")
+    pictures = []
+    for file, first in (("out.lapilli", 20), ("new.cut", context.info("new.cut")["trimmed_first_frame"])):
+        context.replay(file, "--screenshot", f"{first},{first + 1}")
+        pictures.append([(context.folder / f"frame_{n}.png").read_bytes() for n in (first, first + 1)])
+        for n in (first, first + 1):
+            (context.folder / f"frame_{n}.png").unlink()
+    check(pictures[0] == pictures[1], "the pictures differ")
+
+
+@case
+def suspended_rendering_stays_together(context: Context) -> None:
+    """The last submit needs the first command buffers of each picture only."""
+    program = next(p for p in programs(context) if p.name == "suspended")
+    prepare(context, program)
+    context.capture(program.command)
+    wanted = check_resumed(context.print_lines(), "the whole")
+    check(wanted == 16, f"{wanted} times rendering is suspended")
+    frames = context.info()["frames"]
+    for option in ("--no-gpu", "--gpu"):
+        trim(context, "frames", str(frames), f"last{option}.cut", "out.lapilli", option)
+        found = check_resumed(context.print_lines(f"last{option}.cut"), option)
+        check(found == (wanted if option == "--no-gpu" else 0), f"{option}: {found} times rendering is suspended")
+
+
+@case
+def without_a_driver_it_says_why(context: Context) -> None:
+    program = next(p for p in programs(context) if p.name == "compute")
+    prepare(context, program)
+    context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", *program.command])
+    nothing = {"VK_DRIVER_FILES": "/nonexistent.json", "VK_ICD_FILENAMES": "/nonexistent.json"}
+    command = [context.program("lapilli"), "trim", "--frames", "30", "--json"]
+    report = json.loads(context.run([*command, "-o", "new.cut", "out.lapilli"], env=nothing).out)
+    check(report["contents"]["gpu"] is False and report["contents"]["reason"], str(report["contents"]))
+    plain = json.loads(context.run([*command, "--no-gpu", "-o", "plain.cut", "out.lapilli"], env=nothing).out)
+    check(plain["contents"]["reason"] is None and plain["commands"] == report["commands"], str(plain["contents"]))
+    done = context.run([*command, "--gpu", "-o", "none.cut", "out.lapilli"], env=nothing, expect=5)
+    check(report["contents"]["reason"] in done.err and not (context.folder / "none.cut").exists(), done.text)
+    done = context.run([*command[:-1], "--gpu=nobody has this one", "-o", "none.cut", "out.lapilli"], expect=5)
+    check("nobody has this one" in done.err, done.text)
+    done = context.run([*command[:-1], "--gpu", "--sandbox", "on", "-o", "gpu.cut", "out.lapilli"])
+    check("contents were taken from a replay" in done.out, done.text)
+    check_verified(context.replay("gpu.cut"))
+
+
+@case
+def what_a_replay_reads_is_in_a_file(context: Context) -> None:
+    """A record for each line, whether or not it can be read; what is no line is an error."""
+    program = next(p for p in programs(context) if p.name == "compute")
+    prepare(context, program)
+    context.capture(program.command)
+    lines = [line for line in context.print_lines() if "block" not in line]
+    last = next(line for line in reversed(lines) if line["name"] in SUBMITS)
+    buffer = next(line["args"] for line in lines if line["name"] == "lapilliBindBuffer")
+    index, size = int(buffer["buffer"].split(":")[1]), buffer["size"]
+    (context.folder / "list").write_text(f"buffer {index} 4 {size - 4}\nimage 999 1 0 0 1 0\nbuffer {index} 0 {size + 4}\n")
+    command = [context.program("lapilli-replay"), "--present", "headless", "--stop-at", str(last["ticket"]), "--read", "list", "--read-to", "read"]
+    done = context.run([*command, "out.lapilli"])
+    read = (context.folder / "read").read_bytes()
+    heads = [read[:32], read[32 + size - 4:][:32], read[64 + size - 4:]]
+    found = [struct.unpack("<4sIQQQ", head) for head in heads]
+    check(found == [(b"LPCN", 1, index, 0, size - 4), (b"LPCN", 0, 999, 1, 0), (b"LPCN", 0, index, 2, 0)], str(found))
+    check("VkImage:999 can't be read" in done.err and f"VkBuffer:{index} can't be read" in done.err, done.text)
+    (context.folder / "list").write_text("buffer 1 2\n")
+    check("line 1" in context.run([*command, "out.lapilli"], expect=2).err, "a line that is none")
+    context.run([*command[:-2], "out.lapilli"], expect=2)
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    result = dict(CASES)
+    for program in programs(context):
+        result[f"cut/{program.name}"] = cut(program)
+        if program.name in SAMPLE:
+            result[f"gpu/{program.name}"] = cut(program, with_gpu=True)
+        if program.name in SAMPLE and program.name != "vkcube":
+            result |= {f"cut/{driver}/{program.name}": cut(program, driver) for driver in OTHER_DRIVERS}
+            result |= {f"gpu/{driver}/{program.name}": cut(program, driver, True) for driver in OTHER_DRIVERS}
+        if program.name in ON_NULL:
+            result[f"cut/null/{program.name}"] = cut(program, "null")
+        if program.name in VALIDATED:
+            result[f"validate/{program.name}"] = validate(program, "--no-gpu")
+            result[f"validate-gpu/{program.name}"] = validate(program)
+    return result

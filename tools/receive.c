@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-receive: writes the traces that recorded processes stream. A child process does the work in a sandbox, with
+ * the socket open and the folder for the traces; one thread for each connection (tools/serve.h, tools/receive_trace.h).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/pattern.h"
+#include "tools/output_name.h"
+#include "tools/receive_trace.h"
+#include "tools/serve.h"
+#include "tools/tool.h"
+#include "trace/listener.h"
+
+#define PROGRAM "lapilli-receive"
+
+static const char help[] =
+    "usage: lapilli receive [options] --listen ADDRESS [-o DIR]\n"
+    "Writes the traces that programs stream, which run with lapilli capture -o ADDRESS or LAPILLI_FILE=ADDRESS: one\n"
+    "file for each process. When a connection ends before its trace, the file is finished, as by lapilli repair.\n"
+    "\n"
+    "  --listen ADDRESS   unix:PATH, or tcp://HOST:PORT (HOST: a number or localhost; PORT 0: any that is free)\n"
+    "  -o, --output DIR   the folder for the traces, created if missing (default: the current one)\n"
+    "  --name PATTERN     the name of a trace (default: %e.lapilli); " LAP_PATTERN_HELP ".\n"
+    "                     Nothing is overwritten: a number is added instead.\n"
+    "  --token-file FILE  only from programs with the same token (LAPILLI_TOKEN_FILE). Needed for addresses of other\n"
+    "                     machines\n"
+    "  --once             end after one trace\n"
+    "  --sandbox HOW      on: nothing is received unless the work can be shut in; off: it is not; auto (the default):\n"
+    "                     as far as the kernel can\n"
+    "  --json             one JSON object in a line for the address, and for each trace\n"
+    "  --quiet            print only errors\n"
+    "  --help             this text\n"
+    "\n"
+    "SIGINT and SIGTERM end it: traces that are under way are finished before.\n"
+    "\n"
+    "Exit status: 0; 1 the address can't be used, or a trace not be written; 2 wrong usage; 4 the end of a trace is\n"
+    "missing.\n";
+
+enum { OPTION_LISTEN = 256, OPTION_NAME, OPTION_TOKEN, OPTION_ONCE, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
+
+struct options {
+    const char *listen, *folder, *token_file;
+    enum lap_sandbox_wish sandbox;
+    bool once;
+    struct lap_receive_job job;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli receive --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* ---- the options ---- */
+
+static int check(struct options *options, struct lap_address *address)
+{
+    const char *fault = lap_pattern_fault(options->job.pattern);
+
+    if (!options->listen)
+        return usage("--listen is missing");
+    if (lap_address_parse(options->listen, address) != LAP_OK)
+        return usage(lap_error_message());
+    if (fault || !*options->job.pattern || strchr(options->job.pattern, '/'))
+        return usage("--name is a name without a folder; " LAP_PATTERN_HELP);
+    if (options->token_file && lap_token_read(options->token_file, &options->job.token) != LAP_OK)
+        return usage(lap_error_message());
+    if (!address->local && !options->job.token.count)
+        return usage("other machines need --token-file");
+    return -1;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options, struct lap_address *address)
+{
+    static const struct option longs[] = {{"listen", required_argument, NULL, OPTION_LISTEN},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"name", required_argument, NULL, OPTION_NAME},
+                                          {"token-file", required_argument, NULL, OPTION_TOKEN},
+                                          {"once", no_argument, NULL, OPTION_ONCE},
+                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"quiet", no_argument, NULL, OPTION_QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+
+    *options = (struct options){.folder = ".", .job = {.program = PROGRAM, .pattern = "%e.lapilli"}};
+    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+        switch (option) {
+        case OPTION_LISTEN:
+            options->listen = optarg;
+            break;
+        case 'o':
+            options->folder = optarg;
+            break;
+        case OPTION_NAME:
+            options->job.pattern = optarg;
+            break;
+        case OPTION_TOKEN:
+            options->token_file = optarg;
+            break;
+        case OPTION_ONCE:
+            options->once = true;
+            break;
+        case OPTION_SANDBOX:
+            if (lap_sandbox_wish_parse(optarg, &options->sandbox) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case OPTION_JSON:
+            options->job.json = true;
+            break;
+        case OPTION_QUIET:
+            options->job.quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            fprintf(stderr, "Try 'lapilli receive --help'.\n");
+            return LAP_TOOL_USAGE;
+        }
+    }
+    if (optind != argc)
+        return usage("there are no other arguments");
+    return check(options, address);
+}
+
+static void say_address(const struct options *options, const struct lap_address *address)
+{
+    char text[LAP_ADDRESS_TEXT_BYTES];
+    lap_address_text(address, text);
+    if (options->job.json)
+        lap_receive_say_listening(text);
+    else if (!options->job.quiet)
+        fprintf(stderr, PROGRAM ": waits for traces at %s%s\n", text, options->job.token.count ? ", with a token" : "");
+}
+
+/* ---- the child: serving ---- */
+
+static struct {
+    pthread_mutex_t mutex;
+    bool failed, incomplete;
+} seen = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool take_trace(void *user, int fd, const struct lap_greeted *from, const atomic_bool *told_to_end)
+{
+    enum lap_receive_outcome outcome = lap_receive_trace(user, fd, from, told_to_end);
+
+    pthread_mutex_lock(&seen.mutex);
+    seen.failed |= outcome == LAP_RECEIVE_FAILED;
+    seen.incomplete |= outcome == LAP_RECEIVE_INCOMPLETE;
+    pthread_mutex_unlock(&seen.mutex);
+    return outcome != LAP_RECEIVE_NOTHING;
+}
+
+static int child(struct options *options, int listener, const sigset_t *ends, pid_t parent)
+{
+    const struct lap_serve_job job = {.program = PROGRAM,
+                                      .token = &options->job.token,
+                                      .listener = listener,
+                                      .ends = ends,
+                                      .parent = parent,
+                                      .sandbox = options->sandbox,
+                                      .folder = options->job.folder,
+                                      .take_trace = take_trace,
+                                      .user = &options->job,
+                                      .once = options->once};
+
+    if (!lap_serve(&job) || seen.failed)
+        return LAP_TOOL_FAILED;
+    return seen.incomplete ? LAP_TOOL_INCOMPLETE : LAP_TOOL_OK;
+}
+
+/* ---- the parent ---- */
+
+/* Passes signals on; returns the child's exit status. */
+static int wait_for(pid_t process, const sigset_t *signals)
+{
+    int number, status;
+    for (;;) {
+        if (sigwait(signals, &number) == 0 && number != SIGCHLD)
+            (void)kill(process, SIGTERM);
+        if (waitpid(process, &status, WNOHANG) == process)
+            break;
+    }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fprintf(stderr, PROGRAM ": the process that does the work was ended: %s\n", strsignal(WTERMSIG(status)));
+    return LAP_TOOL_FAILED;
+}
+
+static int run(struct options *options, struct lap_address *address)
+{
+    sigset_t ends, all;
+    int listener, code;
+    pid_t process, parent = getpid();
+
+    if (lap_listener_open(address, &listener) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    all = ends;
+    sigaddset(&all, SIGCHLD);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_IGN); /* of stdout */
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    say_address(options, address);
+    fflush(NULL);
+    process = fork();
+    if (process == 0)
+        exit(child(options, listener, &ends, parent));
+    if (process < 0)
+        fprintf(stderr, PROGRAM ": no process can be made: %s\n", strerror(errno));
+    code = process < 0 ? LAP_TOOL_FAILED : wait_for(process, &all);
+    lap_listener_remove(address);
+    close(listener);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static struct options options;
+    struct lap_address address;
+    char folder[PATH_MAX];
+    int code = parse(argc, argv, &options, &address);
+
+    if (code >= 0)
+        return code;
+    if (lap_folder_make(options.folder) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_USAGE;
+    }
+    if (!realpath(options.folder, folder)) {
+        fprintf(stderr, PROGRAM ": %s: %s\n", options.folder, strerror(errno));
+        return LAP_TOOL_USAGE;
+    }
+    if (!lap_output_folder_check(PROGRAM, folder, "traces"))
+        return LAP_TOOL_USAGE;
+    options.job.folder = folder;
+    return run(&options, &address);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-tree: shows the frames, submits, command buffers, render passes, labels and work of a trace. */
+#include "tools/tree.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inspector/position/find.h"
+#include "tools/calls.h"
+#include "tools/tool.h"
+#include "trace/reader.h"
+
+#define PROGRAM     "lapilli-tree"
+#define FRAME_DEPTH 4u /* of what is in a frame: to the render passes */
+
+static const char help[] =
+    "usage: lapilli tree [options] FILE\n"
+    "Shows what a trace consists of: frames, submits, command buffers, render passes, labels, and draws, dispatches "
+    "and\n"
+    "other work, each with its position and with counts of what is in it.\n"
+    "\n"
+    "  --at POSITION   only this: FRAME, FRAME.SUBMIT, FRAME.SUBMIT.BUFFER, FRAME.SUBMIT.BUFFER.COMMAND, and behind a\n"
+    "                  vkCmdExecuteCommands .BUFFER.COMMAND again; or #PACKET, #PACKET.COMMAND as lapilli print has\n"
+    "                  them. Frames, submits and command buffers count from 1, commands from 0\n"
+    "  --depth N       so many levels below it. Default: 1 for a whole trace, which are its frames; 4 for a frame, 3\n"
+    "                  for a submit, else all\n"
+    "  --quick         look at nothing in command buffers: their sizes are the only counts\n"
+    "  --json          one JSON object\n"
+    "  --color WHEN    auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position; 3 no "
+    "readable\n"
+    "trace; 4 the trace is incomplete.\n";
+
+struct options {
+    struct position at; /* count 0: the whole */
+    bool json, quick, has_depth;
+    unsigned depth;
+    int colour; /* -1: automatic */
+    const char *path;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli tree --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+static bool parse_depth(const char *text, struct options *options)
+{
+    char *end;
+    unsigned long depth;
+
+    errno = 0;
+    depth = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || depth == 0)
+        return false;
+    options->depth = depth > 1000 ? 1000 : (unsigned)depth; /* which is all */
+    options->has_depth = true;
+    return true;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
+                                          {"depth", required_argument, NULL, 'd'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"color", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+
+    *options = (struct options){.colour = -1};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'a':
+            if (position_parse(optarg, &options->at) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 'd':
+            if (!parse_depth(optarg, options))
+                return usage("--depth wants a number, from 1");
+            break;
+        case 'q':
+            options->quick = true;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 'c':
+            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
+            if (options->colour < 0 && strcmp(optarg, "auto") != 0)
+                return usage("--color wants auto, always or never");
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc)
+        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+    options->path = argv[optind];
+    return -1;
+}
+
+static unsigned default_depth(const struct options *options)
+{
+    return !options->at.count ? 1 : options->at.count <= POSITION_SUBMIT ? FRAME_DEPTH + 1 - options->at.count : 1000;
+}
+
+static int code_of(const struct options *options, const struct lap_reader *trace, enum lap_status status)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(trace);
+
+    if (status == LAP_ERROR_ARGUMENT || status < 0) {
+        if (errno != EPIPE || status != LAP_ERROR_IO)
+            fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
+        return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
+               : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
+                                                                               : LAP_TOOL_FAILED;
+    }
+    if (!summary->complete)
+        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", options->path, summary->stopped);
+    return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
+}
+
+static enum lap_status show(const struct options *options, const struct lap_reader *trace)
+{
+    struct position_found found;
+    struct lap_tree_printer printer = {
+        .out = stdout, .colour = options->colour >= 0 ? options->colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    struct options of = *options;
+    enum lap_status status = LAP_OK;
+
+    if (of.at.count) {
+        status = position_find(trace, &of.at, &found);
+        of.at = found.position;
+        printer.at = &of.at;
+    }
+    if (status != LAP_OK)
+        return status;
+    if (!of.has_depth)
+        of.depth = default_depth(&of);
+    if (of.json)
+        lap_tree_json_begin(&printer);
+    status = tree_walk(trace, printer.at, of.depth, of.quick, of.json ? lap_tree_json : lap_tree_text, &printer);
+    if (of.json)
+        lap_tree_json_end(&printer);
+    else if (status == LAP_OK)
+        lap_tree_text_end(&printer);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct lap_reader *trace;
+    enum lap_status status;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    lap_calls_shut_in();
+    status = lap_reader_open(options.path, NULL, &trace);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options.path, status);
+    status = show(&options, trace);
+    errno = 0;
+    if (status == LAP_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = lap_fail(LAP_ERROR_IO, "the output can't be written: %s", strerror(errno));
+    code = code_of(&options, trace, status);
+    lap_reader_close(&trace);
+    return code;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: writes what a trace consists of (inspector/position/tree.h) as text or as one JSON object. One thread.
+ */
+#ifndef LAP_TOOLS_TREE_H
+#define LAP_TOOLS_TREE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "inspector/position/tree.h"
+
+struct lap_tree_printer {
+    FILE *out;
+    bool colour;               /* text only */
+    const struct position *at; /* NULL: the whole trace */
+    uint64_t nodes, frames, submits, buffers;
+    struct position_counts counts; /* of all frames */
+    unsigned depth;                /* JSON: of the last node */
+};
+
+/* user: the printer. */
+enum lap_status lap_tree_text(void *user, const struct tree_node *node) LAP_MUST_CHECK;
+void lap_tree_text_end(struct lap_tree_printer *printer);
+
+void lap_tree_json_begin(struct lap_tree_printer *printer);
+enum lap_status lap_tree_json(void *user, const struct tree_node *node) LAP_MUST_CHECK;
+void lap_tree_json_end(struct lap_tree_printer *printer);
+
+#endif

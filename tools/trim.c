@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-trim: writes a part of a trace, with what it depends on.
+ *
+ * A child process does the work in a sandbox, with the new file open and no other rights (tools/shut_in.h).
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/frames.h"
+#include "base/sandbox.h"
+#include "gen_ids.h"
+#include "inspector/analysis/trace_pass.h"
+#include "inspector/position/find.h"
+#include "inspector/slice/cut.h"
+#include "inspector/slice/slice.h"
+#include "tools/calls.h"
+#include "tools/progress.h"
+#include "tools/shut_in.h"
+#include "tools/tool.h"
+#include "tools/trim_replay.h"
+#include "trace/output.h"
+#include "trace/reader.h"
+
+#define PROGRAM    "lapilli-trim"
+#define LEVEL      12 /* of Zstandard, as lapilli compress has it */
+#define BEST_LEVEL 19
+
+static const char help[] =
+    "usage: lapilli trim [options] (--frames A-B | --submits A-B | --draw POSITION) -o NEW FILE\n"
+    "Writes some frames, some submits, or one command of a trace as a trace of its own, with the objects that they\n"
+    "use and the earlier work that made what they read; or, where a GPU can play the trace, what that work made.\n"
+    "\n"
+    "  -o, --output NEW   the new file; it must not exist\n"
+    "  --frames A-B       these frames, counted from 1; also A, A- and -B\n"
+    "  --submits A-B      these calls of vkQueueSubmit and vkQueueSubmit2, counted from 1; also A, A- and -B\n"
+    "  --draw POSITION    this draw, dispatch or other command, FRAME.SUBMIT.BUFFER.COMMAND as lapilli tree shows it:\n"
+    "                     the submit ends behind it, and so does the trace. Takes nothing from a replay\n"
+    "  --gpu[=GPU]        contents that work before the part made are read from a replay, and that work is left out.\n"
+    "                     GPU: as lapilli replay takes it. Without this option: where that is possible\n"
+    "  --no-gpu           contents are made by that work\n"
+    "  --sandbox HOW      on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as\n"
+    "                     far as the kernel can\n"
+    "  --json             report the result as one JSON object\n"
+    "  --quiet            print only errors\n"
+    "  --help             this text\n"
+    "\n"
+    "Exit status: 0; 1 the new file can't be written, or the sandbox not be had; 2 wrong usage, or the trace has no\n"
+    "such part; 3 no readable trace, or one that this build can't cut; 4 FILE is incomplete: the part was written;\n"
+    "5 with --gpu: no replay here reads the contents.\n";
+
+enum {
+    OPTION_FRAMES = 256,
+    OPTION_SUBMITS,
+    OPTION_DRAW,
+    OPTION_GPU,
+    OPTION_NO_GPU,
+    OPTION_SANDBOX,
+    OPTION_JSON,
+    OPTION_QUIET
+};
+
+enum gpu_wish { GPU_AUTO, GPU_ON, GPU_OFF };
+
+/* What the child that finds out what is to be read tells its parent. */
+struct found {
+    bool done;
+    uint64_t packet; /* the last one in front of the part; 0: none is there */
+    uint64_t lines, contents;
+};
+
+struct job {
+    const char *from, *to;
+    int fd; /* of the new file */
+    struct lap_frame_range range;
+    struct position draw; /* count 0: another part */
+    bool submits, json, quiet;
+    enum lap_sandbox_wish sandbox;
+    const char *sandbox_text;
+    enum gpu_wish wish;
+    const char *gpu;           /* NULL: any */
+    struct found *found;       /* not NULL: only what is to be read is found out, and listed in replay.list */
+    struct trim_replay replay; /* replay.contents is -1 where nothing is taken, and replay.reason may say why */
+};
+
+/* "A-B", "A", "A-", "-B" */
+static bool parse_range(const char *text, struct lap_frame_range *out)
+{
+    *out = (struct lap_frame_range){1, UINT64_MAX};
+    if (*text != '-') {
+        if (!lap_frame_parse(&text, &out->first))
+            return false;
+        out->last = out->first;
+    }
+    if (*text == '-') {
+        out->last = UINT64_MAX;
+        text++;
+        if (*text && !lap_frame_parse(&text, &out->last))
+            return false;
+    }
+    return *text == 0 && out->first <= out->last;
+}
+
+/* ---- which packets are the part ---- */
+
+struct search {
+    struct lap_frame_range range;
+    uint64_t submits, last_ticket;
+    uint64_t first, last; /* what was found; 0: nothing */
+    uint64_t first_frame; /* from 0 */
+    struct position_found draw;
+    bool to_end; /* no frame or submit comes after the part */
+};
+
+static enum lap_status see_submit(void *state, const struct trace_call *call)
+{
+    struct search *search = state;
+
+    search->submits++;
+    if (search->submits == search->range.first) {
+        search->first = call->packet->ticket;
+        search->first_frame = call->packet->frame;
+    }
+    if (search->submits - 1 == search->range.last) {
+        search->last = call->packet->ticket - 1;
+        return LAP_END;
+    }
+    return LAP_OK;
+}
+
+static void see_packet(void *state, const struct lap_packet *packet)
+{
+    struct search *search = state;
+    search->last_ticket = packet->ticket;
+}
+
+static enum lap_status find_submits(const struct lap_reader *trace, struct search *search)
+{
+    static const uint16_t commands[] = {GEN_vkQueueSubmit, GEN_vkQueueSubmit2, 0};
+    const struct trace_visitor visitor = {
+        .commands = commands, .visit = see_submit, .see_packet = see_packet, .state = search};
+    enum lap_status status = trace_pass_run(trace, 0, &visitor, 1);
+
+    if (!search->last)
+        search->last = search->last_ticket;
+    return status;
+}
+
+static enum lap_status find_frames(const struct lap_reader *trace, struct search *search)
+{
+    uint64_t frames = lap_reader_summary(trace)->frames, last = search->range.last;
+
+    if (search->range.first > frames || (last != UINT64_MAX && last > frames))
+        return LAP_OK;
+    last = last == UINT64_MAX ? frames : last;
+    search->first = search->range.first > 1 ? lap_reader_frame_end(trace, search->range.first - 2) + 1 : 1;
+    search->last = lap_reader_frame_end(trace, last - 1);
+    search->first_frame = search->range.first - 1;
+    return LAP_OK;
+}
+
+static enum lap_status find_draw(const struct lap_reader *trace, const struct position *position, struct search *search)
+{
+    enum lap_status status = position_find(trace, position, &search->draw);
+
+    if (status == LAP_OK && !position_is_command(&search->draw.position))
+        status = lap_fail(LAP_ERROR_ARGUMENT, "--draw takes a command, FRAME.SUBMIT.BUFFER.COMMAND");
+    search->first = search->last = search->draw.ticket;
+    search->first_frame = search->draw.frame;
+    return status;
+}
+
+/* ---- the work, in the sandbox ---- */
+
+struct work {
+    const struct job *job;
+    const struct lap_reader *trace;
+    const struct search *search;
+    char note[POSITION_TEXT_BYTES + 128];
+    uint64_t bytes_before, bytes_after;
+    bool copied;
+    const struct contents_file *contents; /* NULL: none */
+    const char *reason;                   /* why not; NULL: nobody asked */
+    struct cut_result result;
+};
+
+static void say_contents(const struct work *work)
+{
+    if (work->contents)
+        printf("; %" PRIu64 " of %" PRIu64 " contents were taken from a replay", work->result.contents_taken,
+               work->result.contents_wanted);
+    else if (work->reason)
+        printf("; earlier work makes all contents: %s", work->reason);
+    else
+        printf("; earlier work makes all contents");
+}
+
+static void say_text(const struct work *work)
+{
+    const struct cut_result *result = &work->result;
+
+    if (work->copied) {
+        printf("%s: a copy of %s: without what can be left out it would be no smaller\n", work->job->to,
+               work->job->from);
+        return;
+    }
+    printf("%s: %" PRIu64 " of %" PRIu64 " bytes; of %" PRIu64 " packets before the part %" PRIu64
+           " are needed; it begins with frame %" PRIu64,
+           work->job->to, work->bytes_after, work->bytes_before, result->packets_before, result->packets_kept,
+           result->first_frame);
+    say_contents(work);
+    printf("\n");
+}
+
+static void say_contents_json(const struct work *work)
+{
+    cJSON *reason = work->contents || !work->reason ? NULL : cJSON_CreateString(work->reason);
+    char *text = reason ? cJSON_PrintUnformatted(reason) : NULL;
+
+    printf(", \"contents\": {\"gpu\": %s, \"wanted\": %" PRIu64 ", \"taken\": %" PRIu64 ", \"reason\": %s}",
+           work->contents ? "true" : "false", work->result.contents_wanted, work->result.contents_taken,
+           text ? text : "null");
+    cJSON_free(text);
+    cJSON_Delete(reason);
+}
+
+static void say(const struct work *work)
+{
+    const struct cut_result *result = &work->result;
+    const char *between = "";
+
+    if (!work->job->json) {
+        if (!work->job->quiet)
+            say_text(work);
+        fflush(stdout);
+        return;
+    }
+    printf("{\"frames\": %" PRIu64 ", \"first_frame\": %" PRIu64 ", \"packets\": %" PRIu64
+           ", \"packets_before\": %" PRIu64 ", \"packets_kept\": %" PRIu64 ", \"emptied\": %" PRIu64
+           ", \"bytes_before\": %" PRIu64 ", \"bytes_after\": %" PRIu64 ", \"copied\": %s",
+           result->frames, result->first_frame, result->packets, result->packets_before, result->packets_kept,
+           result->emptied, work->bytes_before, work->bytes_after, work->copied ? "true" : "false");
+    say_contents_json(work);
+    printf(", \"commands\": {");
+    for (uint32_t i = 0; i < GEN_COMMAND_COUNT; i++) {
+        if (!result->commands[i].before)
+            continue;
+        printf("%s\"%s\": {\"before\": %" PRIu64 ", \"kept\": %" PRIu64 "}", between,
+               i ? gen_command_names[i] : "unknown", result->commands[i].before, result->commands[i].kept);
+        between = ", ";
+    }
+    printf("}}\n");
+    fflush(stdout);
+}
+
+static enum lap_status no_room(const char *path)
+{
+    return lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(errno));
+}
+
+static enum lap_status cut_at_level(struct work *work, int level)
+{
+    struct lap_packer packer = lap_packer_zstd;
+    struct lap_progress progress;
+    const struct cut_options options = {.first = work->search->first,
+                                        .last = work->search->last,
+                                        .first_frame = work->search->first_frame,
+                                        .draw = work->job->draw.count ? &work->search->draw : NULL,
+                                        .note = work->note,
+                                        .contents = work->contents,
+                                        .packer = &packer,
+                                        .progress = lap_progress_show,
+                                        .user = &progress};
+    struct stat after;
+    enum lap_status status;
+    int fd;
+
+    packer.level = level;
+    if (ftruncate(work->job->fd, 0) != 0 || lseek(work->job->fd, 0, SEEK_SET) != 0 ||
+        (fd = fcntl(work->job->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        return no_room(work->job->to);
+    lap_progress_begin(&progress, "trimming", work->job->quiet);
+    status = cut_write(work->trace, fd, work->job->to, &options, &work->result);
+    lap_progress_clear(&progress);
+    if (status == LAP_OK && fstat(work->job->fd, &after) != 0)
+        status = no_room(work->job->to);
+    work->bytes_after = status == LAP_OK ? (uint64_t)after.st_size : 0;
+    return status;
+}
+
+static enum lap_status copy_source(struct work *work)
+{
+    static uint8_t bytes[1 << 16];
+    int from = open(work->job->from, O_RDONLY | O_CLOEXEC), to = work->job->fd;
+    ssize_t got = -1;
+
+    if (from >= 0 && ftruncate(to, 0) == 0 && lseek(to, 0, SEEK_SET) == 0)
+        while ((got = read(from, bytes, sizeof bytes)) > 0)
+            for (ssize_t at = 0, put; at < got; at += put)
+                if ((put = write(to, bytes + at, (size_t)(got - at))) <= 0) {
+                    close(from);
+                    return no_room(work->job->to);
+                }
+    if (from >= 0)
+        close(from);
+    if (got < 0)
+        return lap_fail(LAP_ERROR_IO, "can't copy %s: %s", work->job->from, strerror(errno));
+    work->copied = true;
+    work->bytes_after = work->bytes_before;
+    return LAP_OK;
+}
+
+/* A part is never larger than the whole: of one that was packed well before and of which nothing falls away, the new
+ * file may have to be packed as well, or to be the old one. */
+static enum lap_status cut_small(struct work *work)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(work->trace);
+    struct stat source;
+    enum lap_status status = cut_at_level(work, LEVEL);
+    uint64_t at_first = work->bytes_after;
+
+    if (stat(work->job->from, &source) == 0)
+        work->bytes_before = (uint64_t)source.st_size;
+    if (status == LAP_OK && work->bytes_after > work->bytes_before)
+        status = cut_at_level(work, BEST_LEVEL);
+    if (status == LAP_OK && work->bytes_after > at_first) /* small files need not obey */
+        status = cut_at_level(work, LEVEL);
+    if (status == LAP_OK && work->bytes_after > work->bytes_before && summary->complete && work->search->to_end)
+        status = copy_source(work);
+    return status;
+}
+
+/* What earlier work makes may be smaller than what it made, and a replay's contents may be more than can be cut: nobody
+ * who did not ask for them gets them then. */
+static enum lap_status cut_smallest(struct work *work, struct contents_file *file)
+{
+    enum lap_status status;
+
+    if (work->job->replay.contents >= 0) {
+        status = contents_open(work->job->replay.contents, file);
+        if (status != LAP_OK)
+            return status;
+        work->contents = file;
+    }
+    status = cut_small(work);
+    if (!work->contents || work->job->wish == GPU_ON)
+        return status;
+    if (status == LAP_ERROR_UNSUPPORTED || status == LAP_ERROR_LIMIT ||
+        (status == LAP_OK && (work->copied || work->bytes_after > work->bytes_before))) {
+        work->reason = status == LAP_OK ? "with those of a replay it would be larger than the whole"
+                                        : "the trace is one that can't be cut with those of a replay";
+        work->contents = NULL;
+        work->copied = false;
+        status = cut_small(work);
+    }
+    return status;
+}
+
+/* What a replay is to read, instead of a cut. */
+static int list(const struct job *job, const struct lap_reader *trace, const struct search *search)
+{
+    struct slice *slice = NULL;
+    struct lap_progress progress;
+    enum lap_status status = LAP_OK;
+    FILE *to = fdopen(fcntl(job->replay.list, F_DUPFD_CLOEXEC, 0), "w");
+    uint64_t none;
+
+    if (!to)
+        return LAP_TOOL_FAILED;
+    lap_progress_begin(&progress, "looking", job->quiet);
+    if (search->first > 1)
+        status =
+            slice_find_with_contents(trace, search->first, search->last, NULL, lap_progress_show, &progress, &slice);
+    lap_progress_clear(&progress);
+    if (status == LAP_OK && slice) {
+        status = contents_write_list(slice_contents(slice), to);
+        job->found->lines = slice_contents(slice)->count;
+        slice_count_contents(slice, &job->found->contents, &none);
+    }
+    (void)fclose(to);
+    slice_destroy(&slice);
+    if (status == LAP_OK) /* else the cut will say it */
+        *job->found = (struct found){true, search->first - 1, job->found->lines, job->found->contents};
+    return LAP_TOOL_OK;
+}
+
+static int cut(const struct job *job, const struct lap_reader *trace, const struct search *search)
+{
+    struct work work = {
+        .job = job, .trace = trace, .search = search, .reason = job->replay.reason[0] ? job->replay.reason : NULL};
+    struct contents_file file = {.fd = -1};
+    const uint8_t *id = lap_reader_summary(trace)->uuid;
+    char text[POSITION_TEXT_BYTES];
+    enum lap_status status;
+    int at;
+
+    if (job->draw.count)
+        at = snprintf(work.note, sizeof work.note, "{\"trimmed\": \"command %s of ",
+                      position_text(&search->draw.position, text));
+    else
+        at = snprintf(work.note, sizeof work.note, "{\"trimmed\": \"%s %" PRIu64 " to %" PRIu64 " of ",
+                      job->submits ? "submits" : "frames", search->range.first, search->range.last);
+    for (unsigned i = 0; i < 16; i++)
+        at += snprintf(work.note + at, sizeof work.note - (size_t)at, "%02x", id[i]);
+    snprintf(work.note + at, sizeof work.note - (size_t)at, "\"}");
+    status = cut_smallest(&work, &file);
+    if (status == LAP_OK && work.copied)
+        work.result.first_frame = search->first_frame + 1;
+    if (status != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s can't be trimmed: %s\n", job->from, lap_error_message());
+        return status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED || status == LAP_ERROR_LIMIT
+                   ? LAP_TOOL_NO_TRACE
+                   : LAP_TOOL_FAILED;
+    }
+    say(&work);
+    contents_close(&file);
+    return LAP_TOOL_OK;
+}
+
+/* Says why a part was not found, or what there is instead. */
+static int no_part(const struct job *job, const struct lap_reader *trace, const struct search *search,
+                   enum lap_status status)
+{
+    if (status == LAP_ERROR_ARGUMENT)
+        fprintf(stderr, PROGRAM ": %s: %s\n", job->from, lap_error_message());
+    else if (status != LAP_OK)
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+    else
+        fprintf(stderr, PROGRAM ": %s has %" PRIu64 " %s\n", job->from,
+                job->submits ? search->submits : lap_reader_summary(trace)->frames,
+                job->submits ? "submits" : "frames");
+    return status == LAP_OK || status == LAP_ERROR_ARGUMENT ? LAP_TOOL_USAGE : LAP_TOOL_NO_TRACE;
+}
+
+static int look_and_cut(void *argument)
+{
+    const struct job *job = argument;
+    struct search search = {.range = job->range};
+    struct lap_reader *trace;
+    enum lap_status status = lap_reader_open(job->from, NULL, &trace);
+    bool complete;
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, job->from, status);
+    complete = lap_reader_summary(trace)->complete;
+    if (!complete && !job->found)
+        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", job->from, lap_reader_summary(trace)->stopped);
+    status = job->draw.count ? find_draw(trace, &job->draw, &search)
+             : job->submits  ? find_submits(trace, &search)
+                             : find_frames(trace, &search);
+    if (status != LAP_OK || !search.first || search.last < search.first ||
+        (job->submits && job->range.last != UINT64_MAX && search.submits < job->range.last)) {
+        code = no_part(job, trace, &search, status);
+    } else {
+        uint64_t all = job->submits ? search.submits : lap_reader_summary(trace)->frames;
+        if (search.range.last == UINT64_MAX)
+            search.range.last = all;
+        search.to_end = !job->draw.count && search.range.last == all;
+        code = job->found ? list(job, trace, &search) : cut(job, trace, &search);
+    }
+    lap_reader_close(&trace);
+    return code == LAP_TOOL_OK && !complete ? LAP_TOOL_INCOMPLETE : code;
+}
+
+/* LAP_TOOL_OK: go on, with contents or without. */
+static int read_contents(struct job *job)
+{
+    struct found *found = mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool done = found != MAP_FAILED && trim_replay_begin(&job->replay);
+    int code = LAP_TOOL_OK;
+
+    if (done) {
+        job->found = found;
+        code = lap_shut_in(PROGRAM, job->sandbox, look_and_cut, job);
+        job->found = NULL;
+    }
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
+        return code;
+    if (done && !found->done)
+        done = false;
+    else if (done && found->lines)
+        done = trim_replay_run(&job->replay, job->from, found->packet, job->gpu, job->sandbox_text);
+    else if (done && job->wish != GPU_ON) {
+        done = false; /* there is nothing to read */
+        snprintf(job->replay.reason, sizeof job->replay.reason, "%s",
+                 found->contents ? "a replay can give none of them" : "the part needs none that such work made");
+    }
+    if (found != MAP_FAILED)
+        (void)munmap(found, sizeof *found);
+    if (done)
+        return LAP_TOOL_OK;
+    trim_replay_end(&job->replay);
+    if (job->wish != GPU_ON || !job->replay.reason[0]) /* what can't be cut is said by the cut */
+        return LAP_TOOL_OK;
+    fprintf(stderr, PROGRAM ": --gpu: %s can't be played up to the part: %s\n", job->from, job->replay.reason);
+    return LAP_TOOL_UNSUPPORTED;
+}
+
+static int run(struct job *job)
+{
+    int code;
+
+    if (lap_output_open(job->to, &job->fd) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    code = job->wish == GPU_OFF ? LAP_TOOL_OK : read_contents(job);
+    if (code == LAP_TOOL_OK)
+        code = lap_shut_in(PROGRAM, job->sandbox, look_and_cut, job);
+    trim_replay_end(&job->replay);
+    close(job->fd);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
+        (void)unlink(job->to);
+    return code;
+}
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli trim --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
+                                          {"frames", required_argument, NULL, OPTION_FRAMES},
+                                          {"submits", required_argument, NULL, OPTION_SUBMITS},
+                                          {"draw", required_argument, NULL, OPTION_DRAW},
+                                          {"gpu", optional_argument, NULL, OPTION_GPU},
+                                          {"no-gpu", no_argument, NULL, OPTION_NO_GPU},
+                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"quiet", no_argument, NULL, OPTION_QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct job job = {.fd = -1, .sandbox_text = "auto", .replay = {.list = -1, .contents = -1}};
+    int option, parts = 0;
+
+    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'o':
+            job.to = optarg;
+            break;
+        case OPTION_FRAMES:
+        case OPTION_SUBMITS:
+            parts++;
+            job.submits = option == OPTION_SUBMITS;
+            if (!parse_range(optarg, &job.range))
+                return usage(job.submits ? "--submits takes A-B, A, A- or -B" : "--frames takes A-B, A, A- or -B");
+            break;
+        case OPTION_GPU:
+            job.wish = GPU_ON;
+            job.gpu = optarg;
+            break;
+        case OPTION_NO_GPU:
+            job.wish = GPU_OFF;
+            break;
+        case OPTION_DRAW:
+            parts++;
+            if (position_parse(optarg, &job.draw) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case OPTION_SANDBOX:
+            job.sandbox_text = optarg;
+            if (lap_sandbox_wish_parse(optarg, &job.sandbox) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case OPTION_JSON:
+            job.json = true;
+            break;
+        case OPTION_QUIET:
+            job.quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return LAP_TOOL_OK;
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc)
+        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+    if (job.draw.count && job.wish == GPU_ON)
+        return usage("--gpu is not for --draw");
+    if (job.draw.count)
+        job.wish = GPU_OFF;
+    if (parts != 1)
+        return usage("one of --frames, --submits and --draw, once");
+    if (!job.to)
+        return usage("-o NEW is missing");
+    job.from = argv[optind];
+    return run(&job);
+}
