@@ -366,6 +366,12 @@ def _read_commands(root: ET.Element, registry: Registry) -> None:
         registry.aliases[alias] = target
 
 
+def _protection_of_types(extension: ET.Element) -> str | None:
+    """The guard that all structure types of an extension have, or None. Registry 1.4.309 guards VK_NV_present_metering so alone."""
+    guards = {item.get("protect") for item in extension.iterfind("require/enum[@extends='VkStructureType']")}
+    return guards.pop() if len(guards) == 1 else None
+
+
 def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[str, str | None]) -> None:
     """Selects the names that versions and supported extensions require; computes guards and providers; adds extension
     enums."""
@@ -412,7 +418,7 @@ def _apply_requirements(root: ET.Element, registry: Registry, platforms: dict[st
             registry.withdrawn |= {element.get("name")} | {item.get("name") for item in element.iterfind("require/*") if item.tag in ("type", "command")}
             continue
         platform = element.get("platform")
-        guard = platforms.get(platform) if platform else element.get("protect")
+        guard = platforms.get(platform) if platform else element.get("protect") or _protection_of_types(element)
         extension = Extension(element.get("name"), int(element.get("number") or 0), element.get("type") or "device", guard,
                               platform, element.get("promotedto"),
                               element.get("depends") or (element.get("requires") or "").replace(",", "+"))
