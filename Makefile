@@ -99,7 +99,7 @@ WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
-READER := $(call object,base/slab.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/dense.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/load.c trace/receive.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
+READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/dense.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/load.c trace/receive.c trace/index.c trace/sequence.c trace/source.c trace/tail_recover.c \
 	trace/unpack.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c)
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
@@ -128,6 +128,8 @@ UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
 LAYER_SETTINGS := $(shell echo 'int vkuCreateLayerSettingSet(); int main(void) { return vkuCreateLayerSettingSet(); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -x c -o /dev/null - $(UTILITY_LIBS) 2> /dev/null && echo yes)
 UTILITY_LIBS := $(if $(LAYER_SETTINGS),$(UTILITY_LIBS),-Wl$(comma)-Bstatic -lVkLayer_utils -lstdc++ -Wl$(comma)-Bdynamic)
+# What those headers define inline, the compiler may still call.
+$(BUILD)/obj/layer/image/format_utils.o: ALL_CFLAGS += -fgnu89-inline
 $(BUILD)/obj/layer/core/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
 
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
@@ -245,22 +247,29 @@ $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifest
 # ---- tests
 include $(wildcard tests/*/module.mk)
 
-# -noreset: without it the server starts anew, and refuses connections, whenever its last client goes.
-XVFB := xvfb-run -a -s "-screen 0 1280x720x24 -nolisten tcp -noreset"
+# A display of its own, and nothing else of what make has inherited.
+XVFB = $(PYTHON) tests/surroundings.py
 TEST_ARGUMENTS ?=
-SAMPLE ?= --sample
+# tests/tiers.py: gate, full or all.
+TIER ?= gate
 
 .PHONY: deps check check-all check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
 deps: ## install what is missing (Debian packages), fetch the newest Vulkan headers
 	scripts/install-deps.sh build check
 	@scripts/fetch-headers.sh $(NEWEST) || echo 'make deps: the build takes the Vulkan headers that are there'
 
-check: ## install what is missing, build, run the tests
+check: ## install what is missing, build, run the tests that every change needs
 	scripts/install-deps.sh build check
 	+$(MAKE) check-built
 
-check-all: ## the same with every program in every way, of which the others take a sample
-	+$(MAKE) SAMPLE= check
+check-all: ## the same with every test that there is (an hour)
+	scripts/install-deps.sh drivers
+	+$(MAKE) TIER=all check
+
+CHECK_FULL ?=
+.PHONY: check-full
+check-full: ## everything, part by part; goes on where it was interrupted (FROM=PART, CHECK_FULL="--help")
+	$(PYTHON) tests/full.py $(if $(FROM),--from $(FROM)) $(CHECK_FULL)
 
 # What programs are recorded and replayed with; unit tests and the rest of what tests run.
 .PHONY: e2e-programs
@@ -278,7 +287,7 @@ has_cet = $(if $(filter -fcf-protection=none,$(CFLAGS)),,$(findstring -fcf-prote
 # CHECKED=e2e-programs, where TEST_ARGUMENTS ask for no others.
 CHECKED ?= test-programs
 check-built: $(CHECKED) check-hardening ## run the tests on what is installed already
-	VULKAN_SDK=$(VULKAN_ROOT) $(XVFB) $(PYTHON) tests/run.py --build $(BUILD) $(SAMPLE) $(TEST_ARGUMENTS)
+	VULKAN_SDK=$(VULKAN_ROOT) $(XVFB) $(PYTHON) tests/run.py --build $(BUILD) --tier $(TIER) $(TEST_ARGUMENTS)
 
 # Debian's packages of numpy and PIL are for Debian's Python.
 MATRIX_PYTHON = $(firstword $(foreach p,$(PYTHON) /usr/bin/python3,$(shell $(p) -c 'import numpy, PIL' 2> /dev/null && echo $(p))) $(PYTHON))
@@ -292,6 +301,26 @@ matrix: ## record every program on each driver, replay it on each other, and com
 matrix-built: test-programs ## the same on the drivers that are there
 	$(MATRIX_PYTHON) tests/e2e/test_compare.py
 	$(XVFB) $(MATRIX_PYTHON) tests/matrix.py --build $(BUILD) $(MATRIX_ARGUMENTS)
+
+# Not of this build: the headers that Debian 12 has, and the software driver of a newer suite as far as that driver and its
+# validation layer decide tests.
+OLDEST = BUILD=$(BUILD)/oldest VULKAN_SDK=/usr WERROR=1 CFLAGS=-O0
+OLDEST_CASES := ^(codegen|replay/(triangle-offscreen|compute|modern|descriptors|linear|formats))
+NEWER = BUILD=$(BUILD)/newer DRIVER_DIR=$(BUILD)/driver WERROR=1 CFLAGS=-O1
+NEWER_CASES := ^(codegen|replay|validate|present|contract|loader|sandbox|rays|tables|descriptor-buffers|parts/(cut|kept|each)/(ray|sparse|descbuf))
+.PHONY: check-oldest check-newer
+check-oldest: ## build with the oldest headers, and run a few tests
+	scripts/install-deps.sh build check
+	+$(MAKE) $(OLDEST) e2e-programs
+	+$(MAKE) $(OLDEST) CHECKED=e2e-programs TEST_ARGUMENTS="--suite codegen --suite e2e --match '$(OLDEST_CASES)'" check-built
+
+check-newer: ## run tests on the software driver of a newer Debian suite
+	scripts/install-deps.sh build check
+	scripts/fetch-driver.sh $(BUILD)/driver
+	+$(MAKE) $(NEWER) e2e-programs
+	+$(MAKE) $(NEWER) PLATFORM_ARGUMENTS=--together check-platforms-compile
+	+$(MAKE) $(NEWER) TIER=all CHECKED=e2e-programs \
+		TEST_ARGUMENTS="--skips tests/skips.txt --driver-dir $(BUILD)/driver --suite codegen --suite e2e --match '$(NEWER_CASES)'" check-built
 
 # By clang, so that fuzz targets are made of the same objects. Zero added to a null pointer is no finding; what is really out of bounds,
 # AddressSanitizer sees. clang 14's search for leaks falls over the thread-local storage of drivers, as the C library of Debian 12 has
@@ -307,7 +336,7 @@ check-asan: ## unit tests and recorded and replayed programs with AddressSanitiz
 	+$(MAKE) $(INSTRUMENTED) test-programs
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		ASAN_OPTIONS=intercept_tls_get_addr=0 MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} MODEL_RUNS=$${MODEL_RUNS:-25} TORTURE_POINTS=$${TORTURE_POINTS:-5000} \
-		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan $(SAMPLE) --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
+		$(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/asan --tier full --suite unit --suite e2e --match '$(ASAN_CASES)' $(TEST_ARGUMENTS)
 
 # On a driver that is instrumented itself: a race in another one would be reported, and one behind it would not be seen.
 TSAN := BUILD=$(BUILD)/tsan SANITIZE=thread CFLAGS="-O1 -g"
@@ -409,7 +438,12 @@ format: ## format all C sources
 	$(Q)clang-format -i $(C_SOURCES)
 
 # The layer alone: of 32 bits beside that of 64, with a libdir of its own.
+# The others install what is there, without a look whether it is up to date.
+.PHONY: install-layer-built install-built
 install-layer: all ## install the layer without the programs
+	+$(Q)$(MAKE) install-layer-built
+
+install-layer-built:
 	install -d $(DESTDIR)$(libdir)
 	install -m 644 $(LIBRARY) $(DESTDIR)$(libdir)
 	for kind in $(MANIFEST_KINDS); do \
@@ -417,7 +451,10 @@ install-layer: all ## install the layer without the programs
 		$(MAKE_MANIFEST) --kind $$kind --library-path $(libdir)/$(notdir $(LIBRARY)) \
 			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
 
-install: install-layer ## install into $(DESTDIR)$(prefix)
+install: all ## install into $(DESTDIR)$(prefix)
+	+$(Q)$(MAKE) install-built
+
+install-built: install-layer-built
 	install -d $(DESTDIR)$(includedir)
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # fetch-headers.sh [--missing] FOLDER: unpacks the Vulkan headers and registry of the newest Debian suite that answers (sid, else
-# trixie), and the headers of Vulkan's utility libraries, into FOLDER/usr, with apt, without installing anything. What is there
+# trixie; or of VULKAN_SUITE), and the headers of Vulkan's utility libraries, into FOLDER/usr, with apt, without installing anything. What is there
 # is replaced only by other versions. --missing: does nothing where some are there, or could not be had within the last day.
 set -eu
 missing=
@@ -18,7 +18,7 @@ command -v apt-get > /dev/null || { echo "fetch-headers: there is no apt-get" >&
 mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null |
     grep -v security | head -n 1)
 mirror=${mirror:-http://deb.debian.org/debian}
-for suite in sid trixie; do
+for suite in ${VULKAN_SUITE:-sid trixie}; do
     state="$folder/apt-$suite"
     rm -rf "$state/packages" "$state/unpacked"
     mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/packages" "$state/unpacked"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs all tests and counts them: unit programs, tests of the generator, tests of the runners, and the end-to-end cases of tests/e2e.
+"""Runs tests and counts them: unit programs, tests of the generator, tests of the runners, and the end-to-end cases of tests/e2e.
+
+A test that fails runs once more, alone, when the others are done. If it passes then, it is called FLAKY, with what it said, and
+counts as passed, unless --strict is given.
 
 The last line is always `N passed, N failed, N skipped`. Exit status: 0 all passed; 1 a test failed, or nothing passed, or with
 --skips a test was skipped that the list does not foresee; 2 usage; 128 and the signal's number: interrupted.
@@ -26,11 +29,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import skips  # noqa: E402
+import surroundings  # noqa: E402
+import tiers  # noqa: E402
 from e2e import cases  # noqa: E402
 
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
 SUITES = ["unit", "codegen", "runner", "e2e"]
-SLOWEST = 10
+# They come first, so that no processor waits for them in the end.
+LONGEST = re.compile(r"runner/|torture/|unit/test_(memtrack_model|trace_(tail|interrupted|finish|journal)|launch)$|queues/a-host-event-set-too-late")
 
 
 @dataclass
@@ -50,17 +56,41 @@ class Totals:
     skipped: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     skip_lines: list[tuple[str, str]] = field(default_factory=list)
+    again: dict[str, Outcome] = field(default_factory=dict)  # what failed, and is to run once more
+    flaky: int = 0
 
-    def add(self, outcome: Outcome) -> None:
-        """Counts an outcome, and prints it."""
-        self.passed, self.failed, self.skipped = self.passed + outcome.passed, self.failed + outcome.failed, self.skipped + outcome.skipped
+    def add(self, outcome: Outcome, strict: bool = False) -> None:
+        """Counts an outcome, and prints it. One that failed counts when it has run once more."""
+        first = self.again.pop(outcome.name, None)
         self.seconds[outcome.name] = outcome.seconds
+        if outcome.failed and not first:
+            self.again[outcome.name] = outcome
+        else:
+            self.count(outcome, first is not None and strict)
+        self.show(outcome)
+        if first and not outcome.failed:
+            self.flaky += 1
+            print(f"FLAKY {outcome.name}: it failed beside others, and passed alone. Beside others it said:\n{indented(first.output)}\nalone:\n{indented(outcome.output)}", flush=True)
+
+    def count(self, outcome: Outcome, is_failure: bool) -> None:
+        self.passed, self.failed, self.skipped = self.passed + outcome.passed, self.failed + (outcome.failed or is_failure), self.skipped + outcome.skipped
+        self.skip_lines += skips.skips_in(outcome.name, outcome.output)
+
+    def give_up(self) -> None:
+        """What has not run once more has failed."""
+        for outcome in self.again.values():
+            self.count(outcome, False)
+
+    def show(self, outcome: Outcome) -> None:
         state = "FAIL" if outcome.failed else "skip" if not outcome.passed else "ok"
         print(f"{state:4} {outcome.name} ({outcome.passed} passed, {outcome.seconds:.1f} s)", flush=True)
         for line in outcome.output.splitlines():
             if outcome.failed or line.startswith("skip "):
                 print(f"     {line}")
-        self.skip_lines += skips.skips_in(outcome.name, outcome.output)
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"     {line}" for line in text.splitlines() or ["nothing"])
 
 
 class Interrupted(BaseException):
@@ -70,7 +100,9 @@ class Interrupted(BaseException):
 def run_counted(name: str, command: list[str]) -> Outcome:
     """A program whose last line counts its tests."""
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=600, check=False)
+        with tempfile.TemporaryDirectory(prefix="lapilli-home-") as home:
+            done = subprocess.run(command, cwd=ROOT, env={**os.environ, **cases.private(Path(home))}, capture_output=True, text=True, errors="replace",
+                                  timeout=cases.patience(600), check=False)
         output, status = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired as late:
         output, status = f"{(late.stdout or b'').decode(errors='replace')}\nno end after {late.timeout:.0f} s", 1
@@ -91,8 +123,8 @@ def run_unit(name: str, program: Path) -> Outcome:
 
 def run_case(case: cases.Case, context: cases.Context) -> Outcome:
     try:
-        with tempfile.TemporaryDirectory(prefix="lapilli-test-") as folder:
-            case.run(context.in_folder(Path(folder)))
+        with tempfile.TemporaryDirectory(prefix="lapilli-test-") as folder, tempfile.TemporaryDirectory(prefix="lapilli-home-") as home:
+            case.run(context.in_folder(Path(folder), Path(home)))
     except cases.Skip as skip:
         return Outcome(case.name, 0, 0, 1, f"skip {case.name}: {skip}")
     except cases.Failure as failure:
@@ -151,7 +183,7 @@ def end_children() -> None:
                 pass
 
 
-def run_all(work: list[tuple[str, Callable[[str], Outcome]]], jobs: int, totals: Totals) -> int | None:
+def run_all(work: list[tuple[str, Callable[[str], Outcome]]], jobs: int, totals: Totals, strict: bool) -> int | None:
     """The signal that has interrupted the tests, or None."""
     def interrupt(number: int, frame: object) -> None:
         raise Interrupted(number)
@@ -165,6 +197,10 @@ def run_all(work: list[tuple[str, Callable[[str], Outcome]]], jobs: int, totals:
         futures = [pool.submit(run_test, name, test) for name, test in work]
         for future in as_completed(futures):
             totals.add(future.result())
+        if totals.again:
+            print(f"{len(totals.again)} of {len(work)} failed, and run once more, alone:", flush=True)
+        for name, test in [(name, test) for name, test in work if name in totals.again]:
+            totals.add(pool.submit(run_test, name, test).result(), strict)
     except Interrupted as interrupted:
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
@@ -176,6 +212,8 @@ def run_all(work: list[tuple[str, Callable[[str], Outcome]]], jobs: int, totals:
                 break
             time.sleep(0.1)
         return interrupted.args[0]
+    finally:
+        totals.give_up()
     return None
 
 
@@ -208,8 +246,9 @@ def collect(options: argparse.Namespace, build: Path) -> list[tuple[str, Callabl
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"several tests have one name: {', '.join(sorted(twice))}")
-    wanted = cases.sample(names) if options.sample else set(names)
-    return [(name, skipping(lack) if lack else test) for name, test in work if name in wanted and re.search(options.match, name)]
+    wanted = tiers.choose(names, options.tier)
+    chosen = [(name, skipping(lack) if lack else test) for name, test in work if name in wanted and re.search(options.match, name)]
+    return sorted(chosen, key=lambda item: not LONGEST.match(item[0]))
 
 
 def main() -> int:
@@ -222,10 +261,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at a time (default: one more than processors, for some of them wait)")
     parser.add_argument("--suite", choices=SUITES, action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")
-    parser.add_argument("--sample", action="store_true", help=f"of {', '.join(cases.EVERY_PROGRAM)} only every {cases.SAMPLED}th case")
+    parser.add_argument("--tier", choices=tiers.TIERS, default="all", help="as many tests as tests/tiers.py says (default: all)")
+    parser.add_argument("--strict", action="store_true", help="a test that fails, and passes when it runs again, has failed")
+    parser.add_argument("--durations", type=int, default=10, metavar="N", help="name the N slowest tests (default: 10)")
     parser.add_argument("--skips", type=Path, help="a list of foreseen skips (tests/skips.txt): any other one counts as a failure")
     parser.add_argument("--list", action="store_true", help="print the names of tests, and run none")
     options = parser.parse_args()
+    surroundings.clean()
+    cases.PATIENCE = surroundings.slowness(options.jobs)
+    if cases.PATIENCE > 1:
+        print(f"this machine is slow, or busy: time limits are {cases.PATIENCE:.1f} times as long")
     build, start, totals, number = options.build.resolve(), time.monotonic(), Totals(), None
     try:
         foreseen = skips.read(options.skips) if options.skips else None
@@ -233,7 +278,7 @@ def main() -> int:
         if options.list:
             print("\n".join(name for name, _ in work))
             return 0
-        number = run_all(work, options.jobs, totals)
+        number = run_all(work, options.jobs, totals, options.strict)
         if foreseen is not None and number is None:
             machine = skips.Machine(build, options.driver_dir)
             unforeseen = skips.report(foreseen, totals.skip_lines, [name for name, _ in work], machine)
@@ -241,9 +286,11 @@ def main() -> int:
     except Exception:  # nothing can be said of any test
         traceback.print_exc()
         totals.failed += 1
-    slowest = sorted(totals.seconds.items(), key=lambda item: -item[1])[:SLOWEST]
+    slowest = sorted(totals.seconds.items(), key=lambda item: -item[1])[:options.durations]
     print("seconds by family: " + ", ".join(f"{family} {seconds:.0f} ({count})" for family, (seconds, count) in by_family(totals.seconds)))
     print(f"in {time.monotonic() - start:.0f} s; slowest: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in slowest)}")
+    if totals.flaky:
+        print(f"{totals.flaky} passed only when they ran again, alone")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped", flush=True)
     if number is not None:
         os._exit(128 + number)  # without waiting for what did not end

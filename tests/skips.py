@@ -59,6 +59,11 @@ class Machine:
         return done.stdout
 
     @functools.cached_property
+    def registry(self) -> str:
+        """The version that the build was generated from."""
+        return re.search(r'GEN_REGISTRY_VERSION "([\d.]+)"', (self.build / "gen/gen_ids.h").read_text(encoding="utf-8"))[1]
+
+    @functools.cached_property
     def instrumented(self) -> bool:
         program = (self.build / "bin/lapilli-replay").read_bytes()
         return any(name in program for name in (b"__asan_init", b"__tsan_init", b"__gcov_"))
@@ -79,6 +84,7 @@ class Machine:
                  "kcmp": lambda: answers("kcmp", os.getpid(), os.getpid(), 0, 0, 0) == 0,
                  "mount": can_mount,
                  "machine": lambda: os.uname().machine == value,
+                 "registry-before": lambda: version(self.registry) < version(value),
                  "gpu": lambda: re.search(value, self.gpus) is not None,
                  "program": lambda: shutil.which(value) is not None,
                  "file": lambda: Path(value).exists()}
@@ -88,7 +94,7 @@ class Machine:
 
 
 def version(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", text)[:2])
+    return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
 
 
 def read(path: Path) -> list[Foreseen]:

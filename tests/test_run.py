@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -17,6 +18,7 @@ sys.dont_write_bytecode = True
 
 import counted  # noqa: E402
 import skips  # noqa: E402
+import tiers  # noqa: E402
 from e2e import cases  # noqa: E402
 
 SCRIPT = """
@@ -60,17 +62,37 @@ class Runner(unittest.TestCase):
         self.check_run('Case("a", raises(Skip("all is missing")))', 1, "0 passed, 0 failed, 1 skipped")
         self.check_run("", 1, "0 passed, 0 failed, 0 skipped")
 
-    def test_a_sample_leaves_out_programs_of_the_large_families_alone(self) -> None:
+    def test_a_test_that_fails_beside_others_alone_is_flaky(self) -> None:
+        flaky = 'Case("a", lambda c: None), Case("b", lambda c: (open(%r, "x").close(), raises(Failure("beside others"))(c)) if not os.path.exists(%r) else None)'
+        for arguments, status, last in ((), 0, "2 passed, 0 failed, 0 skipped"), (("--strict",), 1, "2 passed, 1 failed, 0 skipped"):
+            with tempfile.TemporaryDirectory() as folder:
+                place = f"{folder}/was-here"
+                out = self.check_run(flaky % (place, place), status, last, *arguments)
+                self.assertRegex(out, "FLAKY b: .*\n.*beside others")
+                self.assertIn("1 passed only when they ran again, alone", out)
+
+    def test_what_the_runner_inherits_does_not_reach_tests(self) -> None:
+        """Signals that a job in the background ignores, a preloaded library, and the user's folders."""
+        looks = ("import os, signal; assert signal.getsignal(signal.SIGINT) == signal.default_int_handler and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL;"
+                 "assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) and 'LD_PRELOAD' not in os.environ and '_STDBUF_O' not in os.environ;"
+                 "assert all(os.environ[n].startswith('/tmp/lapilli-home-') for n in ('HOME', 'TMPDIR', 'XDG_RUNTIME_DIR', 'XDG_CACHE_HOME'))")
+        script = SCRIPT.format(here=str(HERE), cases=f'Case("a", lambda c: c.run([sys.executable, "-c", {looks!r}]))', arguments=())
+        hostile = "import os, signal, sys; [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM)]; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+        done = subprocess.run([sys.executable, "-c", hostile, "-c", script], env={**os.environ, "LD_PRELOAD": "libm.so.6", "_STDBUF_O": "L", "TMPDIR": "/tmp"},
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped", done.stdout + done.stderr)
+
+    def test_each_tier_has_all_of_the_tier_before(self) -> None:
         names = [case.name for case in cases.all_cases(cases.Context(HERE.parent, HERE.parent / "build"))]
-        left_out = set(names) - cases.sample(names)
-        programs = {family: {name.rpartition("/")[2] for name in names if name.rpartition("/")[0] == family} for family in cases.EVERY_PROGRAM}
-        self.assertTrue(all(programs.values()), programs)
-        self.assertEqual({name.rpartition("/")[0] for name in left_out}, set(cases.EVERY_PROGRAM))
-        for family in cases.EVERY_PROGRAM:
-            self.assertLess(len({name for name in left_out if name.startswith(f"{family}/")}), len(programs[family]), family)
-        # What every family has is tried in some of them.
-        for program in set.intersection(*programs.values()):
-            self.assertTrue(any(f"{family}/{program}" not in left_out for family in cases.EVERY_PROGRAM), program)
+        chosen = [tiers.choose(names, tier) for tier in tiers.TIERS]
+        self.assertTrue(chosen[0] < chosen[1] < chosen[2] == set(names))
+        for pattern in tiers.FULL:
+            if not pattern.startswith(("unit/", "runner/")):
+                self.assertTrue(any(re.match(pattern, name) for name in names), pattern)
+        # Each program is recorded, and replayed, in the gate.
+        later = re.compile("|".join(tiers.FULL))
+        for program in {name.partition("/")[2] for name in names if name.startswith("replay/") and not later.match(name)}:
+            self.assertTrue(chosen[0] & {f"replay/{program}", f"validate/{program}"}, program)
 
     def test_two_cases_of_one_name_are_an_error(self) -> None:
         out = self.check_run('Case("a", lambda c: None), Case("a", lambda c: None)', 1, "0 passed, 1 failed, 0 skipped")
@@ -104,7 +126,7 @@ class Runner(unittest.TestCase):
 class List(unittest.TestCase):
     def test_every_condition_of_the_list_is_known(self) -> None:
         machine = skips.Machine(Path("/nonexistent"))
-        machine.gpus, machine.instrumented = "", False
+        machine.gpus, machine.registry, machine.instrumented = "", "1.4.1", False
         for line in skips.read(HERE / "skips.txt"):
             for condition in line.conditions:
                 self.assertIn(machine.has(condition), (False, True), line.place)

@@ -37,11 +37,8 @@ KINDS = {
 
 def peak_bytes(context: Context, command: list[str]) -> int:
     """Runs it; the most memory of the process that was resident at once."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_LAYER", "VK_INSTANCE"))}
-    if context.driver:
-        environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
     with (context.folder / "out.txt").open("w+") as out:
-        process = subprocess.Popen(command, cwd=context.folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=context.folder, env=context.environment(), stdout=out, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)

@@ -28,6 +28,7 @@ CRASH = "VK_LAYER_LAPILLI_TEST_crash"
 STUCK = "VK_LAYER_LAPILLI_TEST_stuck"
 TEST_LAYER = "VK_LAYER_LAPILLI_TEST_"
 TIMEOUT = 240
+PATIENCE = 1.0  # tests/run.py: by how much this machine is slower, now, than the one that limits were set on
 
 
 class Failure(Exception):
@@ -66,17 +67,31 @@ class Done:
         return self.out + self.err
 
 
+def patience(seconds: float) -> float:
+    """A time limit, on this machine."""
+    return seconds * PATIENCE
+
+
+def private(folder: Path) -> dict[str, str]:
+    """Variables that keep a test's own files in a folder, which is there."""
+    places = {"HOME": folder / "home", "TMPDIR": folder / "tmp", "XDG_RUNTIME_DIR": folder / "run", "XDG_CACHE_HOME": folder / "cache"}
+    for place in places.values():
+        place.mkdir(mode=0o700, exist_ok=True)
+    return {name: str(place) for name, place in places.items()}
+
+
 @dataclass
 class Context:
     root: Path
     build: Path
     folder: Path = Path(".")
+    home: Path | None = None  # where HOME, TMPDIR and the like are; None: as the environment says, but for the cache
     driver: Path | None = None  # an ICD manifest; None: what the loader finds
     driver_dir: Path | None = None  # scripts/fetch-driver.sh made it, and everything in build is linked for it
     other: Path | None = None  # another build, for words of another size (e2e/words)
 
-    def in_folder(self, folder: Path) -> "Context":
-        return replace(self, folder=folder)
+    def in_folder(self, folder: Path, home: Path | None = None) -> "Context":
+        return replace(self, folder=folder, home=home)
 
     def on(self, driver: str | None) -> "Context":
         """With one of OTHER_DRIVERS; None: as it is."""
@@ -92,19 +107,21 @@ class Context:
     def app(self, name: str) -> str:
         return str(self.build / "tests/apps" / name)
 
-    def run(self, command: list[str], env: dict[str, str] | None = None, expect: int | None = 0, timeout: float = TIMEOUT) -> Done:
-        """Runs a command in the case's folder; another exit status than expected is a failure (None: any)."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    def environment(self, env: dict[str, str] | None = None) -> dict[str, str]:
+        """What programs of this case get: nothing of the tests' own, the case's driver and folders, and what is asked for."""
+        result = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
         driver = str(self.driver or os.environ.get("VK_DRIVER_FILES", ""))
         if driver:
-            environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = driver
+            result["VK_DRIVER_FILES"] = result["VK_ICD_FILENAMES"] = driver
         # Windows are opened on the display that the tests run under.
-        environment.pop("WAYLAND_DISPLAY", None)
-        # The validation layer remembers there which shaders it has seen; every case is to be told everything.
-        environment["XDG_CACHE_HOME"] = str(self.folder)
-        environment.update(env or {})
-        process = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, errors="replace",
-                                 timeout=timeout, check=False)
+        result.pop("WAYLAND_DISPLAY", None)
+        # Of its own for each case: the validation layer remembers in the cache which shaders it has seen.
+        return {**result, **(private(self.home) if self.home else {"XDG_CACHE_HOME": str(self.folder)}), **(env or {})}
+
+    def run(self, command: list[str], env: dict[str, str] | None = None, expect: int | None = 0, timeout: float = TIMEOUT) -> Done:
+        """Runs a command in the case's folder; another exit status than expected is a failure (None: any)."""
+        process = subprocess.run(command, cwd=self.folder, env=self.environment(env), capture_output=True, text=True, errors="replace",
+                                 timeout=patience(timeout), check=False)
         done = Done(process.returncode, process.stdout, process.stderr)
         if expect is not None and done.status != expect:
             raise Failure(f"{' '.join(command)}: exit status {done.status}, expected {expect}\n{done.text[-4000:]}")
@@ -306,22 +323,6 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
         if program.name == "vkcube":
             check(context.info()["frames"] == 100, f"{context.info()['frames']} frames, not 100")
     return run
-
-
-# Families that try every program in one more way. What they are about is not about a program, so a sample of each says most of
-# what all of it says.
-EVERY_PROGRAM = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut")
-SAMPLED = 4  # one of as many
-
-
-def sample(names: list[str]) -> set[str]:
-    """The names without most of EVERY_PROGRAM: of each family one in SAMPLED, of each other ones."""
-    families: dict[str, list[str]] = {}
-    for name in names:
-        families.setdefault(name.rpartition("/")[0], []).append(name)
-    for i, family in enumerate(EVERY_PROGRAM):
-        families[family] = families.get(family, [])[i % SAMPLED::SAMPLED]
-    return {name for family in families.values() for name in family}
 
 
 def all_cases(context: Context) -> list[Case]:

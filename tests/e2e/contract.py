@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import SHAPE, Cases, Context, Skip, check, check_verified, chunks_of, display
+from e2e.cases import SHAPE, Cases, Context, Skip, check, check_verified, patience, chunks_of, display
 
 CASES = Cases()
 case = CASES.add
@@ -204,10 +204,10 @@ def compressed_traces_are_the_same(context: Context) -> None:
 @case
 def a_killed_program_leaves_a_trace(context: Context) -> None:
     display()
-    environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
+    environment = context.environment(context.layer_env(LAPILLI_VERIFY="1"))
     process = subprocess.Popen(context.installed("vkcube"), cwd=context.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     file = context.folder / "out.lapilli"
-    until = time.monotonic() + 60
+    until = time.monotonic() + patience(60)
     while time.monotonic() < until and (not file.exists() or file.stat().st_size < 300000):
         time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
@@ -220,7 +220,7 @@ def a_killed_program_leaves_a_trace(context: Context) -> None:
 def a_killed_program_loses_no_frame(context: Context) -> None:
     """Every frame whose present has returned is in the trace or in the tail file beside it, however the trace is packed."""
     display()
-    environment = {**os.environ, **context.layer_env(LAPILLI_VERIFY="1")}
+    environment = context.environment(context.layer_env(LAPILLI_VERIFY="1"))
     recovered = {"lz4": 0, "none": 0, "lz4hc": 0}
     for number in range(6):
         file, way = f"killed{number}.lapilli", list(recovered)[number % 3]

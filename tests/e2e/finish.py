@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, chunks_of
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, patience, chunks_of
 from e2e.in_flight import read
 
 CASES = Cases()
@@ -30,21 +30,13 @@ def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
 
 
-def environment(context: Context, env: dict[str, str] | None = None) -> dict[str, str]:
-    result = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    driver = str(context.driver or os.environ.get("VK_DRIVER_FILES", ""))
-    if driver:
-        result["VK_DRIVER_FILES"] = result["VK_ICD_FILENAMES"] = driver
-    return {**result, **(env or {})}
-
-
 def endless(context: Context) -> list[str]:
     return [context.app(ENDLESS[0]), *ENDLESS[1:]]
 
 
 def start(context: Context, command: list[str], env: dict[str, str] | None = None, frames: int = 30, **more: object) -> subprocess.Popen[bytes]:
     """Runs until so many frames are told."""
-    process = subprocess.Popen(command, cwd=context.folder, env=environment(context, env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    process = subprocess.Popen(command, cwd=context.folder, env=context.environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
     for _ in range(frames):
         line = process.stdout.readline()
         check(line == b"frame\n", f"{line!r}: {process.stderr.read().decode() if not line else ''}")
@@ -52,7 +44,7 @@ def start(context: Context, command: list[str], env: dict[str, str] | None = Non
 
 
 def finish(process: subprocess.Popen[bytes]) -> Done:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=patience(120))
     return Done(process.returncode, out.decode(), err.decode())
 
 
@@ -198,12 +190,12 @@ def a_recording_is_not_repaired(context: Context) -> None:
 def processes_that_outlive_the_launcher_are_left_alone(context: Context) -> None:
     command = " ".join(endless(context))
     process = subprocess.Popen(capturing(context, "sh", "-c", f"{command} > log 2>&1 & echo $!; while ! grep -q frame log; do sleep 0.05; done"),
-                               cwd=context.folder, env=environment(context), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     child = int(process.stdout.readline())
     try:
         process.stdout.close()
         err = process.stderr.read().decode()
-        check(process.wait(timeout=60) == 0 and "still being recorded" in err and len(err.splitlines()) == 1, err)
+        check(process.wait(timeout=patience(60)) == 0 and "still being recorded" in err and len(err.splitlines()) == 1, err)
         check((context.folder / "out.lapilli.tail").exists(), "its tail file is gone")
         frames = (context.folder / "log").read_text().count("frame")
         time.sleep(0.3)

@@ -296,7 +296,7 @@ def a_call_that_hangs_is_named_and_a_late_one_is_not(context: Context) -> None:
     """A call that does not return is there; one that returned late is not."""
     if platform.machine() != "x86_64":
         raise Skip("the layer that crashes is for x86-64")
-    env = {**os.environ, **context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkQueueSubmit:2:hang")}
+    env = context.environment(context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkQueueSubmit:2:hang"))
     if context.driver:
         env["VK_DRIVER_FILES"] = env["VK_ICD_FILENAMES"] = str(context.driver)
     process = subprocess.Popen([context.app("falls")], cwd=context.folder, env=env, stdout=subprocess.DEVNULL)

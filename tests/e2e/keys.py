@@ -13,8 +13,7 @@ import time
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, display, validation_layer
-from e2e.finish import environment
+from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, patience, display, validation_layer
 from e2e.present import wait_for, weston, xvfb
 
 CASES = Cases()
@@ -39,7 +38,7 @@ class Commanded:
 
     def close(self) -> None:
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=patience(60))
 
 
 class Recorded:
@@ -50,7 +49,7 @@ class Recorded:
         command = [context.program("lapilli"), "capture", "--verify", "--log", "debug", "-o", "out.lapilli", "--trigger", key, *options, "--",
                    context.app("keys"), "--step", "--frames", "1000000", *arguments]
         with self.errors.open("w") as errors:
-            self.process = subprocess.Popen(command, cwd=context.folder, env=environment(context, env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+            self.process = subprocess.Popen(command, cwd=context.folder, env=context.environment(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                             text=True)
         self.run(1)
 
@@ -65,7 +64,7 @@ class Recorded:
             check(self.process.stdout.readline() == "frame\n", f"the program has ended\n{self.log()}")
 
     def until(self, what: Callable[[], bool], sentence: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + patience(60)
         while not what():
             check(time.monotonic() < end, f"{sentence}: {self.names()}\n{self.log()}")
             self.run(1, 0.01)
@@ -81,7 +80,7 @@ class Recorded:
 
     def end(self) -> None:
         self.process.stdin.close()
-        check(self.process.wait(timeout=120) == 0, f"exit status {self.process.returncode}\n{self.log()}")
+        check(self.process.wait(timeout=patience(120)) == 0, f"exit status {self.process.returncode}\n{self.log()}")
 
     def check_traces(self, count: int, frames: int = 1) -> None:
         self.end()

@@ -17,9 +17,9 @@ import time
 from collections import Counter
 from typing import Callable, Collection
 
-from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, prepare, prepare_on, programs, \
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, patience, prepare, prepare_on, programs, \
     validation_layer
-from e2e.finish import endless, environment
+from e2e.finish import endless
 from e2e.torture import LAYER_FILES, calls, faults
 
 CASES = Cases()
@@ -250,7 +250,7 @@ def the_program_ends_behind_the_last_part(context: Context) -> None:
 
 def start(context: Context, *options: str) -> subprocess.Popen:
     process = subprocess.Popen([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", *options, "--", *endless(context)],
-                               cwd=context.folder, env=environment(context), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                               cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = process.stdout.readline()
     check(line.startswith("frame"), line)
     return process
@@ -259,11 +259,11 @@ def start(context: Context, *options: str) -> subprocess.Popen:
 def finish(process: subprocess.Popen) -> None:
     child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0])
     os.kill(child, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=patience(60))
 
 
 def until(context: Context, count: int) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience(60)
     while len(names(context)) < count or any((context.folder / f"{name}.tail").exists() for name in names(context)):
         check(time.monotonic() < end, f"{count} traces are not there: {names(context)}")
         time.sleep(0.05)
@@ -298,7 +298,7 @@ def a_part_follows_where_a_trigger_came_during_one(context: Context) -> None:
     """One part, however many triggers came, and right behind."""
     trigger = context.folder / "now"
     process = start(context, "--trigger", f"file:{trigger}", "--trigger-frames", "400")
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience(60)
     trigger.touch()
     while not names(context) or trigger.exists():
         check(time.monotonic() < end, "no trace")
@@ -352,7 +352,7 @@ def want_of_memory_ends_one_part_alone(context: Context) -> None:
 @case
 def what_was_recorded_of_a_part_survives_a_kill(context: Context) -> None:
     process = start(context, "--frames", "5-1000000000")
-    until_frames = time.monotonic() + 60
+    until_frames = time.monotonic() + patience(60)
     while not names(context):
         check(time.monotonic() < until_frames, "no trace")
         time.sleep(0.05)
@@ -482,7 +482,7 @@ def what_is_kept_by_a_trigger_stays(context: Context) -> None:
     threading.Thread(target=lambda: [None for _ in process.stdout], daemon=True).start()
 
     def wait_for(what: Callable[[], bool], text: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + patience(60)
         while not what():
             check(time.monotonic() < end, f"{text} has not come: {files(context)}")
             time.sleep(0.01)
@@ -496,7 +496,7 @@ def what_is_kept_by_a_trigger_stays(context: Context) -> None:
     fourth = stamp("out-4.lapilli")
     wait_for(lambda: stamp("out-3.lapilli") > fourth and stamp("out-4.lapilli") > stamp("out-3.lapilli"), "a few turns more")
     os.kill(int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0]), signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=patience(60))
     begun = [name for name in names(context) if begins_only(context, name)]
     infos = in_order(context, begun)
     check(len(infos) >= 3 and len(infos) + len(begun) <= 4 and len(begun) <= 1 and not (context.folder / "now").exists(), f"{files(context)}")
@@ -516,7 +516,7 @@ def programs_that_change_their_folder_keep_their_last_frames(context: Context) -
         (context.folder / name).unlink()
     process = start(context, "--keep-last", "30f")
     (context.folder / "mine").write_text("mine")
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience(60)
     while len(names(context)) < 2:
         check(time.monotonic() < end, "there is no second file")
         run_frames(process, 1)
@@ -574,7 +574,7 @@ def a_kill_while_the_state_is_written(context: Context) -> None:
     """Whatever is left is a trace that says that it ends early, or is refused in one sentence."""
     for delay in (0, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016):
         process = start(context, "--frames", "40-1000000000")
-        end = time.monotonic() + 60
+        end = time.monotonic() + patience(60)
         while not names(context):
             check(time.monotonic() < end, "no trace")
         time.sleep(delay)

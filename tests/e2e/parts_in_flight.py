@@ -12,8 +12,7 @@ import subprocess
 import time
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, Skip, check, check_verified, display
-from e2e.finish import environment
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, Skip, check, check_verified, patience, display
 from e2e.in_flight import THREADS, has_arguments_of, read
 from e2e.parts import files, in_order, names, state_left_out
 
@@ -165,7 +164,7 @@ def each_part_of_a_program_that_dies_later_is_whole(context: Context) -> None:
 
 def until_in_flight(context: Context, command: str) -> None:
     """What a process that is alive would leave if it were killed now: copies of its files are not in use."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + patience(120)
     while time.monotonic() < end:
         for name in names(context):
             try:
@@ -185,7 +184,7 @@ def child_of(process: subprocess.Popen) -> int:
 
 def hang(context: Context, command: str, number: int, launched: bool) -> subprocess.Popen:
     need_crashes()
-    env = environment(context, context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{command}:{number}:hang"))
+    env = context.environment(context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{command}:{number}:hang"))
     if not launched:
         env |= {"LAPILLI_KEEP_LAST": "5f", "LAPILLI_VERIFY": "1"}
     launcher = [context.program("lapilli"), "capture", "--verify", "-o", "out.lapilli", "--keep-last", "5f", "--"] if launched else []
@@ -201,7 +200,7 @@ def a_program_that_hangs_is_kept_up_to_that_call(context: Context) -> None:
     for number, sign in ((9, signal.SIGKILL), (10, signal.SIGABRT)):
         process = hang(context, "vkCmdFillBuffer", number, True)
         os.kill(child_of(process), sign)
-        process.communicate(timeout=60)
+        process.communicate(timeout=patience(60))
         infos = in_order(context)
         check(len(infos) == 2 and infos[-1]["ended"]["signal"] == sign.name, f"{infos}")
         call, = read(context, infos[-1]["name"])
@@ -219,7 +218,7 @@ def files_that_nobody_finished_are_repaired(context: Context) -> None:
     whole = run_whole(context)
     process = hang(context, "vkCmdFillBuffer", 9, False)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=patience(60))
     infos = in_order(context)
     check(len(infos) == 2 and infos[0]["complete"] is True, f"{infos}")
     name = infos[1]["name"]

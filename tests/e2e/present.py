@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, display, \
+from e2e.cases import LAYER, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, patience, display, \
     validation_layer
 from e2e.loader import windows_env
 
@@ -29,7 +29,8 @@ TARGETS = {"xcb": ["--window-system", "xcb"], "wayland": ["--window-system", "wa
 
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen, sentence: str) -> None:
-    for _ in range(1200):
+    end = time.monotonic() + patience(60)
+    while time.monotonic() < end:
         if what():
             return
         if process.poll() is not None:
@@ -45,7 +46,7 @@ def weston(context: Context, shell: str = "desktop-shell.so") -> Iterator[tuple[
         raise Skip("weston is not installed")
     folder = context.folder / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
-    environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
+    environment = context.environment({"XDG_RUNTIME_DIR": str(folder)})
     with (context.folder / "weston.log").open("w") as log:
         process = subprocess.Popen(["weston", "--backend=headless-backend.so", "--socket=wl", "--idle-time=0", "--no-config",
                                     f"--shell={shell}", "--width=400", "--height=300"],
@@ -195,12 +196,8 @@ SYSTEMS = {"wayland": weston, "xcb": xvfb}
 def replay_under_way(context: Context, system: str, environment: dict[str, str]) -> subprocess.Popen:
     """A long replay in a window that has shown its first frames."""
     context.capture([context.app("triangle"), "--frames", "600"])
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    driver = str(context.driver or os.environ.get("VK_DRIVER_FILES", ""))
-    if driver:
-        known["VK_DRIVER_FILES"] = known["VK_ICD_FILENAMES"] = driver
     process = subprocess.Popen([context.program("lapilli-replay"), "--verify", "--window-system", system, "--screenshot", "10",
-                                "out.lapilli"], cwd=context.folder, env={**known, **environment}, stdout=subprocess.PIPE,
+                                "out.lapilli"], cwd=context.folder, env=context.environment(environment), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     wait_for((context.folder / "frame_10.png").exists, process, "the replay does not come to its tenth frame")
     return process
@@ -213,7 +210,7 @@ def a_display_that_goes_away(system: str) -> Callable[[Context], None]:
         with SYSTEMS[system](context) as (environment, server):
             process = replay_under_way(context, system, environment)
             server.kill()
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=patience(120))
         check(process.returncode == 1, f"exit status {process.returncode}\n{out}{err}")
         check(f"the window is lost: its display ({system}) does not answer any more" in err, err)
         check(out.splitlines()[-1].startswith("verify: "), out)
@@ -227,7 +224,7 @@ def a_compositor_that_hangs_does_not_stop_the_replay(context: Context) -> None:
     with weston(context) as (environment, compositor):
         process = replay_under_way(context, "wayland", environment)
         compositor.send_signal(signal.SIGSTOP)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=patience(120))
     check(process.returncode == 0, f"exit status {process.returncode}\n{out}{err}")
     check(out == context.replay().out, f"not as without a window: {out}")
     check("the window takes no image" in err, err)

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Done, Skip, check, check_verified
-from e2e.finish import endless, environment, finish, start
+from e2e.cases import Cases, Context, Done, Skip, check, check_verified, patience
+from e2e.finish import endless, finish, start
 
 CASES = Cases()
 case = CASES.add
@@ -38,7 +38,7 @@ class Receiver:
     def __init__(self, context: Context, address: str = UNIX, *options: str, within: tuple[str, ...] = ()) -> None:
         self.context = context
         self.process = subprocess.Popen([*within, context.program("lapilli-receive"), "--listen", address, "-o", "received", "--json", *options], cwd=context.folder,
-                                        env=environment(context), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        env=context.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         check(line.startswith('{"listening"'), f"{line}{self.process.stderr.read() if not line else ''}")
         self.address = json.loads(line)["listening"]
@@ -80,7 +80,7 @@ def names(context: Context) -> list[str]:
 
 
 def until(what: Callable[[], bool], text: str) -> None:
-    end = time.monotonic() + SOON
+    end = time.monotonic() + patience(SOON)
     while not what():
         check(time.monotonic() < end, f"{text} has not come")
         time.sleep(0.05)
@@ -140,7 +140,7 @@ def programs_wait_for_a_receiver(context: Context) -> None:
     """Until there is one, before their first call; told not to they run and are not recorded."""
     done = context.run(capturing(context, UNIX, *app(context, *TRIANGLE), options=("--no-wait",)))
     check(done.err.count("nothing is recorded: nobody receives the trace") == 1, done.err)
-    process = subprocess.Popen(capturing(context, UNIX, *app(context, *TRIANGLE)), cwd=context.folder, env=environment(context), stdout=subprocess.PIPE,
+    process = subprocess.Popen(capturing(context, UNIX, *app(context, *TRIANGLE)), cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     line = process.stderr.readline()
     check(b"waits until somebody receives its trace" in line, line.decode())
@@ -193,7 +193,7 @@ def several_processes_stream_at_once(context: Context) -> None:
     """Each into a file of its own; a child that goes on after fork() streams its own, too."""
     receiver = Receiver(context)
     address = f"unix:{context.folder}/socket"
-    running = [subprocess.Popen(app(context, *TRIANGLE), cwd=context.folder, env=environment(context, context.layer_env(LAPILLI_FILE=address, LAPILLI_VERIFY="1")),
+    running = [subprocess.Popen(app(context, *TRIANGLE), cwd=context.folder, env=context.environment(context.layer_env(LAPILLI_FILE=address, LAPILLI_VERIFY="1")),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
     for process in running:
         _, err = process.communicate(timeout=SOON)
@@ -214,7 +214,7 @@ def a_slow_receiver_makes_the_program_wait(context: Context) -> None:
     receiver = Receiver(context)
     worker = receiver.worker
     program = [str(context.build / "tests/bench/stream"), "--size-mib", "16", "--frames", "12"]
-    env = environment(context, context.layer_env(LAPILLI_FILE=f"unix:{context.folder}/socket", LAPILLI_QUEUE="16", LAPILLI_COMPRESSION="none"))
+    env = context.environment(context.layer_env(LAPILLI_FILE=f"unix:{context.folder}/socket", LAPILLI_QUEUE="16", LAPILLI_COMPRESSION="none"))
     process = subprocess.Popen(program, cwd=context.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     received = context.folder / "received/stream.lapilli"
     until(lambda: process.poll() is not None or (received.exists() and received.stat().st_size > 1 << 20), "the beginning of the trace")
@@ -345,7 +345,7 @@ class ReplayListening:
 
     def __init__(self, context: Context, address: str, *options: str) -> None:
         self.process = subprocess.Popen([context.program("lapilli"), "replay", "--present", "off", "--listen", address, *options], cwd=context.folder,
-                                        env=environment(context, {"TMPDIR": str(context.folder)}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        env=context.environment({"TMPDIR": str(context.folder)}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
         check("waits for a trace at " in line, f"{line}{self.process.stderr.read() if not line else ''}")
         self.address = line.split(" at ")[1].split(",")[0].strip()
@@ -771,7 +771,7 @@ def a_recording_is_stopped_while_the_program_waits_for_the_receiver(context: Con
     receiver = Receiver(context, TCP, "--once")
     between = Between(receiver.address, only_first=True)
     program = [str(context.build / "tests/bench/stream"), "--size-mib", "16", "--frames", "100000"]
-    env = environment(context, context.layer_env(LAPILLI_FILE=between.address, LAPILLI_QUEUE="16", LAPILLI_COMPRESSION="none"))
+    env = context.environment(context.layer_env(LAPILLI_FILE=between.address, LAPILLI_QUEUE="16", LAPILLI_COMPRESSION="none"))
     process = subprocess.Popen(program, cwd=context.folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     until(lambda: between.passed > 50 << 20 or process.poll() is not None, "some of the trace")
     if process.poll() == 77:

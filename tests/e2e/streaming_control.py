@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Callable
 
 from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, prepare_on, programs
-from e2e.finish import endless, environment, finish, start
+from e2e.finish import endless, finish, start
 from e2e.parts import capture, checks_of
 from e2e.streaming import SOON, TCP, TRIANGLE, UNIX, Receiver, ReplayListening, app, capturing, control, names, obeys, state, until
 

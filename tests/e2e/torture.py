@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterator
 
-from e2e.cases import CRASH, LAYER, TIMEOUT, Context, Done, Failure, Skip, check, check_verified
+from e2e.cases import CRASH, LAYER, TIMEOUT, Context, Done, Failure, Skip, check, check_verified, patience
 from e2e.in_flight import has_arguments_of, read
 
 FRAMES = 100
@@ -247,15 +247,12 @@ def start_in_group(context: Context, program: Program, environment: dict[str, st
         if group:
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
-    if context.driver:
-        environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
-    environment.pop("WAYLAND_DISPLAY", None)
     return subprocess.Popen(command(context, program), cwd=context.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             preexec_fn=prepare)
 
 
 def start(context: Context, program: Program, way: str, settings: dict[str, str], group: Path | None = None) -> subprocess.Popen[bytes]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment = context.environment()
     environment.update(recording(context, **settings),
                        **faults(context, "nobody", "files", leave=way if way in ("exec", "memory") else "exit"))
     return start_in_group(context, program, environment, group)
@@ -276,7 +273,7 @@ def lengths(context: Context, program: Program) -> tuple[float, float]:
         with start(context, program, "kill", {}) as process:
             first_frame(process)
             middle = time.monotonic()
-            process.communicate(timeout=TIMEOUT)
+            process.communicate(timeout=patience(TIMEOUT))
         LENGTHS[program.name] = middle - begin, time.monotonic() - middle
         for file in context.folder.glob("*.lapilli*"):
             file.unlink()
@@ -298,7 +295,7 @@ def kill(context: Context, point: Point) -> str:
             said = first_frame(process)
             time.sleep((point.moment - STARTING) / (1 - STARTING) * after)
         process.send_signal(number or signal.SIGUSR1)
-        out, err = process.communicate(timeout=TIMEOUT)
+        out, err = process.communicate(timeout=patience(TIMEOUT))
     out = said + out
     ended_before = process.returncode == 0 and b"\nok " in b"\n" + out
     # Before faults.c has its handler the signal itself ends the process.
@@ -340,17 +337,14 @@ def returned_plan(context: Context, most: int, seed: int) -> Plan:
 
 def keep_returned(context: Context, point: Point) -> str:
     """Each call that had returned is in the trace, and nothing but what was made."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
+    environment = context.environment()
     environment.update(recording(context, LOADS_RETURNED="returned", **dict(point.settings)))
-    if context.driver:
-        environment["VK_DRIVER_FILES"] = environment["VK_ICD_FILENAMES"] = str(context.driver)
-    environment.pop("WAYLAND_DISPLAY", None)
     counts = context.folder / "returned"
     with subprocess.Popen([context.app(point.program.command[0]), "--frames", "1000000", *point.program.command[1:]], cwd=context.folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         time.sleep(point.moment * LOADING)
         process.send_signal(ENDS[point.way])
-        process.communicate(timeout=TIMEOUT)
+        process.communicate(timeout=patience(TIMEOUT))
     check(process.returncode == -ENDS[point.way], f"exit status {process.returncode}")
     traces = sorted(context.folder.glob("*.lapilli"), key=lambda path: path.stat().st_mtime_ns)
     if not traces or not counts.exists() or not counts.stat().st_size:
@@ -428,12 +422,11 @@ def call_plan(context: Context, most: int, seed: int) -> Plan:
 
 def end_in_call(context: Context, point: Point) -> str:
     name = dict(point.settings)["call"].split(":")[0]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_"))}
-    environment |= context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{dict(point.settings)['call']}:{point.way}")
+    environment = context.environment(context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{dict(point.settings)['call']}:{point.way}"))
     with ExitStack() as stack:
         group = stack.enter_context(memory_group()) if point.way == "memory" else None
         process = stack.enter_context(start_in_group(context, point.program, environment, group))
-        out, err = process.communicate(timeout=TIMEOUT)
+        out, err = process.communicate(timeout=patience(TIMEOUT))
     status = process.returncode
     if status == 0 and b"\nok " in b"\n" + out:
         return "it was not reached"  # what looks whether something is ready looks now more often, now less

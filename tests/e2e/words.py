@@ -99,9 +99,7 @@ def both_words_have_the_same_write_watch(context: Context) -> None:
 def a_tail_file_of_the_other_word_size_is_read(context: Context) -> None:
     """A tail file is written as it lies in memory: by a program of 32 bits, read by one of 64."""
     other = beside(context)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("VK_")}
-    environment |= {**context.layer_env(LAPILLI_VERIFY="1", LAPILLI_FILE="killed.lapilli"), "VK_DRIVER_FILES": str(context.driver_dir / "icd.json"),
-                    "VK_ICD_FILENAMES": str(context.driver_dir / "icd.json")}
+    environment = context.environment(context.layer_env(LAPILLI_VERIFY="1", LAPILLI_FILE="killed.lapilli"))
     process = subprocess.Popen([context.app("triangle"), "--offscreen", "--frames", "100000", "--tell"], cwd=context.folder, env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     told = b""

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Which tests run when (tests/run.py --tier): "gate" before every change, "full" before a change that is about them, "all" when there
+is an hour. Each tier has all of the tiers before it.
+
+The gate has to end within three minutes on two processors, so a test of more than some five seconds is not in it, nor is one more way
+to try every program.
+"""
+
+from __future__ import annotations
+
+import re
+
+TIERS = ("gate", "full", "all")
+
+# Tests whose name begins like this are not in the gate, and why. Any other one is.
+FULL = {
+    "torture/": "thousands of points, of which a sample takes minutes",
+    "stuck/": "each waits ten seconds for a limit",
+    "bench/": "workloads run to their end",
+    "bounded/": "the most memory that a process had, which other processes may change",
+    "(matrix|planner|verify/all)/": "every program in one more way",
+    ".*swiftshader": "a second driver, from a package that the gate does not install",
+    "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",
+    "(trim|draws|parts)/cut/(?!null/|(triangle|compute|depth|modern|queues|descriptors|churn)$)": "every program in one more way",
+    "backing/(replay|validate)/(?!(triangle|suballoc|memory)$)": "the driver that is tested on has no memory that is backed",
+    "incoherent/validate/": "validate/ has the same programs",
+    "blocks/|.*/compressed(-read)?$": "block-compressed images are decoded by a software driver for 20 seconds",
+    "parts/in-flight/|draws/suspended-rendering-ends": "a program is killed in each command",
+    "unit/test_(memtrack_model|trace_tail|trace_interrupted)$": "10 seconds and more",
+    "runner/test_conformance": "20 seconds",
+    "queues/a-host-event-set-too-late|streaming/a-cable-|present/the-display-that-answers": "10 seconds of waiting",
+    "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
+    "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",
+    "present/(vkcube|wsi-is-shown)": "every window system in turn",
+}
+
+# Families that try every program in one more way: a quarter of each is in the full tier.
+SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut")
+
+
+def _family(names: list[str], family: str) -> list[str]:
+    return [name for name in names if name.rpartition("/")[0] == family]
+
+
+def _beyond_full(names: list[str]) -> set[str]:
+    members = [_family(names, family) for family in SAMPLED]
+    return {name for i, family in enumerate(members) for name in set(family) - set(family[i % 4::4])}
+
+
+def _beyond_gate(names: list[str]) -> set[str]:
+    """Of validate/ every other program, and of replay/ those that are left in validate/."""
+    validated = _family(names, "validate")
+    left = validated[1::2]
+    return (set(validated) - set(left)) | {f"replay/{name.partition('/')[2]}" for name in left}
+
+
+def choose(names: list[str], tier: str) -> set[str]:
+    """Those of the names, which are all that there are, that run in a tier."""
+    if tier == "all":
+        return set(names)
+    chosen = set(names) - _beyond_full(names)
+    if tier == "full":
+        return chosen
+    later = re.compile("|".join(f"(?:{pattern})" for pattern in FULL))
+    return {name for name in chosen - _beyond_gate(names) if not later.match(name)}
