@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/core/invalid.h"
@@ -146,14 +147,12 @@ static int end_validation(const struct replay_options *options, const struct lap
     return good && errors ? EXIT_FAILED : code;
 }
 
-/* Reports a failed write to stdout, unless the reader closed its end (`| head`). */
+/* Reports output that was lost. */
 static int end_output(const struct lap_log *log, int code)
 {
-    int error = fflush(stdout) == 0 && !ferror(stdout) ? 0 : errno;
-
-    if (!error || error == EPIPE)
+    if (lap_output_flush() == LAP_OK)
         return code;
-    lap_log(log, LAP_LOG_ERROR, "the output can't be written: %s", strerror(error));
+    lap_log(log, LAP_LOG_ERROR, "%s", lap_error_message());
     return code == EXIT_GOOD ? EXIT_FAILED : code;
 }
 

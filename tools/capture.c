@@ -364,8 +364,7 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'h':
         case OPTION_HELP:
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             fprintf(stderr, "Try 'lapilli capture --help'.\n");
             return LAP_TOOL_USAGE;

@@ -3,7 +3,6 @@
  * lapilli-compare-checks: lists the checks that differ between two recordings of one program, in the format of lapilli
  * replay --ignore-checks.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,10 +145,7 @@ static int write_differences(const struct checks *a, const struct checks *b)
             different++;
         }
     fprintf(stderr, PROGRAM ": %zu checks, %zu different\n", a->count, different);
-    if (fflush(stdout) == 0 || errno == EPIPE)
-        return LAP_TOOL_OK;
-    fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
-    return LAP_TOOL_FAILED;
+    return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
 }
 
 int main(int argc, char **argv)
@@ -163,8 +159,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "Try 'lapilli compare-checks --help'.\n");
             return LAP_TOOL_USAGE;
         }
-        fputs(help, stdout);
-        return LAP_TOOL_OK;
+        return lap_tool_help(PROGRAM, help);
     }
     if (optind + 2 != argc) {
         fprintf(stderr, PROGRAM ": two traces are wanted. Try 'lapilli compare-checks --help'.\n");

@@ -208,7 +208,7 @@ static int run(struct job *job)
         return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE ? LAP_TOOL_FAILED : code;
     }
     say(job, before, bytes_of(job->in_place ? job->from : job->to));
-    return code;
+    return lap_tool_end_output(PROGRAM, code);
 }
 
 static int usage(const char *what)
@@ -258,8 +258,7 @@ int main(int argc, char **argv)
             job.quiet = true;
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             return usage("wrong usage");
         }

@@ -108,8 +108,7 @@ static int parse(int argc, char **argv, struct options *options)
             options->json = true;
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             fprintf(stderr, "Try 'lapilli control --help'.\n");
             return LAP_TOOL_USAGE;
@@ -191,11 +190,7 @@ static int read_answers(const struct options *options, int fd)
         fprintf(stderr, PROGRAM ": %s\n",
                 options->request.number ? "no such process takes commands at that address"
                                         : "no recorded program takes commands at that address");
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, PROGRAM ": the output can't be written\n");
-        good = false;
-    }
-    return status == LAP_OK && count && good ? LAP_TOOL_OK : LAP_TOOL_FAILED;
+    return lap_tool_end_output(PROGRAM, status == LAP_OK && count && good ? LAP_TOOL_OK : LAP_TOOL_FAILED);
 }
 
 int main(int argc, char **argv)

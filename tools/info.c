@@ -3,7 +3,6 @@
  * lapilli-info: prints the properties of a trace, as text or as one JSON object.
  */
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -598,10 +597,7 @@ static int report(const char *path, struct lap_calls *calls, bool as_json)
         fprintf(stderr, PROGRAM ": %s: %s\n", path, lap_error_message());
         code = pass.status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
     }
-    if (fflush(stdout) != 0 && errno != EPIPE) {
-        fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
-        code = LAP_TOOL_FAILED;
-    }
+    code = lap_tool_end_output(PROGRAM, code);
 out:
     if (code == LAP_TOOL_FAILED && (!json || (as_json && !text)))
         fprintf(stderr, PROGRAM ": out of memory\n");
@@ -626,8 +622,7 @@ int main(int argc, char **argv)
         if (option == 'j') {
             json = true;
         } else if (option == 'h') {
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         } else {
             fprintf(stderr, "Try 'lapilli info --help'.\n");
             return LAP_TOOL_USAGE;

@@ -102,12 +102,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "version") == 0) {
         printf("lapilli %s\n", LAPILLI_VERSION);
-        return LAP_TOOL_OK;
+        return lap_tool_end_output("lapilli", LAP_TOOL_OK);
     }
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || (strcmp(verb, "help") == 0 && argc == 2)) {
-        fputs(help, stdout);
-        return LAP_TOOL_OK;
-    }
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || (strcmp(verb, "help") == 0 && argc == 2))
+        return lap_tool_help("lapilli", help);
     if (strcmp(verb, "help") == 0) {
         char *arguments[] = {NULL, (char[]){"--help"}, NULL};
         return strcmp(argv[2], "check") == 0 ? run_check(1, arguments) : run(argv[2], arguments);

@@ -113,8 +113,7 @@ static int parse(int argc, char **argv, struct options *options)
             }
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             fprintf(stderr, "Try 'lapilli print --help'.\n");
             return LAP_TOOL_USAGE;
@@ -226,16 +225,9 @@ int main(int argc, char **argv)
     status = print_all(&options, &printer, &calls);
     if (status == LAP_END && options.last_frame == UINT64_MAX)
         status = print_in_flight(&options, &printer, &calls);
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A reader that closed the pipe (`| head`) is no failure. Without SIGPIPE the error appears at this
-         * point. */
-        code = errno == EPIPE || errno == 0 ? LAP_TOOL_OK : LAP_TOOL_FAILED;
-        if (code != LAP_TOOL_OK)
-            fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
-    } else {
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else print_all stopped since its reader went */
         code = lap_calls_report_end(PROGRAM, options.path, &calls, status);
-    }
     lap_calls_close(&calls);
     return code;
 }

@@ -125,8 +125,7 @@ static int parse(int argc, char **argv, struct options *options, struct lap_addr
             options->job.quiet = true;
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             fprintf(stderr, "Try 'lapilli receive --help'.\n");
             return LAP_TOOL_USAGE;
@@ -180,7 +179,7 @@ static int child(struct options *options, int listener, const sigset_t *ends, pi
 
     if (!lap_serve(&job) || seen.failed)
         return LAP_TOOL_FAILED;
-    return seen.incomplete ? LAP_TOOL_INCOMPLETE : LAP_TOOL_OK;
+    return lap_tool_end_output(PROGRAM, seen.incomplete ? LAP_TOOL_INCOMPLETE : LAP_TOOL_OK);
 }
 
 /* ---- the parent ---- */

@@ -3,7 +3,6 @@
  * lapilli-repair: ends, in place, a trace that its process has not ended.
  */
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -77,8 +76,7 @@ static int parse(int argc, char **argv, struct options *options)
             options->job.quiet = true;
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             fprintf(stderr, "Try 'lapilli repair --help'.\n");
             return LAP_TOOL_USAGE;
@@ -156,9 +154,5 @@ int main(int argc, char **argv)
     }
     if (!options.json && !options.job.quiet)
         print_text(&options, &report, finished);
-    if (fflush(stdout) != 0 && errno != EPIPE) {
-        fprintf(stderr, PROGRAM ": the output can't be written: %s\n", strerror(errno));
-        return LAP_TOOL_FAILED;
-    }
-    return code;
+    return lap_tool_end_output(PROGRAM, code);
 }

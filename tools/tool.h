@@ -15,4 +15,11 @@ enum lap_tool_exit {
     LAP_TOOL_NOT_STARTED = 127
 };
 
+/* Ends a program's output: writes out what stdout still buffers, and returns its exit status. Where output was lost,
+ * it says so on stderr, and LAP_TOOL_OK becomes LAP_TOOL_FAILED. Call it once, behind all output. */
+int lap_tool_end_output(const char *program, int code);
+
+/* Prints the help, and returns the exit status. */
+int lap_tool_help(const char *program, const char *help);
+
 #endif

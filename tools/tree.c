@@ -100,8 +100,7 @@ static int parse(int argc, char **argv, struct options *options)
                 return usage("--color wants auto, always or never");
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             return usage("wrong usage");
         }
@@ -122,8 +121,7 @@ static int code_of(const struct options *options, const struct lap_reader *trace
     const struct lap_reader_summary *summary = lap_reader_summary(trace);
 
     if (status == LAP_ERROR_ARGUMENT || status < 0) {
-        if (errno != EPIPE || status != LAP_ERROR_IO)
-            fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
+        fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
         return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
                : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
                                                                                : LAP_TOOL_FAILED;
@@ -174,10 +172,9 @@ int main(int argc, char **argv)
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);
     status = show(&options, trace);
-    errno = 0;
-    if (status == LAP_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = lap_fail(LAP_ERROR_IO, "the output can't be written: %s", strerror(errno));
-    code = code_of(&options, trace, status);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
+        code = code_of(&options, trace, status);
     lap_reader_close(&trace);
     return code;
 }

@@ -242,7 +242,6 @@ static void say(const struct work *work)
     if (!work->job->json) {
         if (!work->job->quiet)
             say_text(work);
-        fflush(stdout);
         return;
     }
     printf("{\"frames\": %" PRIu64 ", \"first_frame\": %" PRIu64 ", \"packets\": %" PRIu64
@@ -260,7 +259,6 @@ static void say(const struct work *work)
         between = ", ";
     }
     printf("}}\n");
-    fflush(stdout);
 }
 
 static enum lap_status no_room(const char *path)
@@ -424,7 +422,7 @@ static int cut(const struct job *job, const struct lap_reader *trace, const stru
     }
     say(&work);
     contents_close(&file);
-    return LAP_TOOL_OK;
+    return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
 }
 
 /* Says why a part was not found, or what there is instead. */
@@ -583,8 +581,7 @@ int main(int argc, char **argv)
             job.quiet = true;
             break;
         case 'h':
-            fputs(help, stdout);
-            return LAP_TOOL_OK;
+            return lap_tool_help(PROGRAM, help);
         default:
             return usage("wrong usage");
         }

@@ -426,12 +426,26 @@ def print_is_complete(context: Context) -> None:
 @case
 def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
     """A result that did not get out is no good result."""
-    context.capture([context.app("headless")])
-    for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-info", "out.lapilli"],
-                    ["lapilli-print", "out.lapilli"], ["lapilli-tree", "out.lapilli"]):
-        done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", context.program(command[0]), *command[1:]], expect=1)
-        one_sentence(done.err)
-        check("the output can't be written" in done.err, done.err)
+    context.capture([context.app("enables")])  # whose --json is larger than what the C library buffers
+    trace = context.folder / "out.lapilli"
+    whole, made = trace.read_bytes(), [context.folder / "small", context.folder / "part"]
+    for way in ([], ["stdbuf", "-oL"]):  # line by line the write that fails is not the last one
+        for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-replay", "--check", "--json", "out.lapilli"],
+                        ["lapilli-info", "out.lapilli"], ["lapilli-info", "--json", "out.lapilli"], ["lapilli-print", "out.lapilli"],
+                        ["lapilli-tree", "out.lapilli"], ["lapilli-tree", "--json", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
+                        ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
+                        ["lapilli-info", "--help"], ["lapilli", "--version"]):
+            done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", *way, context.program(command[0]), *command[1:]], expect=1)
+            one_sentence(done.err.splitlines()[-1])
+            check("the output can't be written" in done.err, done.err)
+            check(trace.read_bytes() == whole, f"{command} has changed the trace")
+            for path in made:
+                path.unlink(missing_ok=True)
+            # A reader that wants no more is content.
+            done = context.run(["bash", "-c", '"$@" | head -c 1 > /dev/null; exit ${PIPESTATUS[0]}', "bash", *way, context.program(command[0]), *command[1:]], expect=None)
+            check(done.status in (0, 141) and "can't be written" not in done.err, f"{command}: exit status {done.status}\n{done.err}")
+            for path in made:
+                path.unlink(missing_ok=True)
 
 
 def breaks(context: Context, program: str, says: str) -> None:
