@@ -16,7 +16,7 @@ packages() {
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
     drivers) echo "chromium gfxreconstruct" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
-    lint) echo "clang-format" ;;
+    lint) echo "clang-format git" ;;
     analyze) echo "cppcheck gcc clang-tidy" ;;
     fuzz) echo "clang libclang-rt-dev|libclang-rt-14-dev" ;;
     coverage) echo "gcovr" ;;
