@@ -22,7 +22,7 @@ import tiers  # noqa: E402
 from e2e import cases  # noqa: E402
 
 SCRIPT = """
-import os, sys, time
+import os, subprocess, sys, time
 sys.path.insert(0, {here!r})
 import run
 from e2e.cases import Case, Failure, Skip
@@ -70,6 +70,14 @@ class Runner(unittest.TestCase):
                 out = self.check_run(flaky % (place, place), status, last, *arguments)
                 self.assertRegex(out, "FLAKY b: .*\n.*beside others")
                 self.assertIn("1 passed only when they ran again, alone", out)
+
+    def test_a_case_that_fails_leaves_no_process(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = f"{folder}/number"
+            self.check_run(f'Case("a", lambda c: (open({place!r}, "w").write(str(subprocess.Popen(["sleep", "600"], env=c.environment()).pid)), raises(Failure("wrong"))(c)))',
+                           1, "0 passed, 1 failed, 0 skipped")
+            stat = Path(f"/proc/{Path(place).read_text(encoding='utf-8')}/stat")
+            self.assertTrue(not stat.exists() or stat.read_text(encoding="utf-8").split()[2] == "Z", stat)
 
     def test_what_the_runner_inherits_does_not_reach_tests(self) -> None:
         """Signals that a job in the background ignores, a preloaded library, and the user's folders."""

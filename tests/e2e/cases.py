@@ -189,6 +189,26 @@ def check(condition: bool, what: str) -> None:
         raise Failure(what)
 
 
+def name_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:  # it has ended meanwhile
+        return ""
+
+
+def children_of(process: subprocess.Popen, name: str = "") -> list[int]:
+    """Processes that it has started and that have not ended; with a name only those."""
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    found = sorted(int(number) for task in tasks for number in task.read_text().split())
+    return [number for number in found if not name or name_of(number) == name]
+
+
+def child_of(process: subprocess.Popen, name: str = "") -> int:
+    found = children_of(process, name)
+    check(bool(found), f"{process.args} has no child {name}")
+    return found[0]
+
+
 def check_verified(done: Done, fewest: int = 1) -> int:
     """The contract of --verify: the last line, and how many checks there were."""
     lines = done.out.splitlines()

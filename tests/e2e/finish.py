@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, patience, chunks_of
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, child_of, patience, chunks_of
 from e2e.in_flight import read
 
 CASES = Cases()
@@ -75,7 +75,7 @@ def traces_of_killed_programs_are_finished(context: Context) -> None:
     for name in ENDS:
         number = signal.Signals[name]
         process = start(context, capturing(context))
-        child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()[0])
+        child = child_of(process)
         os.kill(child, number)
         done = finish(process)
         check(done.status == 128 + number, f"{name}: exit status {done.status}\n{done.text[-2000:]}")

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from typing import Callable, Collection
 
-from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, patience, prepare, prepare_on, programs, \
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, child_of, patience, prepare, prepare_on, programs, \
     validation_layer
 from e2e.finish import endless
 from e2e.torture import LAYER_FILES, calls, faults
@@ -257,7 +257,7 @@ def start(context: Context, *options: str) -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen) -> None:
-    child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0])
+    child = child_of(process)
     os.kill(child, signal.SIGKILL)
     process.communicate(timeout=patience(60))
 
@@ -285,7 +285,7 @@ def a_file_that_appears_begins_a_part(context: Context) -> None:
 @case
 def a_signal_begins_a_part(context: Context) -> None:
     process = start(context, "--trigger", "signal", "--trigger-frames", "2")
-    child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0])
+    child = child_of(process)
     os.kill(child, signal.SIGUSR2)
     until(context, 1)
     finish(process)
@@ -495,7 +495,7 @@ def what_is_kept_by_a_trigger_stays(context: Context) -> None:
     wait_for(lambda: stamp("out-4.lapilli") > 0, "the second turn behind the trigger")
     fourth = stamp("out-4.lapilli")
     wait_for(lambda: stamp("out-3.lapilli") > fourth and stamp("out-4.lapilli") > stamp("out-3.lapilli"), "a few turns more")
-    os.kill(int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0]), signal.SIGKILL)
+    os.kill(child_of(process), signal.SIGKILL)
     process.wait(timeout=patience(60))
     begun = [name for name in names(context) if begins_only(context, name)]
     infos = in_order(context, begun)

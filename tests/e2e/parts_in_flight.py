@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, Skip, check, check_verified, patience, display
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, Skip, check, check_verified, child_of, patience, display
 from e2e.in_flight import THREADS, has_arguments_of, read
 from e2e.parts import files, in_order, names, state_left_out
 
@@ -176,10 +176,6 @@ def until_in_flight(context: Context, command: str) -> None:
                 return
         time.sleep(0.2)
     check(False, f"{command} is not in flight: {files(context)}")
-
-
-def child_of(process: subprocess.Popen) -> int:
-    return int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()[0])
 
 
 def hang(context: Context, command: str, number: int, launched: bool) -> subprocess.Popen:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Done, Skip, check, check_verified, patience
+from e2e.cases import Cases, Context, Done, Skip, check, check_verified, child_of, children_of, patience
 from e2e.finish import endless, finish, start
 
 CASES = Cases()
@@ -84,14 +84,6 @@ def until(what: Callable[[], bool], text: str) -> None:
     while not what():
         check(time.monotonic() < end, f"{text} has not come")
         time.sleep(0.05)
-
-
-def children_of(process: subprocess.Popen) -> list[int]:
-    return [int(number) for number in subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()]
-
-
-def child_of(process: subprocess.Popen) -> int:
-    return children_of(process)[0]
 
 
 def check_cut_off(context: Context, told: dict, reason: str, frames: int) -> None:

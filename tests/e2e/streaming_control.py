@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, prepare_on, programs
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, child_of, prepare_on, programs
 from e2e.finish import endless, finish, start
 from e2e.parts import capture, checks_of
 from e2e.streaming import SOON, TCP, TRIANGLE, UNIX, Receiver, ReplayListening, app, capturing, control, names, obeys, state, until
@@ -36,7 +36,7 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
 
 def recorded(process: subprocess.Popen) -> int:
     """The program, beside which the launcher may have a child that takes commands."""
-    return int(subprocess.run(["pgrep", "-P", str(process.pid), "-x", "triangle"], capture_output=True, text=True, check=True).stdout)
+    return child_of(process, "triangle")
 
 
 def running(context: Context, *options: str, output: str = "out.lapilli", command: tuple[str, ...] = ()) -> subprocess.Popen:
