@@ -36,7 +36,7 @@ class Part:
 
 PARTS = {
     "lint": Part(5, "make lint"),
-    "check": Part(90, f'scripts/install-deps.sh build check drivers && make {CHECKED} TIER=full TEST_ARGUMENTS="--strict --skips tests/skips.txt" check'),
+    "check": Part(150, f'scripts/install-deps.sh build check drivers && make {CHECKED} TIER=all TEST_ARGUMENTS="--strict --skips tests/skips.txt" check'),
     "null": Part(20, f"make {CHECKED} check-null"),
     "oldest": Part(20, "make check-oldest"),
     "newer": Part(40, "make check-newer"),
