@@ -283,8 +283,6 @@ def main() -> int:
     options = parser.parse_args()
     surroundings.clean()
     cases.PATIENCE = surroundings.slowness(options.jobs)
-    if cases.PATIENCE > 1:
-        print(f"this machine is slow, or busy: time limits are {cases.PATIENCE:.1f} times as long")
     build, start, totals, number = options.build.resolve(), time.monotonic(), Totals(), None
     try:
         foreseen = skips.read(options.skips) if options.skips else None
@@ -303,6 +301,8 @@ def main() -> int:
     slowest = sorted(totals.seconds.items(), key=lambda item: -item[1])[:options.durations]
     print("seconds by family: " + ", ".join(f"{family} {seconds:.0f} ({count})" for family, (seconds, count) in by_family(totals.seconds)))
     print(f"in {time.monotonic() - start:.0f} s; slowest: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in slowest)}")
+    if cases.PATIENCE > 1:
+        print(f"the machine was slow, or busy, at the start: time limits were {cases.PATIENCE:.1f} times as long")
     if totals.flaky:
         print(f"{totals.flaky} passed only when they ran again, alone")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped", flush=True)

@@ -26,6 +26,10 @@ import os, subprocess, sys, time
 sys.path.insert(0, {here!r})
 import run
 from e2e.cases import Case, Failure, Skip
+def start(place, c):
+    process = subprocess.Popen(["sh", "-c", "echo; exec sleep 600"], env=c.environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdout.readline()
+    open(place, "w").write(str(process.pid))
 def raises(error):
     def case(context):
         raise error
@@ -74,8 +78,7 @@ class Runner(unittest.TestCase):
     def test_a_case_that_fails_leaves_no_process(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = f"{folder}/number"
-            self.check_run(f'Case("a", lambda c: (open({place!r}, "w").write(str(subprocess.Popen(["sleep", "600"], env=c.environment()).pid)), raises(Failure("wrong"))(c)))',
-                           1, "0 passed, 1 failed, 0 skipped")
+            self.check_run(f'Case("a", lambda c: (start({place!r}, c), raises(Failure("wrong"))(c)))', 1, "0 passed, 1 failed, 0 skipped")
             stat = Path(f"/proc/{Path(place).read_text(encoding='utf-8')}/stat")
             self.assertTrue(not stat.exists() or stat.read_text(encoding="utf-8").split()[2] == "Z", stat)
 
@@ -109,7 +112,10 @@ class Runner(unittest.TestCase):
     def test_an_interrupt_ends_what_runs_and_counts_what_was_run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             process = self.start('Case("a", lambda c: None), Case("b", lambda c: c.run(["sleep", "600"], timeout=600)), *(Case(f"c{i}", lambda c: time.sleep(1)) for i in range(600))')
-            lines = [process.stdout.readline()]
+            lines = []
+            while not lines or not lines[-1].startswith("ok "):  # then the runner listens
+                lines.append(process.stdout.readline())
+                self.assertTrue(lines[-1])
             process.send_signal(number)
             out, err = process.communicate(timeout=30)
             lines += out.splitlines()

@@ -189,7 +189,7 @@ def a_recording_is_not_repaired(context: Context) -> None:
 @case
 def processes_that_outlive_the_launcher_are_left_alone(context: Context) -> None:
     command = " ".join(endless(context))
-    process = subprocess.Popen(capturing(context, "sh", "-c", f"{command} > log 2>&1 & echo $!; while ! grep -q frame log; do sleep 0.05; done"),
+    process = subprocess.Popen(capturing(context, "sh", "-c", f"{command} > log 2>&1 & echo $!; while ! grep -qs frame log; do sleep 0.05; done"),
                                cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     child = int(process.stdout.readline())
     try:
