@@ -2,6 +2,7 @@
 #include "replayer/memory/staging.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,6 @@
 
 #define RING_BYTES     ((VkDeviceSize)8 << 20)
 #define MIN_RING_BYTES ((VkDeviceSize)64 << 10) /* used if host-visible memory is scarce */
-/* The wait for a batch ends after this time: the batch may depend on what the replay does next. */
-#define PATIENCE_NS 2000000000u
 
 struct copy {
     VkBuffer buffer; /* null: cancelled */
@@ -56,8 +55,17 @@ struct replay_staging {
     struct batch *first, *last; /* submitted, oldest first */
     struct batch *idle;
     struct replay_staging_stats stats;
-    bool warned_stuck;
+    enum lap_status failed; /* where no failure could be returned: the next flush returns it */
+    char sentence[1536]; /* as long as one may be */
 };
+
+static void keep_failure(struct replay_staging *staging, enum lap_status status)
+{
+    if (status == LAP_OK || staging->failed != LAP_OK)
+        return;
+    staging->failed = status;
+    (void)snprintf(staging->sentence, sizeof staging->sentence, "%s", lap_error_message());
+}
 
 static bool has_gathered(const struct replay_staging *staging)
 {
@@ -227,27 +235,6 @@ static enum lap_status wait_for_batch(struct replay *r, struct replay_device *de
         status = wait_batch(r, dev, batch, REPLAY_WAIT_SLICE_NS);
     while (status == LAP_AGAIN && !replay_wait_is_over(r, dev, &wait));
     return status == LAP_AGAIN ? replay_wait_fail(r, dev, "copies of what the host wrote") : status;
-}
-
-/* Waits for a batch, up to PATIENCE_NS: it may be stuck behind work that depends on what the replay does next. If
- * submitted work waits for a host event, the full time limit applies: that work would read the old bytes. */
-static enum lap_status be_patient(struct replay *r, struct replay_device *dev, struct batch *batch)
-{
-    struct replay_staging *staging = dev->planner->staging;
-    enum lap_status status = wait_batch(r, dev, batch, PATIENCE_NS);
-
-    if (status != LAP_AGAIN)
-        return status;
-    if (replay_device_awaits_host(dev))
-        return wait_for_batch(r, dev, batch);
-    if (!staging->warned_stuck)
-        lap_log(r->log, LAP_LOG_WARNING,
-                "packet %" PRIu64
-                ": a host write to memory that is not host-visible on this device is behind work that does "
-                "not finish; played on",
-                r->at.packet.ticket);
-    staging->warned_stuck = true;
-    return LAP_OK;
 }
 
 static enum lap_status create_batch(struct replay *r, struct replay_device *dev, uint32_t family,
@@ -656,7 +643,7 @@ static enum lap_status wait_for_other_queues(struct replay *r, struct replay_dev
     for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;
         if (batch->queue != queue)
-            status = be_patient(r, dev, batch);
+            status = wait_for_batch(r, dev, batch);
     }
     return status;
 }
@@ -667,6 +654,8 @@ enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev
     const struct replay_queue *copies_on;
     enum lap_status status;
 
+    if (staging && staging->failed != LAP_OK)
+        return lap_fail(staging->failed, "%s", staging->sentence);
     if (!staging || (!staging->first && !has_gathered(staging)))
         return LAP_OK;
     status = retire_finished(r, dev);
@@ -686,7 +675,7 @@ static enum lap_status finish_all(struct replay *r, struct replay_device *dev)
 
     for (struct batch *batch = dev->planner->staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;
-        status = be_patient(r, dev, batch);
+        status = wait_for_batch(r, dev, batch);
     }
     return status;
 }
@@ -696,7 +685,7 @@ enum lap_status replay_staging_finish(struct replay *r, struct replay_device *de
     struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
     enum lap_status status = LAP_OK;
 
-    if (!staging || (!staging->first && !has_gathered(staging)))
+    if (!staging || (staging->failed == LAP_OK && !staging->first && !has_gathered(staging)))
         return LAP_OK;
     status = finish_all(r, dev);
     while (status == LAP_OK && staging->first)
@@ -741,10 +730,11 @@ static void drop(const struct copies *copies, VkBuffer buffer)
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer)
 {
     struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
-    enum lap_status status = LAP_OK;
+    enum lap_status status;
 
     if (!staging || !staged->batch)
         return;
+    status = staging->failed;
     if (staged->batch == staging->number) {
         drop(&staging->copies, buffer);
         drop(&staging->fresh, buffer);
@@ -752,8 +742,9 @@ void replay_staging_settle(struct replay *r, struct replay_device *dev, struct r
     for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;
         if (batch->number <= staged->batch)
-            status = be_patient(r, dev, batch);
+            status = wait_for_batch(r, dev, batch);
     }
+    keep_failure(staging, status);
     *staged = (struct replay_staged){0};
 }
 
@@ -774,9 +765,8 @@ void replay_staging_settle_image(struct replay *r, struct replay_device *dev, st
 
     if (!staging || !staged->batch)
         return;
-    if (staged->batch == staging->number && is_copied_from(&staging->images, image) &&
-        replay_staging_flush(r, dev, VK_NULL_HANDLE) != LAP_OK)
-        lap_log(r->log, LAP_LOG_WARNING, "copies between images are left out: %s", lap_error_message());
+    if (staged->batch == staging->number && is_copied_from(&staging->images, image))
+        keep_failure(staging, replay_staging_flush(r, dev, VK_NULL_HANDLE));
     if (staged->batch == staging->number)
         for (size_t i = 0; i < staging->images.count; i++)
             if (staging->images.list[i].to.image == image || staging->images.list[i].from.image == image)

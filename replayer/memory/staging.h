@@ -44,7 +44,7 @@ enum lap_status replay_staging_before(struct replay *r, struct replay_device *de
 bool replay_staging_is_settled_by(uint32_t command);
 
 /* Call it before the buffer is destroyed or its memory is freed: drops its gathered copies, and waits for those
- * under way. */
+ * under way. If that fails, the next flush returns the failure. */
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer);
 
 struct replay_staging_stats {

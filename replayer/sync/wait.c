@@ -54,10 +54,10 @@ bool replay_wait_is_over(const struct replay *r, const struct replay_device *dev
 enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *dev, const char *what)
 {
     if (replay_device_awaits_host(dev))
-        return replay_fail(r,
-                           "the device waits for an event that the host sets later: this wait of the replay (%s) "
-                           "stands behind that, where the recorded machine had a queue of its own for it",
-                           what);
+        return replay_refuse(r,
+                             "the device waits for an event that the host sets later: this wait of the replay (%s) "
+                             "stands behind that, where the recorded machine had a queue of its own for it",
+                             what);
     return replay_fail(r, "the device does not finish: %g s were not enough for %s (--wait-limit)",
                        (double)limit_ms(r) / 1000, what);
 }

@@ -33,7 +33,8 @@ struct replay_wait replay_wait_begin(void);
 bool replay_wait_is_over(const struct replay *r, const struct replay_device *dev, struct replay_wait *wait);
 /* The same with clocks as arguments, for tests. computes: CPU time counts as work. */
 bool replay_wait_count(struct replay_wait *wait, uint64_t limit_ms, uint64_t now_ms, uint64_t cpu_ms, bool computes);
-/* The failure after that. what: "a fence of the program's". */
+/* The end of the replay after that. LAP_ERROR_UNSUPPORTED: submitted work waits for an event that the host sets later,
+ * and this wait may stand behind it. Else LAP_ERROR_REPLAY. what: "a fence of the program's". */
 enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *dev, const char *what);
 
 enum lap_status replay_wait_fence(struct replay *r, struct replay_device *dev, VkFence fence,

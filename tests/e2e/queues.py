@@ -180,7 +180,7 @@ def an_answer_behind_its_question_is_refused(context: Context) -> None:
                            context.layer_env(LAYER, *([recorded] if recorded else []), LAPILLI_VERIFY="1", LAPILLI_FILE=trace))
         check(done.out == "ok answers\n", done.text[-2000:])
         env = context.layer_env(SHAPE, LAPILLI_SHAPE=shape) if shape else None
-        done = context.replay(trace, "--wait-limit", "1", env=env, expect=1)
+        done = context.replay(trace, "--wait-limit", "1", env=env, expect=5)
         check(f"the device waits for an event that the host sets later: this wait of the replay ({what}) stands behind that" in done.err,
               done.err)
         check(", 0 different" in done.text, done.text)

@@ -29,6 +29,7 @@ WAYS = {
     "a-wait-for-read-back-is-named": Way("wsi", ("--verify", "--present", "headless"), "what is read back", shown=True),
     "a-wait-for-a-semaphore-value-is-named": Way("queues", (), "a value of a semaphore"),
     "a-wait-for-staging-is-named": Way("memory", (), "a fence", played_on=(SHAPE,), shape="split,one-visible"),
+    "a-wait-for-copies-of-another-queue-is-named": Way("queues", (), "copies of what the host wrote", recorded_on=(QUEUES,), played_on=(SHAPE, QUEUES), shape="split,one-visible"),
     "a-wait-for-a-copy-to-the-window-is-named": Way("ownership_transfer", ("--window-system", "xcb"), "an earlier copy to the window", recorded_on=(QUEUES,), played_on=(QUEUES,), shown=True),
 }
 
