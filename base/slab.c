@@ -25,7 +25,7 @@ void lap_slab_finish(struct lap_slab *slab)
     slab->free = NULL;
 }
 
-void *lap_slab_take_slow(struct lap_slab *slab)
+void *lap_slab_alloc_slow(struct lap_slab *slab)
 {
     struct lap_slab_block *block = malloc(sizeof(*block) + BLOCK_PIECES * slab->piece_bytes);
     if (!block)
@@ -33,6 +33,6 @@ void *lap_slab_take_slow(struct lap_slab *slab)
     block->next = slab->blocks;
     slab->blocks = block;
     for (unsigned i = BLOCK_PIECES; i-- > 0;)
-        lap_slab_give(slab, block->pieces + i * slab->piece_bytes);
-    return lap_slab_take(slab);
+        lap_slab_free(slab, block->pieces + i * slab->piece_bytes);
+    return lap_slab_alloc(slab);
 }

@@ -20,20 +20,20 @@ struct lap_slab {
 void lap_slab_init(struct lap_slab *slab, size_t piece_bytes);
 void lap_slab_finish(struct lap_slab *slab); /* also for a zeroed one */
 
-void *lap_slab_take_slow(struct lap_slab *slab);
+void *lap_slab_alloc_slow(struct lap_slab *slab);
 
 /* Uninitialised; NULL without memory. */
-static inline void *lap_slab_take(struct lap_slab *slab)
+static inline void *lap_slab_alloc(struct lap_slab *slab)
 {
     void *piece = slab->free;
     if (__builtin_expect(piece == NULL, 0))
-        return lap_slab_take_slow(slab);
+        return lap_slab_alloc_slow(slab);
     slab->free = *(void **)piece;
     return piece;
 }
 
 /* piece: of this slab, or NULL. */
-static inline void lap_slab_give(struct lap_slab *slab, void *piece)
+static inline void lap_slab_free(struct lap_slab *slab, void *piece)
 {
     if (!piece)
         return;

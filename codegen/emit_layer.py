@@ -104,7 +104,7 @@ def _emit_quick_entry(c: Text, p: CommandPlan) -> None:
     short = p.command.short
     c(f"VKAPI_ATTR void VKAPI_CALL capture_{short}({parameters(p)})")
     c("{")
-    c(f"struct layer_cmdbuf *cb = layer_quick_cmdbuf({p.fields[0].name});")
+    c(f"struct layer_cmdbuf *cb = layer_fast_cmdbuf({p.fields[0].name});")
     hook = f"quick_{short}(cb, {arguments(p)}) && " if "quick" in p.disposition.hooks else ""
     c(f"if (__builtin_expect(cb && {hook}gen_quick_{p.name}({', '.join(['cb'] + [f.name for f in p.body_fields])}), 1)) {{")
     c("layer_command_begin(cb);")
@@ -194,13 +194,13 @@ def _type_masks(model: Model, name: str) -> list[str]:
 
 
 def _emit_shown_types(model: Model, c: Text, p: CommandPlan, success: str, owner: str) -> None:
-    """Masks of memory types that the driver gave: programs are shown other types (memtrack/types.h)."""
+    """Masks of memory types that the driver gave: programs are shown other types (memtrack/virtual_types.h)."""
     for f in p.fields if owner == "dev" else ():
         masks = _type_masks(model, f.type) if f.output and f.element == "struct" else []
         if masks:
             c(f"for (size_t i = 0; {success} && {f.name} && i < (size_t)({expand(f.count, lambda name: name)}); i++) {{")
             for mask in masks:
-                c(f"{f.name}[i].{mask} = lap_types_shown_mask(&dev->physical_device->types, {f.name}[i].{mask});")
+                c(f"{f.name}[i].{mask} = lap_virtual_types_shown_mask(&dev->physical_device->types, {f.name}[i].{mask});")
             c("}")
 
 

@@ -9,7 +9,7 @@ from emit_encode import PUT
 from model import WIRES, CommandPlan, Field, Model
 from text import Text, expand, finish_header, header
 
-ITEMS, BYTES = "LAYER_QUICK_ITEMS", "LAYER_QUICK_BYTES"
+ITEMS, BYTES = "LAYER_FAST_ITEMS", "LAYER_FAST_BYTES"
 
 
 def _is_simple(f: Field) -> bool:
@@ -56,7 +56,7 @@ def emit(model: Model) -> dict[str, str]:
         m(f"GEN_MEMO_{name},")
     m("GEN_MEMO_COUNT")
     m("};")
-    h = header(model, "emit_quick.py", "GEN_QUICK_H", ["gen_ids.h", "gen_memo.h", "layer/command/quick.h"])
+    h = header(model, "emit_quick.py", "GEN_QUICK_H", ["gen_ids.h", "gen_memo.h", "layer/command/fast_path.h"])
     h("/* Write a command with its number. False: nothing was written, as the command needs the full encoder. */")
     for p in h.guarded(p for p in model.commands if is_quick(model, p)):
         _emit_command(h, p)
@@ -64,7 +64,7 @@ def emit(model: Model) -> dict[str, str]:
 
 
 def _handle(f: Field, value: str) -> list[str]:
-    return [f"if (!layer_quick_index(cb, GEN_MEMO_{f.type}, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}), &known))",
+    return [f"if (!layer_fast_index(cb, GEN_MEMO_{f.type}, GEN_HANDLE_{f.type}, gen_u64_{f.type}({value}), &known))",
             "    return false;", "p = lap_at_u64(p, known);"]
 
 
@@ -87,7 +87,7 @@ def _emit_command(h: Text, p: CommandPlan) -> None:
             h(f"if (({count}) > {BYTES} || ({count}) % 4)")
             h("    return false;")
             most.append(f"3 + {BYTES}")
-            body += [f"if ({f.name}) {{", "*p++ = 1;", f"p = layer_quick_bytes(p, {f.name}, (size_t)({count}));", "} else {", "*p++ = 0;", "}"]
+            body += [f"if ({f.name}) {{", "*p++ = 1;", f"p = layer_fast_bytes(p, {f.name}, (size_t)({count}));", "} else {", "*p++ = 0;", "}"]
         else:
             many = count != "1"
             if many:
@@ -99,7 +99,7 @@ def _emit_command(h: Text, p: CommandPlan) -> None:
                 loop = [f"if (({count}) == 1) {{", *loop, "} else {", f"for (size_t i = 0; i < (size_t)({count}); i++) {{",
                         *_element(f, f"{f.name}[i]"), "}", "}"]
             body += [f"if ({f.name}) {{", "*p++ = 1;"] + loop + ["} else {", "*p++ = 0;", "}"]
-    h(f"uint8_t *p = layer_quick_begin(cb, {' + '.join(most)});")
+    h(f"uint8_t *p = layer_fast_begin(cb, {' + '.join(most)});")
     if any(f.element == "handle" for f in p.body_fields):
         h("uint64_t known;")
     h("if (!p)")
@@ -107,6 +107,6 @@ def _emit_command(h: Text, p: CommandPlan) -> None:
     h(f"p = lap_at_u64(p, GEN_{p.name});")
     for line in body:
         h(line)
-    h("layer_quick_end(cb, p);")
+    h("layer_fast_end(cb, p);")
     h("return true;")
     h("}")

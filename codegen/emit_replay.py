@@ -178,7 +178,7 @@ class _Families(_Adapted):
 
 
 class _Stencils(_Adapted):
-    """Layouts of images, where a format with depth may substitute stencil alone (replayer/format/stencil.h)."""
+    """Layouts of images, where a format with depth may substitute stencil alone (replayer/format/stencil_only.h)."""
 
     prefix, when = "stencil", "__builtin_expect(dev->stencils_differ, 0)"
     TRANSITION = ("oldLayout", "newLayout", "image", "subresourceRange")
@@ -206,7 +206,7 @@ def emit(model: Model) -> dict[str, str]:
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
     c = Text(model, "emit_replay.py", ["<stddef.h>", "codegen/support/chain.h", "gen_replay.h", "replayer/core/handles.h", "replayer/sync/deferred_destroy.h", "replayer/play/player.h", "replayer/device/ownership_transfer.h", "replayer/device/queues.h", "replayer/memory/resource.h",
-                                          "replayer/format/stencil.h"])
+                                          "replayer/format/stencil_only.h"])
     _emit_keeps(model, c)
     for kind in adapted:
         kind.emit_structs(c, plans)

@@ -8,18 +8,18 @@
 
 #include "codegen/support/chain.h"
 #include "gen_layer.h"
-#include "layer/core/describe.h"
+#include "layer/core/description.h"
 #include "layer/core/extensions.h"
 #include "layer/core/records.h"
 #include "layer/descriptor_buffer.h"
 #include "layer/descriptor_heap.h"
-#include "layer/memory/address.h"
 #include "layer/memory/address_range.h"
 #include "layer/memory/backing.h"
+#include "layer/memory/capture_address.h"
 #include "layer/memory/copies.h"
 #include "layer/part/part.h"
 #include "layer/shader/code.h"
-#include "layer/submit/handed.h"
+#include "layer/submit/external_sync.h"
 
 static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
@@ -371,7 +371,7 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroyDevice(VkDevice device, const VkAlloca
         layer_packet_end();
     }
     destroy = dev->vk.DestroyDevice;
-    layer_handed_end_device(dev);
+    layer_external_sync_end_device(dev);
     layer_fork_remove(dev);
     layer_submit_finish(dev);
     layer_part_device_ends(dev);

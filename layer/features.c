@@ -100,7 +100,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceGroupPeerMemoryFeatures(VkDevice dev
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct lap_enc *enc;
 
-    dev->vk.GetDeviceGroupPeerMemoryFeatures(device, lap_types_real_heap(&dev->physical_device->types, heapIndex),
+    dev->vk.GetDeviceGroupPeerMemoryFeatures(device,
+                                             lap_virtual_types_real_heap(&dev->physical_device->types, heapIndex),
                                              localDeviceIndex, remoteDeviceIndex, pPeerMemoryFeatures);
     enc = layer_packet_begin(&dev->tables, GEN_vkGetDeviceGroupPeerMemoryFeatures, 0);
     if (enc) {

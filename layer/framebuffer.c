@@ -4,7 +4,7 @@
 
 #include "gen_layer.h"
 #include "layer/command/attachment.h"
-#include "layer/submit/verify_all.h"
+#include "layer/submit/full_checks.h"
 
 /* An imageless framebuffer says which usage its images have, which may be more than the program asked for. */
 struct with_usage {

@@ -17,8 +17,8 @@
 #include "gen_renamed.h"
 #include "layer/command/image_state.h"
 #include "layer/core/records.h"
-#include "layer/submit/check.h"
-#include "layer/submit/update.h"
+#include "layer/submit/host_update.h"
+#include "layer/submit/memory_checks.h"
 
 #ifdef VK_EXT_host_image_copy
 

@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "gen_decode.h"
 #include "gen_layer.h"
-#include "layer/core/describe.h"
+#include "layer/core/description.h"
 #include "layer/core/extensions.h"
 #include "layer/core/records.h"
 #include "layer/memory/backing.h"

@@ -3,12 +3,12 @@
 #include "gen_layer.h"
 #include "gen_renamed.h"
 #include "layer/memory/backing.h"
-#include "layer/memory/import.h"
-#include "layer/submit/verify_all.h"
+#include "layer/memory/host_import.h"
+#include "layer/submit/full_checks.h"
 
 static uint32_t shown(const struct layer_device *dev, uint32_t mask)
 {
-    return lap_types_shown_mask(&dev->physical_device->types, mask);
+    return lap_virtual_types_shown_mask(&dev->physical_device->types, mask);
 }
 
 static const struct layer_backing_object as_asked;
@@ -156,7 +156,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
  * beside it. */
 static uint32_t host_visible(const struct layer_device *dev, uint32_t mask)
 {
-    const struct lap_types *types = &dev->physical_device->types;
+    const struct lap_virtual_types *types = &dev->physical_device->types;
     for (uint32_t i = 0; i < types->shown_count; i++)
         if (!(types->shown[i].flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
             mask &= ~(UINT32_C(1) << i);

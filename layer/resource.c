@@ -9,12 +9,12 @@
 #include "layer/image/format_utils.h"
 #include "layer/image/image_modifier.h"
 #include "layer/image/image_rows.h"
-#include "layer/memory/address.h"
 #include "layer/memory/address_range.h"
 #include "layer/memory/backing.h"
+#include "layer/memory/capture_address.h"
 #include "layer/memory/sparse_places.h"
+#include "layer/submit/full_checks.h"
 #include "layer/submit/sparse.h"
-#include "layer/submit/verify_all.h"
 
 static void track(struct layer_device *dev, layer_resource resource, void *record, VkDeviceSize bytes,
                   bool host_readable_layout, struct lap_memobj **memobj)

@@ -13,7 +13,7 @@
 #include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/command/shader_access.h"
-#include "layer/memory/address.h"
+#include "layer/memory/capture_address.h"
 #include "layer/shader/code.h"
 
 #ifdef VK_EXT_shader_object

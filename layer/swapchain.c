@@ -10,9 +10,9 @@
 #include "layer/part/key.h"
 #include "layer/part/presentable.h"
 #include "layer/resource.h"
+#include "layer/submit/full_checks.h"
+#include "layer/submit/present_checks.h"
 #include "layer/submit/submit.h"
-#include "layer/submit/verify.h"
-#include "layer/submit/verify_all.h"
 
 void layer_swapchain_finish(struct lap_object *object)
 {
@@ -307,7 +307,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForPresentKHR(VkDevice device, VkSwap
         layer_packet_end();
     }
     if (was_acquired(result) && layer_is_recording())
-        layer_learn_present(dev, swapchain, presentId);
+        layer_work_finished_present(dev, swapchain, presentId);
     return result;
 }
 
@@ -324,7 +324,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForPresent2KHR(VkDevice device, VkSwa
         layer_packet_end();
     }
     if (was_acquired(result) && layer_is_recording())
-        layer_learn_present(dev, swapchain, pPresentWait2Info->presentId);
+        layer_work_finished_present(dev, swapchain, pPresentWait2Info->presentId);
     return result;
 }
 #endif

@@ -26,7 +26,7 @@ static void record_fences(struct layer_device *dev, VkDevice device, uint32_t co
         layer_packet_end();
     }
     for (uint32_t i = 0; i < count; i++)
-        layer_learn_fence(dev, fences[i]);
+        layer_work_finished_fence(dev, fences[i]);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t fenceCount, const VkFence *pFences,
@@ -73,7 +73,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetFenceStatus(VkDevice device, VkFence f
         layer_packet_end();
     }
     if (layer_is_recording())
-        layer_learn_fence(dev, fence);
+        layer_work_finished_fence(dev, fence);
     layer_waited();
     return result;
 }
@@ -111,7 +111,7 @@ static void record_semaphores(struct layer_device *dev, VkDevice device, const V
     }
     for (uint32_t i = 0; i < info->semaphoreCount; i++) {
         is_news(dev, info->pSemaphores[i], info->pValues[i]);
-        layer_learn_semaphore(dev, info->pSemaphores[i], info->pValues[i]);
+        layer_work_finished_semaphore(dev, info->pSemaphores[i], info->pValues[i]);
     }
 }
 
@@ -175,7 +175,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreCounterValue(VkDevice device,
         gen_encode_vkGetSemaphoreCounterValue(enc, device, semaphore, pValue, result);
         layer_packet_end();
     }
-    layer_learn_semaphore(dev, semaphore, *pValue);
+    layer_work_finished_semaphore(dev, semaphore, *pValue);
     layer_waited();
     return result;
 }
@@ -195,7 +195,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetEventStatus(VkDevice device, VkEvent e
         layer_packet_end();
     }
     if (layer_is_recording())
-        layer_learn_indirectly(dev, layer_progress_query_of_event(dev, event));
+        layer_work_finished_indirectly(dev, layer_progress_query_of_event(dev, event));
     return result;
 }
 
@@ -217,7 +217,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetQueryPoolResults(VkDevice device, VkQu
     }
     /* A part of a result says nothing. */
     if (layer_is_recording() && (!(flags & VK_QUERY_RESULT_PARTIAL_BIT) || (flags & VK_QUERY_RESULT_WAIT_BIT)))
-        layer_learn_indirectly(dev, layer_progress_query_of_queries(dev, queryPool, firstQuery, queryCount));
+        layer_work_finished_indirectly(dev, layer_progress_query_of_queries(dev, queryPool, firstQuery, queryCount));
     return result;
 }
 
@@ -236,7 +236,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueWaitIdle(VkQueue queue)
         layer_packet_end();
     }
     if (layer_is_recording())
-        layer_learn_queue(dev, queue);
+        layer_work_finished_queue(dev, queue);
     layer_waited();
     return result;
 }
@@ -254,7 +254,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_DeviceWaitIdle(VkDevice device)
         layer_packet_end();
     }
     if (layer_is_recording())
-        layer_learn_device(dev);
+        layer_work_finished_device(dev);
     layer_waited();
     return result;
 }

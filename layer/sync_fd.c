@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* sync_fd: semaphores and fences as file descriptors (submit/handed.h). */
 #include "gen_layer.h"
-#include "layer/submit/handed.h"
+#include "layer/submit/external_sync.h"
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreFdKHR(VkDevice device, const VkSemaphoreGetFdInfoKHR *pGetFdInfo,
                                                          int *pFd)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    const struct layer_handed_object object = {.device = dev, .semaphore = pGetFdInfo->semaphore};
+    const struct layer_external_sync_object object = {.device = dev, .semaphore = pGetFdInfo->semaphore};
     VkResult result = dev->vk.GetSemaphoreFdKHR(device, pGetFdInfo, pFd);
 
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetSemaphoreFdKHR, result < 0 ? LAP_PACKET_FAILED : 0);
@@ -16,7 +16,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetSemaphoreFdKHR(VkDevice device, const 
         layer_packet_end();
     }
     if (result >= 0)
-        layer_handed_export(&object, pGetFdInfo->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT, *pFd);
+        layer_external_sync_export(&object, pGetFdInfo->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT,
+                                   *pFd);
     return result;
 }
 
@@ -25,12 +26,12 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_ImportSemaphoreFdKHR(VkDevice device,
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     const VkImportSemaphoreFdInfoKHR *info = pImportSemaphoreFdInfo;
-    const struct layer_handed_object object = {.device = dev, .semaphore = info->semaphore};
-    struct layer_handed_import import;
+    const struct layer_external_sync_object object = {.device = dev, .semaphore = info->semaphore};
+    struct layer_external_sync_import import;
     VkResult result;
 
-    layer_handed_find(&object, info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT,
-                      info->flags & VK_SEMAPHORE_IMPORT_TEMPORARY_BIT, info->fd, &import);
+    layer_external_sync_find(&object, info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT,
+                             info->flags & VK_SEMAPHORE_IMPORT_TEMPORARY_BIT, info->fd, &import);
     result = dev->vk.ImportSemaphoreFdKHR(device, info);
     struct lap_enc *enc =
         layer_packet_begin(&dev->tables, GEN_vkImportSemaphoreFdKHR, result < 0 ? LAP_PACKET_FAILED : 0);
@@ -39,14 +40,14 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_ImportSemaphoreFdKHR(VkDevice device,
         layer_packet_end();
     }
     if (result >= 0)
-        layer_handed_imported(&object, &import);
+        layer_external_sync_imported(&object, &import);
     return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetFenceFdKHR(VkDevice device, const VkFenceGetFdInfoKHR *pGetFdInfo, int *pFd)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    const struct layer_handed_object object = {.device = dev, .fence = pGetFdInfo->fence};
+    const struct layer_external_sync_object object = {.device = dev, .fence = pGetFdInfo->fence};
     VkResult result = dev->vk.GetFenceFdKHR(device, pGetFdInfo, pFd);
 
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetFenceFdKHR, result < 0 ? LAP_PACKET_FAILED : 0);
@@ -55,7 +56,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetFenceFdKHR(VkDevice device, const VkFe
         layer_packet_end();
     }
     if (result >= 0)
-        layer_handed_export(&object, pGetFdInfo->handleType == VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT, *pFd);
+        layer_external_sync_export(&object, pGetFdInfo->handleType == VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT, *pFd);
     return result;
 }
 
@@ -64,12 +65,12 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_ImportFenceFdKHR(VkDevice device,
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     const VkImportFenceFdInfoKHR *info = pImportFenceFdInfo;
-    const struct layer_handed_object object = {.device = dev, .fence = info->fence};
-    struct layer_handed_import import;
+    const struct layer_external_sync_object object = {.device = dev, .fence = info->fence};
+    struct layer_external_sync_import import;
     VkResult result;
 
-    layer_handed_find(&object, info->handleType == VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT,
-                      info->flags & VK_FENCE_IMPORT_TEMPORARY_BIT, info->fd, &import);
+    layer_external_sync_find(&object, info->handleType == VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT,
+                             info->flags & VK_FENCE_IMPORT_TEMPORARY_BIT, info->fd, &import);
     result = dev->vk.ImportFenceFdKHR(device, info);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkImportFenceFdKHR, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
@@ -77,6 +78,6 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_ImportFenceFdKHR(VkDevice device,
         layer_packet_end();
     }
     if (result >= 0)
-        layer_handed_imported(&object, &import);
+        layer_external_sync_imported(&object, &import);
     return result;
 }

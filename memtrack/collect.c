@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "memtrack/internal.h"
 #include "memtrack/invariants.h"
+#include "memtrack/memtrack_internal.h"
 
 struct collect {
     struct lap_memtrack *tracker;

@@ -3,7 +3,7 @@
 
 #ifdef LAP_ASSERTS
 #include "base/assert.h"
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 static bool contains(const struct lap_interval *set, uint64_t begin, uint64_t end)
 {

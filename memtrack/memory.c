@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags)
 {

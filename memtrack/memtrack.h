@@ -120,7 +120,7 @@ void lap_mem_invalidate(struct lap_mem *mem, uint64_t offset, uint64_t bytes);
 
 /* An object was bound over bytes that the device wrote while they were not mapped, so nobody could read what it is to
  * get: the smallest range that has all such bytes. False: there are none, or the memory is mapped. */
-bool lap_mem_owes(const struct lap_mem *mem, uint64_t *out_offset, uint64_t *out_bytes);
+bool lap_mem_has_unread(const struct lap_mem *mem, uint64_t *out_offset, uint64_t *out_bytes);
 /* pointer shows, during this call, what the device sees in [offset, offset + bytes) of a memory that is not mapped:
  * what objects are to get there becomes pending for them. Without it they get it at the next map. The program must not
  * map the memory meanwhile; one that is mapped is left alone. */

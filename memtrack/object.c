@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 enum lap_status lap_memobj_create(struct lap_memtrack *tracker, void *user, uint64_t bytes, bool host_readable_layout,
                                   struct lap_memobj **out)

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "memtrack/diff.h"
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 struct span {
     uint64_t begin, end;

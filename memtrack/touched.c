@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 void lap_touched_init(struct lap_touched *touched)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/process.h"
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 
 /* About what the head of an update packet takes: sending fewer equal bytes than that is cheaper than a new packet. */
 #define DEFAULT_GAP_BYTES 32u

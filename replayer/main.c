@@ -11,20 +11,20 @@
 #include "base/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
-#include "replayer/core/invalid.h"
+#include "replayer/core/invalid_calls.h"
 #include "replayer/core/report.h"
-#include "replayer/device/gpu.h"
-#include "replayer/device/spirv.h"
+#include "replayer/device/gpu_choice.h"
+#include "replayer/device/shader_validation.h"
 #include "replayer/device/validation.h"
 #include "replayer/options.h"
-#include "replayer/play/examine.h"
+#include "replayer/play/check_trace.h"
 #include "replayer/play/measure.h"
 #include "replayer/play/player.h"
 #include "replayer/present/window_system.h"
 #include "replayer/receive.h"
 #include "replayer/sandbox.h"
 #include "replayer/verify/contents.h"
-#include "replayer/verify/ignored_checks.h"
+#include "replayer/verify/ignore_list.h"
 #include "replayer/verify/verify.h"
 #include "trace/info.h"
 
@@ -99,7 +99,7 @@ static int play(struct replay *r, const struct lap_log *log)
     if (r->summary.skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
                 r->summary.skipped_structs);
-    replay_invalid_summary(r);
+    replay_invalid_calls_summary(r);
     if (code == EXIT_GOOD)
         report_pictures(r, log);
     if (summary->repaired)
@@ -218,7 +218,7 @@ static int check(struct replay_options *options, struct lap_log *log)
     status = replay_open(&replay, options, log);
     replay.report = &report;
     if (status == LAP_OK)
-        status = replay_examine(&replay);
+        status = replay_check_trace(&replay);
     else if (status == LAP_ERROR_UNSUPPORTED)
         status = replay_report_refusal(&replay, status);
     if (status == LAP_OK)
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
     struct replay_options options;
     static struct replay_receive receive;
-    struct replay_ignored ignored = {0};
+    struct replay_ignore_list ignored = {0};
     struct replay_reading reading = {.fd = -1};
     enum replay_action action;
     struct replay replay;
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
         return say(&log, EXIT_USAGE);
     }
     if (options.ignored_file) {
-        if (replay_ignored_load(options.ignored_file, &ignored) != LAP_OK) {
+        if (replay_ignore_list_load(options.ignored_file, &ignored) != LAP_OK) {
             replay_options_finish(&options);
             return say(&log, EXIT_USAGE);
         }
@@ -323,7 +323,7 @@ int main(int argc, char **argv)
         _exit(code); /* the driver may still be executing work: do not unload it */
     replay_displays_disconnect(&ready.displays);
     replay_validation_destroy(options.validation);
-    replay_ignored_finish(&ignored);
+    replay_ignore_list_finish(&ignored);
     replay_reading_close(&reading);
     replay_options_finish(&options);
     return code;

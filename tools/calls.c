@@ -13,7 +13,7 @@
 /* Decoded structures are a few times larger than a body, and a body is at most as large as a blob. */
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30)
 
-void lap_calls_shut_in(void)
+void lap_calls_enter_sandbox(void)
 {
     struct lap_sandbox sandbox;
     lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);

@@ -38,7 +38,7 @@ struct lap_calls {
 
 /* Enters a sandbox. The main function of a program that reads a trace and only writes to its open output calls this
  * before lap_calls_open. The program gives up all other rights, as far as the kernel allows it (base/sandbox.h). */
-void lap_calls_shut_in(void);
+void lap_calls_enter_sandbox(void);
 
 /* On failure *calls is as after lap_calls_close. LAP_ERROR_IO, LAP_ERROR_FORMAT: no readable trace. */
 enum lap_status lap_calls_open(struct lap_calls *calls, const char *path) LAP_MUST_CHECK;

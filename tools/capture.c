@@ -18,10 +18,10 @@
 #include "base/key.h"
 #include "base/pattern.h"
 #include "base/version.h"
-#include "tools/commanded.h"
+#include "tools/control_server.h"
+#include "tools/finish_recording.h"
 #include "tools/launch.h"
 #include "tools/output_name.h"
-#include "tools/recorded.h"
 #include "tools/tool.h"
 #include "trace/address.h"
 #include "trace/greeting.h"
@@ -457,25 +457,25 @@ static bool set_environment(const struct options *options, const char *pattern, 
 static int run(struct options *options, const char *pattern, const char *report, const char *manifests)
 {
     struct lap_launched launched;
-    struct lap_commanded commanded = {.process = 0};
+    struct lap_control_server commanded = {.process = 0};
     char address[LAP_ADDRESS_TEXT_BYTES];
 
     if (options->control) {
-        if (!lap_commanded_begin(&commanded, PROGRAM, options->control, options->token_file, options->quiet))
+        if (!lap_control_server_begin(&commanded, PROGRAM, options->control, options->token_file, options->quiet))
             return LAP_TOOL_USAGE;
         lap_address_text(&commanded.address, address);
         options->control = address;
     }
     if (!set_environment(options, pattern, report, manifests)) {
-        lap_commanded_end(&commanded);
+        lap_control_server_end(&commanded);
         return LAP_TOOL_USAGE;
     }
     launched = lap_launch_run(options->argv);
-    lap_commanded_end(&commanded);
+    lap_control_server_end(&commanded);
     if (launched.error)
         fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
     else
-        lap_recorded(PROGRAM, report, options->argv, &launched, options->quiet);
+        lap_finish_recording(PROGRAM, report, options->argv, &launched, options->quiet);
     return launched.status;
 }
 

@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         fprintf(stderr, PROGRAM ": two traces are wanted. Try 'lapilli compare-checks --help'.\n");
         return LAP_TOOL_USAGE;
     }
-    lap_calls_shut_in();
+    lap_calls_enter_sandbox();
     for (int i = 0; i < 2 && code == LAP_TOOL_OK; i++) {
         lap_map_init(&checks[i].seen);
         code = load(argv[optind + i], &checks[i]);

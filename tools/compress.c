@@ -2,7 +2,7 @@
 /*
  * lapilli-compress: rewrites a trace to make it smaller.
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/shut_in.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "base/sandbox.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
-#include "tools/shut_in.h"
+#include "tools/sandboxed_work.h"
 #include "tools/tool.h"
 #include "trace/output.h"
 #include "trace/reader.h"
@@ -52,7 +52,7 @@ struct job {
     const char *from, *to;
     char *own_to; /* of --in-place */
     int fd;       /* of the new file */
-    struct lap_packer packer;
+    struct lap_codec packer;
     enum lap_sandbox_wish sandbox;
     bool packs, in_place, json, quiet;
 };
@@ -79,8 +79,8 @@ static bool set_codec(struct job *job, const char *name)
 {
     static const struct {
         const char *name;
-        const struct lap_packer *packer;
-    } codecs[] = {{"zstd", &lap_packer_zstd}, {"lz4hc", &lap_packer_lz4hc}, {"lz4", &lap_packer_lz4}, {"none", NULL}};
+        const struct lap_codec *packer;
+    } codecs[] = {{"zstd", &lap_codec_zstd}, {"lz4hc", &lap_codec_lz4hc}, {"lz4", &lap_codec_lz4}, {"none", NULL}};
     for (unsigned i = 0; i < sizeof codecs / sizeof *codecs; i++)
         if (strcmp(name, codecs[i].name) == 0) {
             job->packs = codecs[i].packer != NULL;
@@ -94,7 +94,7 @@ static bool set_codec(struct job *job, const char *name)
 
 static bool set_level(struct job *job, const char *text)
 {
-    bool hc = job->packs && job->packer.state_bytes == lap_packer_lz4hc.state_bytes;
+    bool hc = job->packs && job->packer.state_bytes == lap_codec_lz4hc.state_bytes;
     bool zstd = job->packs && job->packer.codec == LAP_CODEC_ZSTD;
     int lowest = hc ? 3 : 1, highest = hc ? 12 : 19;
     char *end;
@@ -201,7 +201,7 @@ static int run(struct job *job)
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
-    code = lap_shut_in(PROGRAM, job->sandbox, look_and_rewrite, job);
+    code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_rewrite, job);
     close(job->fd);
     if ((code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) || (job->in_place && !replace(job))) {
         (void)unlink(job->to);
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
                                           {"quiet", no_argument, NULL, OPTION_QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct job job = {.packer = lap_packer_zstd, .packs = true};
+    struct job job = {.packer = lap_codec_zstd, .packs = true};
     const char *level = NULL;
     int option, code;
 

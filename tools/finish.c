@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tools/progress.h"
-#include "tools/shut_in.h"
+#include "tools/sandboxed_work.h"
 #include "tools/tool.h"
 #include "trace/reader.h"
 #include "trace/tail.h"
@@ -152,7 +152,7 @@ static int run(const struct lap_finish_job *job, struct lap_finish_report *repor
     if (asprintf(&tail, "%s" LAP_TAIL_SUFFIX, job->path) < 0)
         return fail(job, "out of memory", 0);
     tail_fd = open_tail(tail);
-    code = lap_shut_in(job->program, job->sandbox, do_work, &work);
+    code = lap_sandboxed_work(job->program, job->sandbox, do_work, &work);
     if ((code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE) && report->result.outcome == LAP_FINISH_DONE) {
         /* The tail file is the only safe copy until the trace is on the disk. */
         if (job->sync && fsync(fd) != 0 && errno != EINVAL)

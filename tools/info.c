@@ -633,7 +633,7 @@ int main(int argc, char **argv)
                 optind < argc ? "one FILE at a time" : "a FILE is missing");
         return LAP_TOOL_USAGE;
     }
-    lap_calls_shut_in();
+    lap_calls_enter_sandbox();
     status = lap_calls_open(&calls, argv[optind]);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, argv[optind], status);

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    lap_calls_shut_in();
+    lap_calls_enter_sandbox();
     status = lap_calls_open(&calls, options.path);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);

@@ -11,7 +11,7 @@
 
 #include "tools/finish.h"
 #include "tools/tool.h"
-#include "trace/packer.h"
+#include "trace/codec.h"
 
 #define PROGRAM "lapilli-repair"
 
@@ -62,7 +62,7 @@ static int parse(int argc, char **argv, struct options *options)
     int option;
 
     *options = (struct options){.job = {.program = PROGRAM, .sync = true}};
-    options->job.options = (struct lap_finish_options){.by = LAP_ENDED_BY_REPAIR, .packer = &lap_packer_lz4};
+    options->job.options = (struct lap_finish_options){.by = LAP_ENDED_BY_REPAIR, .packer = &lap_codec_lz4};
     while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (option) {
         case OPTION_SANDBOX:

@@ -2,7 +2,7 @@
 /*
  * lapilli-trim: writes a part of a trace, with what it depends on.
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/shut_in.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "inspector/slice/slice.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
-#include "tools/shut_in.h"
+#include "tools/sandboxed_work.h"
 #include "tools/tool.h"
 #include "tools/trim_replay.h"
 #include "trace/output.h"
@@ -268,7 +268,7 @@ static enum lap_status no_room(const char *path)
 
 static enum lap_status cut_at_level(struct work *work, int level)
 {
-    struct lap_packer packer = lap_packer_zstd;
+    struct lap_codec packer = lap_codec_zstd;
     struct lap_progress progress;
     const struct cut_options options = {.first = work->search->first,
                                         .last = work->search->last,
@@ -480,7 +480,7 @@ static int read_contents(struct job *job)
 
     if (done) {
         job->found = found;
-        code = lap_shut_in(PROGRAM, job->sandbox, look_and_cut, job);
+        code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_cut, job);
         job->found = NULL;
     }
     if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
@@ -515,7 +515,7 @@ static int run(struct job *job)
     }
     code = job->wish == GPU_OFF ? LAP_TOOL_OK : read_contents(job);
     if (code == LAP_TOOL_OK)
-        code = lap_shut_in(PROGRAM, job->sandbox, look_and_cut, job);
+        code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_cut, job);
     trim_replay_end(&job->replay);
     close(job->fd);
     if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)

@@ -99,7 +99,7 @@ enum lap_status lap_arrival_take(struct lap_arrival *arrival, int socket)
 static enum lap_status end_file(const struct lap_arrival *arrival, const char *path, int fd)
 {
     struct lap_finish_options options = {
-        .by = LAP_ENDED_BY_RECEIVE, .fresh = true, .reason = arrival->reason, .packer = &lap_packer_lz4};
+        .by = LAP_ENDED_BY_RECEIVE, .fresh = true, .reason = arrival->reason, .packer = &lap_codec_lz4};
     struct lap_finish_result result;
     enum lap_status status = lap_finish(path, fd, &options, &result);
     return status == LAP_OK && result.outcome == LAP_FINISH_REFUSED ? LAP_ERROR_FORMAT : status;

@@ -101,17 +101,17 @@ enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], 
     return LAP_OK;
 }
 
-static size_t state_bytes(const struct lap_packer *packer)
+static size_t state_bytes(const struct lap_codec *packer)
 {
     return packer ? (packer->state_bytes() + 15) & ~(size_t)15 : 0;
 }
 
-size_t lap_chunk_scratch_bytes(const struct lap_packer *packer, size_t raw_bytes)
+size_t lap_chunk_scratch_bytes(const struct lap_codec *packer, size_t raw_bytes)
 {
     return packer ? state_bytes(packer) + raw_bytes : 0;
 }
 
-const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_packer *packer, const uint8_t *raw,
+const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_codec *packer, const uint8_t *raw,
                               size_t raw_bytes, uint8_t *scratch)
 {
     const uint8_t *stored = raw;

@@ -61,14 +61,14 @@ enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], 
                                       struct lap_chunk_header *out) LAP_MUST_CHECK;
 
 /* Most bytes that lap_chunk_pack may need behind `scratch` for a payload of raw_bytes; packer as there. */
-size_t lap_chunk_scratch_bytes(const struct lap_packer *packer, size_t raw_bytes);
+size_t lap_chunk_scratch_bytes(const struct lap_codec *packer, size_t raw_bytes);
 
 /* Compresses where that makes the payload smaller (packer NULL: never). Sets codec, both sizes and the payload's hash
  * in *header and returns the bytes to store: `raw` itself or in `scratch`. raw_bytes <= LAP_CHUNK_MAX_RAW. */
-const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_packer *packer, const uint8_t *raw,
+const uint8_t *lap_chunk_pack(struct lap_chunk_header *header, const struct lap_codec *packer, const uint8_t *raw,
                               size_t raw_bytes, uint8_t *scratch);
 
-/* Checks the hash of header->stored_bytes bytes at `stored` and puts header->raw_bytes bytes at `raw` (unpack.c).
+/* Checks the hash of header->stored_bytes bytes at `stored` and puts header->raw_bytes bytes at `raw` (decompress.c).
  * They may be the same where nothing is packed. LAP_ERROR_FORMAT when they are damaged. */
 enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const uint8_t *stored,
                                  uint8_t *raw) LAP_MUST_CHECK;

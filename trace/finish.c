@@ -14,7 +14,7 @@
 #include "base/signal_name.h"
 #include "trace/blob_store.h"
 #include "trace/bytes.h"
-#include "trace/dense.h"
+#include "trace/complete_prefix.h"
 #include "trace/info.h"
 #include "trace/output.h"
 #include "trace/source.h"

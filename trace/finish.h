@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/codec.h"
 #include "trace/end_note.h"
-#include "trace/packer.h"
 
 enum lap_finish_outcome {
     LAP_FINISH_DONE,
@@ -29,7 +29,7 @@ struct lap_finish_options {
     /* The process with this number has ended as `how` says; of any other that is not known. 0: no process. */
     int64_t process;
     const char *reason; /* of the end, where it is not known how the process ended; NULL: it did not say so itself */
-    const struct lap_packer *packer; /* for what is appended; NULL: nothing is compressed */
+    const struct lap_codec *packer; /* for what is appended; NULL: nothing is compressed */
     /* Called now and then (may be NULL): how much is done, of how many bytes. */
     void (*progress)(void *user, uint64_t done, uint64_t all);
     void *user;

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "trace/bytes.h"
-#include "trace/sequence.h"
+#include "trace/chunk_order.h"
 #include "trace/source.h"
 
 #define TAIL_BYTES (LAP_CHUNK_HEADER_BYTES + LAP_END_BYTES)
@@ -148,7 +148,7 @@ enum lap_status lap_source_use_index(struct lap_source *source)
 
 struct scan {
     uint64_t offset, index_at, index_end; /* of the next chunk; from where to where the last INDEX chunk is */
-    struct lap_sequence sequence;
+    struct lap_chunk_order sequence;
     struct lap_chunk_ref blobs; /* the last BLOBS chunk; its offset is 0 as long as there is none */
     struct lap_blob_entry part; /* what it begins with; has_part: it is known */
     bool has_part;
@@ -242,7 +242,7 @@ static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
         return status == LAP_OK ? LAP_END : status;
     }
     if (status == LAP_OK)
-        status = lap_sequence_add(&scan->sequence, &header);
+        status = lap_chunk_order_add(&scan->sequence, &header);
     if (status == LAP_OK && header.kind == LAP_CHUNK_BLOBS && !scan->fresh)
         status = see_blobs(source, scan, &(struct lap_chunk_ref){.offset = offset, .header = header});
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
@@ -355,9 +355,9 @@ enum lap_status lap_source_scan(struct lap_source *source, bool fresh)
     struct scan scan = {.offset = LAP_FILE_HEADER_BYTES, .fresh = fresh};
     source->chunk_count = 0;
     source->good_bytes = scan.offset;
-    lap_sequence_init(&scan.sequence, source->header.version);
+    lap_chunk_order_init(&scan.sequence, source->header.version);
     enum lap_status status = scan_all(source, &scan);
-    lap_sequence_finish(&scan.sequence);
+    lap_chunk_order_finish(&scan.sequence);
     source->in_file_count = source->chunk_count;
     if (status == LAP_OK && source->has_end && source->end.index_chunks)
         (void)snprintf(source->repaired, sizeof(source->repaired),

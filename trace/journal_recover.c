@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "trace/bytes.h"
+#include "trace/chunk_order.h"
 #include "trace/dictionary.h"
 #include "trace/journal.h"
-#include "trace/sequence.h"
 #include "trace/source.h"
 #include "trace/tail.h"
 
@@ -138,7 +138,7 @@ static bool read_head(const uint8_t *at, size_t room, struct head *out)
 }
 
 /* The last packet may be whole though the writer had not said so yet. */
-static enum lap_status take_packets(struct recovery *r, const struct half *half, struct lap_sequence *sequence)
+static enum lap_status take_packets(struct recovery *r, const struct half *half, struct lap_chunk_order *sequence)
 {
     struct lap_chunk_header header = {.kind = LAP_CHUNK_PACKETS,
                                       .stream = half->head.stream,
@@ -162,19 +162,19 @@ static enum lap_status take_packets(struct recovery *r, const struct half *half,
     }
     if (at < half->used)
         r->damaged++;
-    if (header.count == 0 || lap_sequence_add(sequence, &header) != LAP_OK) /* mostly it is in the trace already */
+    if (header.count == 0 || lap_chunk_order_add(sequence, &header) != LAP_OK) /* mostly it is in the trace already */
         return LAP_OK;
     return lap_source_make(r->source, &header, r->payload, used);
 }
 
 static enum lap_status take_halves(struct recovery *r)
 {
-    struct lap_sequence sequence;
+    struct lap_chunk_order sequence;
     enum lap_status status = LAP_OK;
     bool good = true;
-    lap_sequence_init(&sequence, r->source->header.version);
+    lap_chunk_order_init(&sequence, r->source->header.version);
     for (size_t i = 0; i < r->source->chunk_count && good; i++)
-        good = lap_sequence_add(&sequence, &r->source->chunks[i].header) == LAP_OK;
+        good = lap_chunk_order_add(&sequence, &r->source->chunks[i].header) == LAP_OK;
     for (size_t i = 0; i < r->half_count && good && status == LAP_OK; i++) {
         const struct half *half = &r->halves[i];
         status = read_tail(r->source, half->at + LAP_JOURNAL_HEAD_BYTES, r->bytes, half->bytes);
@@ -191,7 +191,7 @@ static enum lap_status take_halves(struct recovery *r)
             status = LAP_OK;
         }
     }
-    lap_sequence_finish(&sequence);
+    lap_chunk_order_finish(&sequence);
     return status;
 }
 

@@ -43,9 +43,9 @@
 _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "a part of the index fits a chunk");
 
 struct lap_output_options {
-    const struct lap_packer *packer; /* NULL: nothing is compressed */
-    size_t queue_bytes;              /* 0: no queue and no helper thread */
-    bool streamed;                   /* the file is a socket, behind which a receiver makes it: trace/send.h */
+    const struct lap_codec *packer; /* NULL: nothing is compressed */
+    size_t queue_bytes;             /* 0: no queue and no helper thread */
+    bool streamed;                  /* the file is a socket, behind which a receiver makes it: trace/send.h */
     /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
     void (*failed)(void *user, enum lap_status status);
     void *user;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/dense.h"
+#include "trace/complete_prefix.h"
 #include "trace/info.h"
 #include "trace/reader_internal.h"
 #include "trace/tail.h"
@@ -281,7 +281,7 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         reader->summary.repaired = reader->source.repaired;
     reader->trusts_blobs = options && options->trusts_blobs;
     if (options && options->ahead_bytes)
-        reader->ahead = lap_ahead_create(&reader->source, reader->blob_chunks, options, &reader->buffers);
+        reader->ahead = lap_read_ahead_create(&reader->source, reader->blob_chunks, options, &reader->buffers);
     return LAP_OK;
 }
 
@@ -330,7 +330,7 @@ void lap_reader_close(struct lap_reader **reader_at)
     if (!reader)
         return;
     *reader_at = NULL;
-    lap_ahead_destroy(&reader->ahead);
+    lap_read_ahead_destroy(&reader->ahead);
     lap_cache_finish(&reader->cache);
     lap_buffers_finish(&reader->buffers);
     lap_source_close(&reader->source);
@@ -347,7 +347,7 @@ void lap_reader_close(struct lap_reader **reader_at)
 
 bool lap_reader_preload(struct lap_reader *reader)
 {
-    return reader->ahead && lap_ahead_wait(reader->ahead);
+    return reader->ahead && lap_read_ahead_wait(reader->ahead);
 }
 
 static const char *name_of(const struct lap_reader *reader, enum lap_dictionary_list list, uint64_t number)

@@ -52,7 +52,7 @@ static enum lap_status with_offset(enum lap_status status, const struct lap_chun
 enum lap_status lap_reader_load(struct lap_reader *reader, const struct lap_chunk_ref *chunk,
                                 const struct lap_parts *parts, struct lap_loaded *out)
 {
-    if (reader->ahead && lap_ahead_take(reader->ahead, (size_t)(chunk - reader->source.chunks), out))
+    if (reader->ahead && lap_read_ahead_take(reader->ahead, (size_t)(chunk - reader->source.chunks), out))
         return LAP_OK;
     return lap_load(&reader->source, &reader->buffers, chunk, parts, out);
 }

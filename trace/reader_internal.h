@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/ahead.h"
 #include "trace/cache.h"
 #include "trace/dictionary.h"
+#include "trace/read_ahead.h"
 #include "trace/reader.h"
 #include "trace/source.h"
 
@@ -40,8 +40,8 @@ struct lap_reader {
     struct lap_source source;
     struct lap_buffers buffers;
     struct lap_cache cache;
-    bool trusts_blobs;       /* reader.h */
-    struct lap_ahead *ahead; /* NULL: nothing is loaded before it is needed */
+    bool trusts_blobs;            /* reader.h */
+    struct lap_read_ahead *ahead; /* NULL: nothing is loaded before it is needed */
     struct lap_dictionary dictionary;
     char *info;
     struct lap_reader_summary summary;
@@ -73,7 +73,7 @@ struct lap_reader {
     char failure[512];
 };
 
-/* Loads a chunk, or a large blob, or takes what was loaded ahead: trace/load.h. */
+/* Loads a chunk, or a large blob, or takes what was loaded ahead: trace/chunk_load.h. */
 enum lap_status lap_reader_load(struct lap_reader *reader, const struct lap_chunk_ref *chunk,
                                 const struct lap_parts *parts, struct lap_loaded *out) LAP_MUST_CHECK;
 

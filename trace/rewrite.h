@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/packer.h"
+#include "trace/codec.h"
 
 struct lap_rewrite_options {
-    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    const struct lap_codec *packer; /* NULL: nothing is compressed */
     /* Called now and then (may be NULL): how much of the source's chunks is done, of how many bytes. */
     void (*progress)(void *user, uint64_t done, uint64_t all);
     /* Called at the end (may be NULL): what of the source is damaged and was made up for, so that nothing is missing.

@@ -23,8 +23,8 @@
 #include "base/log.h"
 #include "base/own_file.h"
 #include "base/status.h"
+#include "trace/codec.h"
 #include "trace/format.h"
-#include "trace/packer.h"
 #include "trace/wire.h"
 
 struct lap_writer;
@@ -39,7 +39,7 @@ struct lap_name_list {
 
 struct lap_writer_options {
     struct lap_name_list commands, structs, handle_types;
-    const struct lap_packer *packer; /* NULL: nothing is compressed */
+    const struct lap_codec *packer; /* NULL: nothing is compressed */
     size_t queue_bytes; /* for what waits to be packed and written; 0: 256 MiB (32 bits: 64); or LAP_WRITER_NO_QUEUE */
     const struct lap_log *log; /* outlives the writer; may be NULL */
     bool streamed;             /* to `socket`, connected and greeted (trace/send.h), which is taken in any case */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <zstd.h>
 
-#include "trace/packer.h"
+#include "trace/codec.h"
 
 /* The library keeps its own memory, for as long as the process lives. */
 static ZSTD_CCtx *context;
@@ -9,11 +9,10 @@ static ZSTD_CCtx *context;
 /* What it has is for the other packer. */
 static size_t state_bytes(void)
 {
-    return lap_packer_lz4.state_bytes();
+    return lap_codec_lz4.state_bytes();
 }
 
-static size_t pack_zstd(const struct lap_packer *packer, void *state, const uint8_t *raw, size_t raw_bytes,
-                        uint8_t *out)
+static size_t pack_zstd(const struct lap_codec *packer, void *state, const uint8_t *raw, size_t raw_bytes, uint8_t *out)
 {
     if (!context)
         context = ZSTD_createCCtx();
@@ -21,4 +20,4 @@ static size_t pack_zstd(const struct lap_packer *packer, void *state, const uint
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
-const struct lap_packer lap_packer_zstd = {LAP_CODEC_ZSTD, 12, state_bytes, pack_zstd, &lap_packer_lz4};
+const struct lap_codec lap_codec_zstd = {LAP_CODEC_ZSTD, 12, state_bytes, pack_zstd, &lap_codec_lz4};

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "gen_ids.h"
 #include "inspector/position/find.h"
-#include "trace/packer.h"
+#include "trace/codec.h"
 #include "trace/reader.h"
 
 struct contents_file; /* inspector/state/contents.h */
@@ -24,7 +24,7 @@ struct cut_options {
                                            * stands behind the command is left out. Not with contents */
     const char *note;                     /* a JSON object: added to the trace's information; NULL: none */
     const struct contents_file *contents; /* taken from a replay (slice.h); NULL: earlier work makes all of them */
-    const struct lap_packer *packer;      /* NULL: nothing is compressed */
+    const struct lap_codec *packer;       /* NULL: nothing is compressed */
     void (*progress)(void *user, uint64_t done, uint64_t all); /* packets, which are gone over twice; may be NULL */
     void *user;
 };

@@ -2,7 +2,7 @@
 /* Which memory the commands name that take device addresses instead of buffers: they touch what the command with
  * buffers touches, where the address lies in a buffer that is known, and everything otherwise. */
 #include "gen_layer.h"
-#include "layer/command/region.h"
+#include "layer/command/image_region.h"
 #include "layer/command/touched.h"
 #include "layer/core/records.h"
 #include "layer/memory/address_range.h"

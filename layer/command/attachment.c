@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
-#include "layer/command/region.h"
 #include "layer/core/records.h"
 
 /* ---- framebuffers ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmdbuf_parts: what a command buffer does with events, and the parts that it falls into where it waits for one that
- * the host may set: what stands behind such a wait can't begin before that, what stands in front of it can (gate.h).
+ * the host may set: what stands behind such a wait can't begin before that, what stands in front of it can
+ * (host_gate.h).
  *
  * The part that is being recorded is in the command buffer itself (touched, progress_queries, events, and the last of
  * its sets); those that came before it are in cb->parts. One without such waits has a single part.

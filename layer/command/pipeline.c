@@ -13,7 +13,7 @@
 #include "layer/command/shader_access.h"
 #include "layer/command/touched.h"
 #include "layer/core/records.h"
-#include "layer/memory/address.h"
+#include "layer/memory/capture_address.h"
 #include "layer/shader/code.h"
 
 void layer_shader_module_finish(struct lap_object *object)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * progress_query: events and queries of submitted work that the host can ask for while the work is running. A program
- * that finds one set may know that the commands before it are done (layer_learn_indirectly in submit.h).
+ * that finds one set may know that the commands before it are done (layer_work_finished_indirectly in submit.h).
  */
 #ifndef LAP_LAYER_PROGRESS_QUERY_H
 #define LAP_LAYER_PROGRESS_QUERY_H

@@ -9,9 +9,9 @@
 #include "gen_layer.h"
 #include "layer/command/build_inputs.h"
 #include "layer/command/cmdbuf_parts.h"
+#include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
 #include "layer/command/progress_query.h"
-#include "layer/command/region.h"
 #include "layer/command/shader_access.h"
 
 /* ---- resources ---- */

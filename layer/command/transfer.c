@@ -2,8 +2,8 @@
 /* Which memory copies, blits, resolves and clears name. */
 #include "codegen/support/chain.h"
 #include "gen_layer.h"
+#include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
-#include "layer/command/region.h"
 #include "layer/core/records.h"
 #include "layer/image/format_utils.h"
 

@@ -5,8 +5,8 @@
 #include "codegen/support/chain.h"
 #include "codegen/support/conditions.h"
 #include "gen_layer.h"
+#include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
-#include "layer/command/region.h"
 #include "layer/core/records.h"
 
 static const struct layer_image_view *view_of(struct layer_cmdbuf *cb, const VkVideoPictureResourceInfoKHR *picture)

@@ -52,7 +52,7 @@ struct layer_cmdbuf {
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
-    /* What this recording has named last: quick.h. */
+    /* What this recording has named last: fast_path.h. */
     struct layer_memo {
         uint64_t handle, index; /* both 0: none */
     } memo[GEN_MEMO_COUNT];
@@ -111,7 +111,8 @@ struct layer_pipeline_binary {
     struct layer_origin *origin; /* of the whole pipeline that it is a part of */
 };
 
-/* Submitted work, which something else than its own semaphores and fences shows (submit/handed.h). serial 0: none. */
+/* Submitted work, which something else than its own semaphores and fences shows (submit/external_sync.h). serial 0:
+ * none. */
 struct layer_work {
     VkQueue queue;
     uint64_t serial;
@@ -119,7 +120,7 @@ struct layer_work {
 
 struct layer_fence {
     struct lap_object object;
-    _Atomic uint64_t payload, borrowed; /* handed.h: its own, and one until the next reset; 0: nobody else's */
+    _Atomic uint64_t payload, borrowed; /* external_sync.h: its own, and one until the next reset; 0: nobody else's */
     struct layer_work work;             /* that signals it until the next reset; under submit_mutex */
 };
 
@@ -142,13 +143,13 @@ struct layer_semaphore {
     uint64_t initial;           /* of timelines */
     uint64_t signals;           /* of binary ones: how many were submitted; under submit_mutex */
     uint64_t open;              /* the largest value, or signal, that comes without anything more from the host; under
-                                   submit_mutex: gate.h */
+                                   submit_mutex: host_gate.h */
     atomic_uint_fast64_t known; /* of timelines: the last value that was recorded as reached */
-    _Atomic uint64_t payload, borrowed; /* handed.h: its own, and one until the next wait; 0: nobody else's */
+    _Atomic uint64_t payload, borrowed; /* external_sync.h: its own, and one until the next wait; 0: nobody else's */
     struct layer_work work;             /* that the next wait is for; under submit_mutex */
 };
 
-/* What is known of it at the end of all that was submitted; under submit_mutex: gate.h. */
+/* What is known of it at the end of all that was submitted; under submit_mutex: host_gate.h. */
 struct layer_event {
     struct lap_object object;
     bool set;           /* or it will be, when what waits for it goes on */

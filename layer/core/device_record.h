@@ -17,7 +17,7 @@
 #include "gen_ids.h"
 #include "layer/core/touched_record.h"
 #include "memtrack/memtrack.h"
-#include "memtrack/types.h"
+#include "memtrack/virtual_types.h"
 
 struct layer_instance;
 struct lap_readback; /* codegen/support/readback.h */
@@ -27,7 +27,7 @@ struct layer_physical_device {
     struct layer_instance *_Atomic instance; /* set last: the rest is filled then */
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
-    struct lap_types types;
+    struct lap_virtual_types types;
     atomic_llong heap_shift[VK_MAX_MEMORY_HEAPS]; /* bytes that programs believe to be in a heap minus those that are */
 };
 
@@ -90,7 +90,7 @@ struct layer_backing_device {
     uint32_t waiting[VK_MAX_MEMORY_TYPES]; /* objects that wait for memory of a type; under mutex */
 };
 
-/* ---- layer/memory/address.h ---- */
+/* ---- layer/memory/capture_address.h ---- */
 
 #define LAYER_ADDRESS_KINDS  64u
 #define LAYER_ADDRESS_UPPERS 16u
@@ -137,7 +137,7 @@ struct layer_device {
     _Atomic uint64_t compared_reported; /* mappings that are compared, as the trace says */
     struct layer_address_device addresses;
     struct layer_copies copies;
-    uint64_t import_space;                        /* import.h; 0: none yet */
+    uint64_t import_space;                        /* host_import.h; 0: none yet */
     atomic_bool shaders_access;                   /* some pipeline has a layer_pipeline.access */
     struct lap_map known_code;                    /* shader/code.h: what opaque bytes stand for; zeroed is empty */
     bool keeps_code;                              /* an extension is enabled by which pipelines need no code */
@@ -153,18 +153,18 @@ struct layer_device {
         *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;
     uint64_t submit_serial;
-    uint32_t gated_count;                      /* of submissions: gate.h */
+    uint32_t gated_count;                      /* of submissions: host_gate.h */
     struct layer_payload_user *shown_payloads; /* payload.c: those with dma-bufs that can be read */
-    atomic_uint handed_files;                  /* handed.h: sync files of its work that are not known to be signalled */
-    atomic_uint submission_count;              /* read without the mutex: 0 means that there is nothing to learn */
-    struct lap_map resources;                  /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
+    atomic_uint handed_files;     /* external_sync.h: sync files of its work that are not known to be signalled */
+    atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
+    struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched submitted; /* of the submit that is under way: kept for its memory, as are the next two */
     struct layer_touched batch;
     struct layer_progress_queries batch_progress_queries;
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;
-    } unseen; /* check.c: what finished work wrote where the program could not see it; under submit_mutex */
+    } unseen; /* memory_checks.c: what finished work wrote where the program could not see it; under submit_mutex */
     struct layer_sparse_snapshot {
         uint64_t number; /* a layer_resource of its own */
         struct lap_memobj *memobj;
@@ -172,11 +172,11 @@ struct layer_device {
                              there; under submit_mutex */
     uint32_t sparse_snapshot_count, sparse_snapshot_capacity;
     uint64_t last_sparse_snapshot;
-    struct lap_readback *readback; /* verify.c: made when first needed; under verify_mutex */
+    struct lap_readback *readback; /* present_checks.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
-    bool waits_not;         /* verify_all.c: work was once waited for without an end; under verify_mutex */
-    VkQueue clearing_queue; /* verify_all.c: some queue with graphics or compute; NULL: there is none */
-    VkFence submit_fence;   /* verify_all.c; under verify_mutex */
+    bool waits_not;         /* full_checks.c: work was once waited for without an end; under verify_mutex */
+    VkQueue clearing_queue; /* full_checks.c: some queue with graphics or compute; NULL: there is none */
+    VkFence submit_fence;   /* full_checks.c; under verify_mutex */
     bool torn;              /* fork.c: in a child; some of the above was being changed when the process was copied */
 };
 

@@ -44,13 +44,13 @@ struct layer_state {
     pthread_mutex_t recording_mutex;                /* opening and closing of the file */
     pthread_mutex_t devices_mutex;                  /* the list of devices; held from one end of a fork to the other */
     struct layer_device *devices;                   /* all that exist */
-    struct lap_tree_node *imports;                  /* import.c: by address; under devices_mutex */
+    struct lap_tree_node *imports;                  /* host_import.c: by address; under devices_mutex */
     atomic_bool imports_meet;                       /* those of two devices: said once */
     struct layer_payload *payloads;                 /* payload.c; under devices_mutex */
     uint64_t last_space;                            /* of shared memory; under devices_mutex */
     atomic_uint unseen;                             /* unseen.c: what was said; a bit for each kind */
     atomic_uint_fast64_t shared_signals;            /* of binary semaphores with a payload that others have, too */
-    struct layer_handed *handed;                    /* handed.c; under devices_mutex */
+    struct layer_external_sync *handed;             /* external_sync.c; under devices_mutex */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     atomic_bool waiting;                            /* with options.parts: a part may begin later (part.h) */
     atomic_bool part_pending;                       /* it is to begin as soon as nothing waits for the host */
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) struct layer_cmdbuf *layer_cmdbuf_o
     return lap_map_get(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
 }
 
-/* ---- external.c ---- */
+/* ---- external_properties.c ---- */
 
 /* True when no handle type of memory among these comes with a hidden extension. */
 bool layer_shows_memory_types(VkExternalMemoryHandleTypeFlags types);
@@ -172,7 +172,8 @@ struct layer_recording_hooks {
     void (*waited)(void);              /* while a part is pending */
     void (*ends)(void);                /* the process does */
     void (*forked)(void);              /* in the child after fork(), where parts of the run are recorded */
-    /* Where parts of the run are recorded, from the thread of commands (obey.h). NULL: done; else why not; static. */
+    /* Where parts of the run are recorded, from the thread of commands (control.h). NULL: done; else why not; static.
+     */
     const char *(*start)(
         uint64_t frames);      /* a part of so many, at the end of a frame; UINT64_MAX: until it is stopped */
     const char *(*stop)(void); /* the part, or what is to become one */

@@ -187,8 +187,8 @@ struct layer_physical_device *layer_physical_device_add(struct layer_instance *i
     heaps.count = gpu->memory.memoryHeapCount;
     for (uint32_t i = 0; i < gpu->memory.memoryHeapCount; i++)
         heaps.local |= (gpu->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT ? 1u : 0) << i;
-    lap_types_init(&gpu->types, types, gpu->memory.memoryTypeCount, heaps,
-                   layer.options.real_memory_types || layer.pass_through);
+    lap_virtual_types_init(&gpu->types, types, gpu->memory.memoryTypeCount, heaps,
+                           layer.options.real_memory_types || layer.pass_through);
     atomic_store_explicit(&gpu->instance, instance, memory_order_release);
 out:
     pthread_mutex_unlock(&layer.recording_mutex);

@@ -118,8 +118,8 @@ static bool set_compression(struct layer_options *options, const char *text)
 {
     static const struct {
         const char *name;
-        const struct lap_packer *packer;
-    } ways[] = {{"lz4", &lap_packer_lz4}, {"lz4hc", &lap_packer_lz4hc}, {"none", NULL}};
+        const struct lap_codec *packer;
+    } ways[] = {{"lz4", &lap_codec_lz4}, {"lz4hc", &lap_codec_lz4hc}, {"none", NULL}};
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         if (strcmp(text, ways[i].name) == 0)
             return options->packer = ways[i].packer, true;
@@ -342,7 +342,7 @@ void layer_options_resolve(struct layer_options *options, bool named, const stru
 {
     memset(options, 0, sizeof *options);
     options->log_level = LAP_LOG_WARNING;
-    options->packer = &lap_packer_lz4;
+    options->packer = &lap_codec_lz4;
     if (getauxval(AT_SECURE))
         return; /* a setuid program: its caller must not make it write files */
     options->armed = asked_for(named);

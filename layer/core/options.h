@@ -33,7 +33,7 @@ struct layer_parts {
     const struct lap_key *key;      /* or this key, in a window of the program; NULL: none does */
     char *trigger_file;             /* or that this file appears, which then goes; NULL: none does */
     bool calls;                     /* or the program itself: include/lapilli.h */
-    bool control;                   /* or whoever commands: obey.h */
+    bool control;                   /* or whoever commands: control.h */
     uint64_t trigger_frames;        /* of each such part */
     struct lap_length keep_last;    /* instead of all that: the run's last part, of at least this length. Commands can
                                        change it: part/turns.h */
@@ -56,10 +56,10 @@ struct layer_options {
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum layer_backing_option backing;
-    bool in_flight;                  /* calls are noted before they are made: notes.h */
-    bool no_addresses;               /* nothing is recorded with which a replay could have device addresses again */
-    const struct lap_packer *packer; /* NULL: nothing is compressed */
-    size_t queue_bytes;              /* as in lap_writer_options */
+    bool in_flight;                 /* calls are noted before they are made: notes.h */
+    bool no_addresses;              /* nothing is recorded with which a replay could have device addresses again */
+    const struct lap_codec *packer; /* NULL: nothing is compressed */
+    size_t queue_bytes;             /* as in lap_writer_options */
     enum lap_log_level log_level;
     struct lap_frames screenshots;
     char *screenshot_dir;

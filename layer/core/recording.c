@@ -15,11 +15,11 @@
 
 #include "base/cancel.h"
 #include "codegen/support/pixels.h"
+#include "layer/core/control.h"
 #include "layer/core/crash.h"
 #include "layer/core/extensions.h"
 #include "layer/core/keeper.h"
 #include "layer/core/layer.h"
-#include "layer/core/obey.h"
 #include "trace/send.h"
 
 /* The file's name while there has been no instance that it could be about; NULL: there has, or there is no file. When a
@@ -353,7 +353,7 @@ void layer_recording_forked(void)
         pthread_rwlock_init(&layer.parts_lock, NULL);
         layer_keeper_forked();
     }
-    layer_obey_forked();
+    layer_control_forked();
     layer.forked = layer.resolved;
     atomic_store(&layer.frames, 0);
     atomic_store(&layer.has_surface, false);
@@ -520,7 +520,7 @@ static bool open_file(const struct layer_recording_hooks *hooks)
     if (layer.options.streamed)
         note_stream(next.waited_ms);
     if (!layer.options.parts.on)
-        layer_obey_start(hooks);
+        layer_control_start(hooks);
     return true;
 }
 
@@ -545,7 +545,7 @@ static void begin(const struct layer_recording_hooks *hooks)
     if (layer.options.parts.on) {
         atomic_store(&layer.waiting, true);
         at_once = hooks->part_begins_at_once();
-        layer_obey_start(hooks);
+        layer_control_start(hooks);
     }
     if (at_once && open_file(hooks))
         note_calls(hooks);
@@ -707,7 +707,7 @@ static void end_recording(void *unused)
     const char *path;
 
     if (layer.options.parts.on && recording_hooks) {
-        layer_obey_end(); /* a part that was told to end takes its writer with it */
+        layer_control_end(); /* a part that was told to end takes its writer with it */
         recording_hooks->ends();
     }
     writer = atomic_load(&layer.writer);
@@ -716,7 +716,7 @@ static void end_recording(void *unused)
         return;
     layer_hidden_exit();
     if (!layer.options.parts.on)
-        layer_obey_end();
+        layer_control_end();
     lap_writer_finish(writer);
     path = atomic_exchange(&unused_path, NULL);
     if (path && layer.options.streamed)

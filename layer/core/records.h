@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records: how large the record of each handle type is and what goes with it when it ends. layer/records.c has the
+ * records: how large the record of each handle type is and what goes with it when it ends. layer/record_types.c has the
  * table and gives it to layer.record_types. The module to which a record belongs has its finish function.
  */
 #ifndef LAP_LAYER_RECORDS_H

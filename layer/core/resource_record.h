@@ -21,12 +21,12 @@ struct layer_memory {
     struct lap_object object;
     struct lap_mem *mem;
     struct layer_backing *backing;      /* NULL: the driver's own memory */
-    struct layer_import *import;        /* import.h: pages of the program's; NULL: none */
+    struct layer_host_import *import;   /* host_import.h: pages of the program's; NULL: none */
     struct layer_payload_user *payload; /* payload.h: it has, or may get, other names; NULL: it has not */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
     uint32_t real_type;
-    bool capturable;    /* address.h: it can be allocated at its address again */
+    bool capturable;    /* capture_address.h: it can be allocated at its address again */
     uint64_t dedicated; /* the buffer that it is for alone; 0: none */
     bool cleared;       /* it began as zeroes (capture --verify) */
     bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
@@ -44,7 +44,7 @@ struct layer_buffer {
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
     atomic_uint_fast64_t address; /* on the device, once the program asked for it */
-    bool capturable;              /* address.h: it can be created at its address again */
+    bool capturable;              /* capture_address.h: it can be created at its address again */
     bool device_only;             /* its memory is none that the program can map: the host never touches it */
     bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
     bool cleared;                 /* its memory began as zeroes */
@@ -76,7 +76,7 @@ struct layer_image {
     VkSwapchainKHR swapchain; /* of presentable images */
     struct layer_image_state *state;  /* image_state.h; NULL: nothing yet; under submit_mutex */
     bool cleared;                     /* its memory began as zeroes */
-    bool readable;                    /* verify_all.h: it can be copied from */
+    bool readable;                    /* full_checks.h: it can be copied from */
     uint16_t left_out;                /* bits of enum lap_unchecked that were said */
     struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit_mutex */
 };

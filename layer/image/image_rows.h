@@ -7,7 +7,7 @@
 #define LAP_LAYER_IMAGE_ROWS_H
 
 #include "layer/core/layer.h"
-#include "layer/image/rows.h"
+#include "layer/image/row_layout.h"
 
 #define LAYER_MAX_PLANES 4u /* memory planes may be more than those of a format */
 

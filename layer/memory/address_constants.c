@@ -2,12 +2,12 @@
 /* Device addresses that the program hands to shaders in a form that a replay with other addresses does not follow. */
 #include <stdio.h>
 
-#include "codegen/support/lost.h"
+#include "codegen/support/untranslated.h"
 #include "gen_layer.h"
-#include "layer/core/describe.h"
+#include "layer/core/description.h"
 #include "layer/core/layer.h"
-#include "layer/memory/address.h"
 #include "layer/memory/address_range.h"
+#include "layer/memory/capture_address.h"
 
 void hook_after_GetBufferDeviceAddress(struct layer_device *dev, VkDevice device,
                                        const VkBufferDeviceAddressInfo *pInfo, VkDeviceAddress result)
@@ -57,7 +57,7 @@ static enum lap_constant_fit fit(void *user, uint64_t word)
     return search.fit;
 }
 
-static void say(struct layer_device *dev, const struct lap_lost *lost)
+static void say(struct layer_device *dev, const struct lap_untranslated *lost)
 {
     struct layer_description description;
     char text[256];
@@ -67,7 +67,7 @@ static void say(struct layer_device *dev, const struct lap_lost *lost)
     snprintf(text, sizeof text,
              "in specialization constants %s (byte %llu, %#llx): a replay with other addresses, as on "
              "another driver, does not follow it",
-             lap_lost_text(lost->kind), (unsigned long long)lost->offset, (unsigned long long)lost->address);
+             lap_untranslated_text(lost->kind), (unsigned long long)lost->offset, (unsigned long long)lost->address);
     lap_log(&layer.log, LAP_LOG_WARNING, "%s", text);
     description = layer_describe_begin();
     layer_describe_text(&description, NULL, "addresses_lost", text);
@@ -78,7 +78,7 @@ void layer_address_check_constants(struct layer_device *dev, const VkSpecializat
 {
     struct lap_upper_halves halves = {.count = 0};
     const struct lap_address_view view = {fit, dev, &halves};
-    struct lap_lost lost;
+    struct lap_untranslated lost;
 
     if (!info || atomic_load_explicit(&dev->addresses.warned_of_constants, memory_order_relaxed))
         return;
@@ -87,6 +87,6 @@ void layer_address_check_constants(struct layer_device *dev, const VkSpecializat
         if (upper)
             lap_upper_halves_add(&halves, upper << 32);
     }
-    if (lap_lost_in_constants(&view, info, &lost))
+    if (lap_untranslated_in_constants(&view, info, &lost))
         say(dev, &lost);
 }

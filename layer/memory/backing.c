@@ -297,7 +297,7 @@ static struct layer_backing *make_backing(struct layer_device *dev, const struct
     backing->driver_type = type;
     backing->flags = chain->flags;
     backing->flags.pNext = NULL;
-    backing->believed_heap = lap_types_real_heap(&gpu->types, gpu->types.shown[shown].heap);
+    backing->believed_heap = lap_virtual_types_real_heap(&gpu->types, gpu->types.shown[shown].heap);
     backing->real_heap = gpu->memory.memoryTypes[dev->backing.plan.import_type[type]].heapIndex;
     return backing;
 }
@@ -362,8 +362,8 @@ VkResult layer_backing_allocate(struct layer_device *dev, const VkMemoryAllocate
                                 const VkAllocationCallbacks *allocator, VkDeviceMemory *out_memory,
                                 struct layer_backing **out_backing, uint32_t *out_type)
 {
-    const struct lap_types *types = &dev->physical_device->types;
-    const uint32_t shown = info->memoryTypeIndex, type = lap_types_real_index(types, shown);
+    const struct lap_virtual_types *types = &dev->physical_device->types;
+    const uint32_t shown = info->memoryTypeIndex, type = lap_virtual_types_real_index(types, shown);
     const struct layer_backing_plan *plan = &dev->backing.plan;
     VkMemoryAllocateInfo own = *info;
     struct import_chain chain;

@@ -47,7 +47,7 @@ static bool find_import_type(const struct layer_backing_machine *machine, uint32
 }
 
 /* Some shown type that no program maps is the same as this real one. */
-static bool has_hidden_half(const struct lap_types *types, uint32_t real)
+static bool has_hidden_half(const struct lap_virtual_types *types, uint32_t real)
 {
     for (uint32_t i = 0; i < types->shown_count; i++)
         if (types->real_of[i] == real && !(types->shown[i].flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
@@ -55,7 +55,7 @@ static bool has_hidden_half(const struct lap_types *types, uint32_t real)
     return false;
 }
 
-void layer_backing_decide(const struct layer_backing_machine *machine, const struct lap_types *types,
+void layer_backing_decide(const struct layer_backing_machine *machine, const struct lap_virtual_types *types,
                           enum layer_backing_option option, struct layer_backing_plan *out)
 {
     uint32_t needed = option == LAYER_BACKING_HOST ? UINT32_MAX : machine->unwatched | machine->slow;

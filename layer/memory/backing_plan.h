@@ -13,7 +13,7 @@
 #include <vulkan/vulkan.h>
 
 #include "layer/core/options.h"
-#include "memtrack/types.h"
+#include "memtrack/virtual_types.h"
 
 struct layer_backing_plan;
 struct layer_device;
@@ -33,7 +33,7 @@ struct layer_backing_machine {
 };
 
 /* Nothing is backed when in doubt. types: what programs are shown. */
-void layer_backing_decide(const struct layer_backing_machine *machine, const struct lap_types *types,
+void layer_backing_decide(const struct layer_backing_machine *machine, const struct lap_virtual_types *types,
                           enum layer_backing_option option, struct layer_backing_plan *out);
 
 /* Tries out small allocations, imports and buffers; everything is freed again. The device has

@@ -53,7 +53,7 @@ static uint32_t choose_type(const struct layer_physical_device *gpu, uint32_t ma
 static uint32_t shown_type(const struct layer_physical_device *gpu, uint32_t real)
 {
     for (uint32_t i = 0; i < gpu->types.shown_count; i++)
-        if (lap_types_real_index(&gpu->types, i) == real)
+        if (lap_virtual_types_real_index(&gpu->types, i) == real)
             return i;
     return real;
 }

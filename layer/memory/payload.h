@@ -60,7 +60,7 @@ void layer_payload_unmap(struct layer_payload_user *user);
 /* A flush of this memory shows what was stored to all others. */
 void layer_payload_flush(struct layer_payload_user *user, VkDeviceSize offset, VkDeviceSize bytes);
 
-/* As layer_import_place: the number of the payload on this device. */
+/* As layer_host_import_place: the number of the payload on this device. */
 uint64_t layer_payload_space(const struct layer_payload_user *user);
 
 #endif

@@ -53,7 +53,7 @@ void layer_read_unmapped(struct layer_device *dev, VkDeviceMemory memory)
         return;
     int cancel = lap_cancel_off(); /* what the driver does in a map is not known */
     pthread_mutex_lock(&dev->map_mutex);
-    if (layer_is_recording() && lap_mem_owes(record->mem, &begin, &bytes))
+    if (layer_is_recording() && lap_mem_has_unread(record->mem, &begin, &bytes))
         show(dev, memory, record, begin, bytes);
     pthread_mutex_unlock(&dev->map_mutex);
     lap_cancel_restore(cancel);

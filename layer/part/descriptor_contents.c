@@ -8,7 +8,7 @@
 #include "codegen/support/conditions.h"
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
-#include "layer/part/records_of.h"
+#include "layer/part/live_objects.h"
 
 struct content {
     bool is_set;
@@ -344,9 +344,9 @@ static bool emit_set(struct emission *e, const struct layer_descriptor_set *set)
 
 enum lap_status layer_descriptor_contents_emit(struct layer_device *dev)
 {
-    struct layer_records sets;
+    struct layer_live_objects sets;
     struct emission e = {.dev = dev};
-    enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkDescriptorSet, &sets);
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkDescriptorSet, &sets);
 
     pthread_mutex_lock(&dev->slots_mutex);
     for (size_t i = 0; i < sets.count && status == LAP_OK; i++)
@@ -354,6 +354,6 @@ enum lap_status layer_descriptor_contents_emit(struct layer_device *dev)
             status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
     pthread_mutex_unlock(&dev->slots_mutex);
     free_room(&e);
-    layer_records_finish(&sets);
+    layer_live_objects_finish(&sets);
     return status;
 }

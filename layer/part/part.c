@@ -15,8 +15,8 @@
 #include "layer/part/key.h"
 #include "layer/part/state.h"
 #include "layer/part/turns.h"
+#include "layer/submit/full_checks.h"
 #include "layer/submit/submit.h"
-#include "layer/submit/verify_all.h"
 
 #define MOST_POSTPONED 1000u                /* frames, until work that waits for the host goes on */
 #define WAIT_NS        UINT64_C(5000000000) /* for a queue, the first time */

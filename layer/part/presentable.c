@@ -18,7 +18,7 @@ static struct layer_swapchain *swapchain_of(struct layer_device *dev, const stru
     return NULL;
 }
 
-enum lap_status layer_presentable_read(struct layer_reading *r, const struct layer_image *image)
+enum lap_status layer_presentable_read(struct layer_readback *r, const struct layer_image *image)
 {
     uint32_t index = 0;
     struct layer_swapchain *swapchain = swapchain_of(r->dev, image, &index);
@@ -26,13 +26,13 @@ enum lap_status layer_presentable_read(struct layer_reading *r, const struct lay
     if (swapchain)
         swapchain->held[index].unread = false;
     if (!swapchain || swapchain->held[index].acquired || !swapchain->readable)
-        return layer_reading_image(r, image, swapchain && swapchain->readable);
-    swapchain->held[index].unread = layer_reading_matters(image);
+        return layer_readback_image(r, image, swapchain && swapchain->readable);
+    swapchain->held[index].unread = layer_readback_matters(image);
     return LAP_OK;
 }
 
 /* The commands wait for the semaphore and signal it again; the host waits for a fence. */
-static enum lap_status wait_for(struct layer_reading *r, const VkSemaphore *semaphore, VkFence fence)
+static enum lap_status wait_for(struct layer_readback *r, const VkSemaphore *semaphore, VkFence fence)
 {
     if (*semaphore) {
         r->at.wait_count = r->at.signal_count = 1;
@@ -49,7 +49,7 @@ void layer_presentable_acquired(struct layer_device *dev, VkSwapchainKHR handle,
 {
     struct layer_swapchain *swapchain = LAYER_GET(dev, VkSwapchainKHR, handle);
     const struct layer_image *image;
-    struct layer_reading r;
+    struct layer_readback r;
     enum lap_status status;
 
     if (!swapchain || index >= LAYER_HELD_IMAGES || index >= swapchain->image_count || !swapchain->held[index].unread)
@@ -58,14 +58,14 @@ void layer_presentable_acquired(struct layer_device *dev, VkSwapchainKHR handle,
     image = LAYER_GET(dev, VkImage, swapchain->images[index]);
     if (!image || !layer_is_writing())
         return;
-    status = layer_reading_init(&r, dev);
+    status = layer_readback_init(&r, dev);
     if (status == LAP_OK)
         status = wait_for(&r, &semaphore, fence);
     if (status == LAP_OK)
-        status = layer_reading_image(&r, image, swapchain->readable);
+        status = layer_readback_image(&r, image, swapchain->readable);
     if (status == LAP_OK)
-        status = layer_reading_flush(&r);
-    layer_reading_finish(&r);
+        status = layer_readback_flush(&r);
+    layer_readback_finish(&r);
     if (status != LAP_OK || r.left_out)
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "what a presentable image held can't be read (%s): where the program draws over it the part of the run "

@@ -8,10 +8,10 @@
 #ifndef LAP_LAYER_PART_PRESENTABLE_H
 #define LAP_LAYER_PART_PRESENTABLE_H
 
-#include "layer/part/reading.h"
+#include "layer/part/readback.h"
 
 /* While a part begins: reads the image, or notes that it is to be read when it is acquired. */
-enum lap_status layer_presentable_read(struct layer_reading *r, const struct layer_image *image) LAP_MUST_CHECK;
+enum lap_status layer_presentable_read(struct layer_readback *r, const struct layer_image *image) LAP_MUST_CHECK;
 
 /* The program has acquired an image, and the packet of that is written. semaphore, fence: what the driver signals; the
  * semaphore is signalled again. Under verify_mutex and submit_mutex of the device, no packet open. */

@@ -7,8 +7,8 @@
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
 #include "layer/part/descriptor_contents.h"
-#include "layer/part/records_of.h"
-#include "layer/submit/update.h"
+#include "layer/part/live_objects.h"
+#include "layer/submit/host_update.h"
 
 /* ---- whether a part can begin ---- */
 
@@ -16,13 +16,13 @@
 
 static const char *has(struct layer_device *dev, enum gen_handle_type type, const char *why)
 {
-    struct layer_records records;
+    struct layer_live_objects records;
     bool any;
 
-    if (layer_records_of(dev, type, &records) != LAP_OK)
+    if (layer_live_objects_of(dev, type, &records) != LAP_OK)
         return LAYER_STATE_NO_MEMORY;
     any = records.count != 0;
-    layer_records_finish(&records);
+    layer_live_objects_finish(&records);
     return any ? why : NULL;
 }
 
@@ -30,14 +30,14 @@ static const char *has(struct layer_device *dev, enum gen_handle_type type, cons
 /* A replay finds descriptors by what the calls gave that wrote them. */
 static const char *has_heaps(struct layer_device *dev)
 {
-    struct layer_records records;
+    struct layer_live_objects records;
     bool any = false;
 
-    if (layer_records_of(dev, GEN_HANDLE_VkBuffer, &records) != LAP_OK)
+    if (layer_live_objects_of(dev, GEN_HANDLE_VkBuffer, &records) != LAP_OK)
         return LAYER_STATE_NO_MEMORY;
     for (size_t i = 0; i < records.count; i++)
         any = any || ((const struct layer_buffer *)records.items[i])->usage & VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT;
-    layer_records_finish(&records);
+    layer_live_objects_finish(&records);
     return any ? "there are heaps of descriptors, of which only the driver knows what they name" : NULL;
 }
 #else
@@ -90,10 +90,10 @@ const char *layer_state_fault(struct layer_device *devices)
 
 static enum lap_status find_queue(struct layer_device *dev, VkQueueFlags able, const struct layer_queue **out)
 {
-    struct layer_records queues;
+    struct layer_live_objects queues;
     const struct layer_queue *best = NULL;
     const VkQueueFlags wanted[] = {VK_QUEUE_GRAPHICS_BIT, VK_QUEUE_COMPUTE_BIT, VK_QUEUE_TRANSFER_BIT};
-    const enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkQueue, &queues);
+    const enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkQueue, &queues);
 
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !best; i++)
         for (size_t j = 0; j < queues.count && !best; j++) {
@@ -101,7 +101,7 @@ static enum lap_status find_queue(struct layer_device *dev, VkQueueFlags able, c
             if (queue->device == dev && queue->flags & wanted[i] && (queue->flags & able) == able)
                 best = queue;
         }
-    layer_records_finish(&queues);
+    layer_live_objects_finish(&queues);
     *out = best;
     return status;
 }

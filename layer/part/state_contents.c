@@ -4,9 +4,9 @@
 #include "layer/command/image_state.h"
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
+#include "layer/part/live_objects.h"
 #include "layer/part/presentable.h"
-#include "layer/part/reading.h"
-#include "layer/part/records_of.h"
+#include "layer/part/readback.h"
 #include "layer/part/state.h"
 
 /* ---- layouts ---- */
@@ -32,11 +32,11 @@ static void barrier(struct layer_state_commands *commands, const struct layer_im
 
 static bool is_in_one_layout(const struct layer_image *image)
 {
-    const VkImageLayout first = layer_reading_layout(image, 0, 0);
+    const VkImageLayout first = layer_readback_layout(image, 0, 0);
 
     for (uint32_t i = 0; i < image->info.arrayLayers; i++)
         for (uint32_t level = 0; level < image->info.mipLevels; level++)
-            if (!layer_reading_is_known(first) || layer_reading_layout(image, level, i) != first)
+            if (!layer_readback_is_known(first) || layer_readback_layout(image, level, i) != first)
                 return false;
     return true;
 }
@@ -45,9 +45,9 @@ static void set_level(struct layer_state_commands *commands, const struct layer_
                       uint32_t array_layer)
 {
     VkImageSubresourceRange range = {image->state->aspects, level, 1, array_layer, 1};
-    const VkImageLayout all = layer_reading_layout(image, level, array_layer);
+    const VkImageLayout all = layer_readback_layout(image, level, array_layer);
 
-    if (layer_reading_is_known(all)) {
+    if (layer_readback_is_known(all)) {
         barrier(commands, image, all, &range);
         return;
     }
@@ -55,7 +55,7 @@ static void set_level(struct layer_state_commands *commands, const struct layer_
         const struct layer_subresource *s =
             layer_image_subresource(image, image->state, left & -left, level, array_layer);
         range.aspectMask = left & -left;
-        if (layer_reading_is_known(s->layout))
+        if (layer_readback_is_known(s->layout))
             barrier(commands, image, s->layout, &range);
     }
 }
@@ -67,8 +67,8 @@ static bool has_memory(const struct layer_image *image)
 
 enum lap_status layer_state_layouts(struct layer_state_commands *commands)
 {
-    struct layer_records images;
-    const enum lap_status status = layer_records_of(commands->dev, GEN_HANDLE_VkImage, &images);
+    struct layer_live_objects images;
+    const enum lap_status status = layer_live_objects_of(commands->dev, GEN_HANDLE_VkImage, &images);
 
     for (size_t n = 0; n < images.count; n++) {
         const struct layer_image *image = (const struct layer_image *)images.items[n];
@@ -77,60 +77,60 @@ enum lap_status layer_state_layouts(struct layer_state_commands *commands)
         if (!image->state || !(image->swapchain || has_memory(image)))
             continue;
         if (is_in_one_layout(image)) {
-            barrier(commands, image, layer_reading_layout(image, 0, 0), &all);
+            barrier(commands, image, layer_readback_layout(image, 0, 0), &all);
             continue;
         }
         for (uint32_t i = 0; i < image->info.arrayLayers; i++)
             for (uint32_t level = 0; level < image->info.mipLevels; level++)
                 set_level(commands, image, level, i);
     }
-    layer_records_finish(&images);
+    layer_live_objects_finish(&images);
     return status;
 }
 
 /* ---- contents ---- */
 
-static enum lap_status read_buffers(struct layer_reading *r)
+static enum lap_status read_buffers(struct layer_readback *r)
 {
-    struct layer_records buffers;
-    enum lap_status status = layer_records_of(r->dev, GEN_HANDLE_VkBuffer, &buffers);
+    struct layer_live_objects buffers;
+    enum lap_status status = layer_live_objects_of(r->dev, GEN_HANDLE_VkBuffer, &buffers);
 
     for (size_t i = 0; i < buffers.count && status == LAP_OK; i++)
         if (layer_state_has_pages(((const struct layer_buffer *)buffers.items[i])->pages) ||
             layer_keeper_is_bound(GEN_HANDLE_VkBuffer, buffers.items[i]->index))
-            status = layer_reading_buffer(r, (const struct layer_buffer *)buffers.items[i]);
-    layer_records_finish(&buffers);
+            status = layer_readback_buffer(r, (const struct layer_buffer *)buffers.items[i]);
+    layer_live_objects_finish(&buffers);
     return status;
 }
 
-static enum lap_status read_images(struct layer_reading *r)
+static enum lap_status read_images(struct layer_readback *r)
 {
-    struct layer_records images;
-    enum lap_status status = layer_records_of(r->dev, GEN_HANDLE_VkImage, &images);
+    struct layer_live_objects images;
+    enum lap_status status = layer_live_objects_of(r->dev, GEN_HANDLE_VkImage, &images);
 
     for (size_t i = 0; i < images.count && status == LAP_OK; i++) {
         const struct layer_image *image = (const struct layer_image *)images.items[i];
         if (image->swapchain)
             status = layer_presentable_read(r, image);
         else if (has_memory(image))
-            status = layer_reading_image(r, image, image->readable);
+            status = layer_readback_image(r, image, image->readable);
     }
-    layer_records_finish(&images);
+    layer_live_objects_finish(&images);
     return status;
 }
 
 enum lap_status layer_state_contents(struct layer_device *dev)
 {
-    struct layer_reading r;
-    enum lap_status status = layer_reading_init(&r, dev);
+    struct layer_readback r;
+    enum lap_status status = layer_readback_init(&r, dev);
 
     if (status == LAP_OK)
         status = read_buffers(&r);
     if (status == LAP_OK)
         status = read_images(&r);
     if (status == LAP_OK)
-        status = layer_reading_flush(&r);
-    layer_reading_finish(&r);
+        status = layer_readback_flush(&r);
+    layer_readback_finish(&r);
     if (r.left_out)
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "what %llu images or buffers held can't be read: a part of the run begins without it",

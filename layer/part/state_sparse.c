@@ -6,11 +6,11 @@
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
 #include "layer/memory/sparse_places.h"
-#include "layer/part/reading.h"
-#include "layer/part/records_of.h"
+#include "layer/part/live_objects.h"
+#include "layer/part/readback.h"
 #include "layer/part/state.h"
+#include "layer/submit/host_update.h"
 #include "layer/submit/sparse.h"
-#include "layer/submit/update.h"
 
 bool layer_state_has_pages(const struct layer_sparse_pages *pages)
 {
@@ -24,8 +24,8 @@ bool layer_state_has_pages(const struct layer_sparse_pages *pages)
 
 static enum lap_status find_queue(struct layer_device *dev, VkQueue *out)
 {
-    struct layer_records queues;
-    const enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkQueue, &queues);
+    struct layer_live_objects queues;
+    const enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkQueue, &queues);
 
     *out = NULL;
     for (size_t i = 0; i < queues.count && !*out; i++) {
@@ -33,7 +33,7 @@ static enum lap_status find_queue(struct layer_device *dev, VkQueue *out)
         if (queue->device == dev && queue->flags & VK_QUEUE_SPARSE_BINDING_BIT)
             *out = queue->handle;
     }
-    layer_records_finish(&queues);
+    layer_live_objects_finish(&queues);
     return status;
 }
 
@@ -118,7 +118,8 @@ static bool take_out(struct lost_pages *lost, const struct layer_sparse_pages *p
     return true;
 }
 
-static bool find_lost(struct lost_pages *lost, const struct layer_records *buffers, const struct layer_records *images)
+static bool find_lost(struct lost_pages *lost, const struct layer_live_objects *buffers,
+                      const struct layer_live_objects *images)
 {
     bool ok = true;
 
@@ -182,19 +183,19 @@ static bool drop_writes(struct lost_pages *lost, void *record)
 }
 
 /* False: it can't be. */
-static bool read_lost(const struct lost_pages *lost, struct layer_reading *reading)
+static bool read_lost(const struct lost_pages *lost, struct layer_readback *reading)
 {
     const uint64_t left_out = reading->left_out;
-    enum lap_status status = layer_reading_range(reading, lost, lost->buffer, 0, lost->bytes, NULL, NULL);
+    enum lap_status status = layer_readback_range(reading, lost, lost->buffer, 0, lost->bytes, NULL, NULL);
 
     if (status == LAP_OK) /* the buffer goes */
-        status = layer_reading_flush(reading);
+        status = layer_readback_flush(reading);
     reading->lost = NULL; /* what is here now may be another one the next time */
     return status == LAP_OK && reading->left_out == left_out;
 }
 
 /* In the trace, with what is there. */
-static bool write_lost(struct lost_pages *lost, VkQueue queue, struct layer_reading *reading,
+static bool write_lost(struct lost_pages *lost, VkQueue queue, struct layer_readback *reading,
                        const VkBufferCreateInfo *create)
 {
     struct layer_device *dev = lost->dev;
@@ -226,7 +227,7 @@ static bool write_lost(struct lost_pages *lost, VkQueue queue, struct layer_read
     return all;
 }
 
-static bool keep_lost(struct lost_pages *lost, VkQueue queue, struct layer_reading *reading)
+static bool keep_lost(struct lost_pages *lost, VkQueue queue, struct layer_readback *reading)
 {
     struct layer_device *dev = lost->dev;
     VkBufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -255,15 +256,15 @@ static bool keep_lost(struct lost_pages *lost, VkQueue queue, struct layer_readi
     return kept;
 }
 
-static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, const struct layer_records *buffers,
-                                     const struct layer_records *images)
+static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, const struct layer_live_objects *buffers,
+                                     const struct layer_live_objects *images)
 {
-    struct layer_reading reading;
-    struct layer_records memories;
+    struct layer_readback reading;
+    struct layer_live_objects memories;
     unsigned without = 0;
-    enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkDeviceMemory, &memories), begun;
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkDeviceMemory, &memories), begun;
 
-    begun = layer_reading_init(&reading, dev);
+    begun = layer_readback_init(&reading, dev);
     status = status == LAP_OK ? begun : status;
     for (size_t i = 0; i < memories.count && status == LAP_OK; i++) {
         struct lost_pages lost = {.dev = dev, .memory = (const struct layer_memory *)memories.items[i]};
@@ -273,8 +274,8 @@ static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, co
             without++;
         layer_sparse_places_finish(&lost.left);
     }
-    layer_reading_finish(&reading);
-    layer_records_finish(&memories);
+    layer_readback_finish(&reading);
+    layer_live_objects_finish(&memories);
     if (without)
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "pages of %u allocations, which no sparse object has now, can't be read: a part of the run begins "
@@ -283,7 +284,7 @@ static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, co
     return status;
 }
 
-static enum lap_status bind_all(struct layer_device *dev, VkQueue queue, const struct layer_records *objects)
+static enum lap_status bind_all(struct layer_device *dev, VkQueue queue, const struct layer_live_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
         if (!bind_object(dev, queue, objects->items[i]))
@@ -293,15 +294,15 @@ static enum lap_status bind_all(struct layer_device *dev, VkQueue queue, const s
 
 enum lap_status layer_state_sparse(struct layer_device *dev)
 {
-    struct layer_records buffers = {0}, images = {0};
+    struct layer_live_objects buffers = {0}, images = {0};
     VkQueue queue;
     enum lap_status status = find_queue(dev, &queue);
 
     if (status != LAP_OK || !queue)
         return status;
-    status = layer_records_of(dev, GEN_HANDLE_VkBuffer, &buffers);
+    status = layer_live_objects_of(dev, GEN_HANDLE_VkBuffer, &buffers);
     if (status == LAP_OK)
-        status = layer_records_of(dev, GEN_HANDLE_VkImage, &images);
+        status = layer_live_objects_of(dev, GEN_HANDLE_VkImage, &images);
     if (status == LAP_OK)
         status = bind_all(dev, queue, &buffers);
     if (status == LAP_OK)
@@ -310,7 +311,7 @@ enum lap_status layer_state_sparse(struct layer_device *dev)
         write_wait(dev, queue);
     if (status == LAP_OK)
         status = keep_all_lost(dev, queue, &buffers, &images);
-    layer_records_finish(&buffers);
-    layer_records_finish(&images);
+    layer_live_objects_finish(&buffers);
+    layer_live_objects_finish(&images);
     return status;
 }

@@ -9,27 +9,27 @@
 #include "gen_encode_block.h"
 #include "layer/command/build_inputs.h"
 #include "layer/core/records.h"
-#include "layer/part/reading.h"
-#include "layer/part/records_of.h"
+#include "layer/part/live_objects.h"
+#include "layer/part/readback.h"
 #include "layer/part/state.h"
 
 const char *layer_state_structures_fault(struct layer_device *dev)
 {
-    struct layer_records structures;
+    struct layer_live_objects structures;
     const char *fault = NULL;
 
-    if (layer_records_of(dev, GEN_HANDLE_VkAccelerationStructureKHR, &structures) != LAP_OK)
+    if (layer_live_objects_of(dev, GEN_HANDLE_VkAccelerationStructureKHR, &structures) != LAP_OK)
         return "out of memory";
     for (size_t i = 0; i < structures.count && !fault; i++)
         fault = layer_structure_fault((const struct layer_structure *)structures.items[i]);
-    layer_records_finish(&structures);
+    layer_live_objects_finish(&structures);
     return fault;
 }
 
 struct building {
     struct layer_device *dev;
-    struct layer_records structures;
-    struct layer_reading reading;
+    struct layer_live_objects structures;
+    struct layer_readback reading;
     struct layer_state_commands commands;
     struct lap_map bottoms; /* those that are built, by address */
     uint64_t some_bottom;   /* the address of one of them; 0: there is none */
@@ -149,8 +149,8 @@ static enum lap_status read_inputs(struct building *b, struct layer_build *build
     build->in_trace = true;
     if (!begin_chunk(b->dev, copy->chunk))
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    return layer_reading_range(&b->reading, copy, copy->chunk->buffer, copy->offset, bytes,
-                               is_top(build) ? edit_instances : NULL, b);
+    return layer_readback_range(&b->reading, copy, copy->chunk->buffer, copy->offset, bytes,
+                                is_top(build) ? edit_instances : NULL, b);
 }
 
 /* Builds follow one another: what they write, their scratch memory too, is there for the next one. */
@@ -198,7 +198,7 @@ static void build_level(struct building *b, bool top)
     }
 }
 
-static bool has_builds(const struct layer_records *structures)
+static bool has_builds(const struct layer_live_objects *structures)
 {
     for (size_t i = 0; i < structures->count; i++)
         if (((const struct layer_structure *)structures->items[i])->build)
@@ -214,7 +214,7 @@ static enum lap_status build_all(struct building *b)
     build_level(b, false);
     build_level(b, true);
     if (b->status == LAP_OK)
-        b->status = layer_reading_flush(&b->reading);
+        b->status = layer_readback_flush(&b->reading);
     if (b->status == LAP_OK && b->reading.left_out)
         b->status = lap_fail(LAP_ERROR_UNSUPPORTED, "what acceleration structures were built from can't be read");
     ended = layer_state_commands_end(&b->commands);
@@ -230,7 +230,7 @@ static enum lap_status build_all(struct building *b)
 
 static enum lap_status read_and_build(struct building *b)
 {
-    enum lap_status status = layer_reading_init(&b->reading, b->dev);
+    enum lap_status status = layer_readback_init(&b->reading, b->dev);
 
     if (status == LAP_OK)
         status = layer_state_commands_begin(b->dev, VK_QUEUE_COMPUTE_BIT, &b->commands);
@@ -238,20 +238,20 @@ static enum lap_status read_and_build(struct building *b)
         status = lap_fail(LAP_ERROR_UNSUPPORTED, "there is no queue that builds acceleration structures");
     if (status == LAP_OK)
         status = build_all(b);
-    layer_reading_finish(&b->reading);
+    layer_readback_finish(&b->reading);
     return status;
 }
 
 enum lap_status layer_state_structures(struct layer_device *dev)
 {
     struct building b = {.dev = dev};
-    enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkAccelerationStructureKHR, &b.structures);
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkAccelerationStructureKHR, &b.structures);
 
     lap_map_init(&b.bottoms);
     if (status == LAP_OK && has_builds(&b.structures))
         status = read_and_build(&b);
     lap_map_finish(&b.bottoms);
-    layer_records_finish(&b.structures);
+    layer_live_objects_finish(&b.structures);
     return status;
 }
 
@@ -277,17 +277,17 @@ void layer_state_structure_query(struct layer_state_commands *commands, VkQueryP
 {
     const bool compacts = type == VK_QUERY_TYPE_ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR;
     VkAccelerationStructureKHR found = VK_NULL_HANDLE;
-    struct layer_records structures;
+    struct layer_live_objects structures;
     struct lap_enc *enc;
 
-    if (layer_records_of(commands->dev, GEN_HANDLE_VkAccelerationStructureKHR, &structures) != LAP_OK)
+    if (layer_live_objects_of(commands->dev, GEN_HANDLE_VkAccelerationStructureKHR, &structures) != LAP_OK)
         return;
     for (size_t i = 0; i < structures.count && !found; i++) {
         const struct layer_build *build = ((const struct layer_structure *)structures.items[i])->build;
         if (build && (!compacts || build->flags & VK_BUILD_ACCELERATION_STRUCTURE_ALLOW_COMPACTION_BIT_KHR))
             found = gen_VkAccelerationStructureKHR(structures.items[i]->handle);
     }
-    layer_records_finish(&structures);
+    layer_live_objects_finish(&structures);
     if (found && (enc = layer_state_command(commands, GEN_vkCmdWriteAccelerationStructuresPropertiesKHR)))
         gen_encode_vkCmdWriteAccelerationStructuresPropertiesKHR(enc, 1, &found, type, pool, query);
 }

@@ -5,27 +5,27 @@
 #include "base/array.h"
 #include "gen_encode_block.h"
 #include "layer/core/records.h"
-#include "layer/part/records_of.h"
+#include "layer/part/live_objects.h"
 #include "layer/part/state.h"
-#include "layer/submit/handed.h"
+#include "layer/submit/external_sync.h"
 
 /* ---- events ---- */
 
 static enum lap_status set_events(struct layer_state_commands *commands)
 {
-    struct layer_records events;
+    struct layer_live_objects events;
     enum lap_status status;
 
     if (!(commands->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)))
         return LAP_OK;
-    status = layer_records_of(commands->dev, GEN_HANDLE_VkEvent, &events);
+    status = layer_live_objects_of(commands->dev, GEN_HANDLE_VkEvent, &events);
     for (size_t i = 0; i < events.count; i++) {
         const struct layer_event *event = (const struct layer_event *)events.items[i];
         struct lap_enc *enc = event->set ? layer_state_command(commands, GEN_vkCmdSetEvent) : NULL;
         if (enc)
             gen_encode_vkCmdSetEvent(enc, gen_VkEvent(event->object.handle), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
     }
-    layer_records_finish(&events);
+    layer_live_objects_finish(&events);
     return status;
 }
 
@@ -80,8 +80,8 @@ static void end_query(struct layer_state_commands *commands, VkQueryPool pool, V
 static enum lap_status set_queries(struct layer_state_commands *commands)
 {
     struct layer_device *dev = commands->dev;
-    struct layer_records pools;
-    const enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkQueryPool, &pools);
+    struct layer_live_objects pools;
+    const enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkQueryPool, &pools);
 
     for (size_t i = 0; i < pools.count; i++) {
         const struct layer_query_pool *pool = (const struct layer_query_pool *)pools.items[i];
@@ -95,7 +95,7 @@ static enum lap_status set_queries(struct layer_state_commands *commands)
             if (is_available(dev, handle, query))
                 end_query(commands, handle, pool->type, query);
     }
-    layer_records_finish(&pools);
+    layer_live_objects_finish(&pools);
     return status;
 }
 
@@ -117,7 +117,7 @@ static void submit(struct layer_device *dev, VkQueue queue, const VkSubmitInfo *
 }
 
 /* A semaphore or a fence: its own payload, or the one that it has until its next wait or reset; 0: nobody else's. */
-static uint64_t payload_of(const struct layer_records *records, size_t i, bool borrowed)
+static uint64_t payload_of(const struct layer_live_objects *records, size_t i, bool borrowed)
 {
     const struct layer_semaphore *semaphore = (const struct layer_semaphore *)records->items[i];
     const struct layer_fence *fence = (const struct layer_fence *)records->items[i];
@@ -128,7 +128,7 @@ static uint64_t payload_of(const struct layer_records *records, size_t i, bool b
 }
 
 /* The first one in front of `count` whose own payload this is; `count`: none. */
-static size_t owner_of(const struct layer_records *records, size_t count, uint64_t payload)
+static size_t owner_of(const struct layer_live_objects *records, size_t count, uint64_t payload)
 {
     size_t i = 0;
 
@@ -137,7 +137,8 @@ static size_t owner_of(const struct layer_records *records, size_t count, uint64
     return i;
 }
 
-static void share(struct layer_device *dev, const struct layer_records *records, size_t i, bool imports, bool borrowed)
+static void share(struct layer_device *dev, const struct layer_live_objects *records, size_t i, bool imports,
+                  bool borrowed)
 {
     const bool is_fence = records->type == GEN_HANDLE_VkFence;
     const VkSemaphore semaphore = is_fence ? VK_NULL_HANDLE : gen_VkSemaphore(records->items[i]->handle);
@@ -155,7 +156,7 @@ static void share(struct layer_device *dev, const struct layer_records *records,
 
 /* Payloads that descriptors can lead to, or have led to: the first semaphore or fence of each exports it, and the
  * others import it. */
-static void share_payloads(struct layer_device *dev, const struct layer_records *records)
+static void share_payloads(struct layer_device *dev, const struct layer_live_objects *records)
 {
     for (size_t i = 0; i < records->count; i++)
         if (payload_of(records, i, false))
@@ -167,7 +168,7 @@ static void share_payloads(struct layer_device *dev, const struct layer_records 
     }
 }
 
-static bool share_any(const struct layer_records *records, const struct layer_records *others)
+static bool share_any(const struct layer_live_objects *records, const struct layer_live_objects *others)
 {
     for (size_t i = 0; i < records->count; i++)
         for (unsigned borrowed = 0; borrowed < 2; borrowed++) {
@@ -184,25 +185,25 @@ const char *layer_state_sync_fault(struct layer_device *dev, struct layer_device
     const char *fault = NULL;
 
     for (size_t i = 0; i < 2 && !fault; i++) {
-        struct layer_records records, others;
-        if (layer_records_of(dev, types[i], &records) != LAP_OK)
+        struct layer_live_objects records, others;
+        if (layer_live_objects_of(dev, types[i], &records) != LAP_OK)
             return LAYER_STATE_NO_MEMORY;
         for (struct layer_device *other = devices; other && !fault; other = other->next) {
             if (other == dev)
                 continue;
-            if (layer_records_of(other, types[i], &others) != LAP_OK)
+            if (layer_live_objects_of(other, types[i], &others) != LAP_OK)
                 fault = LAYER_STATE_NO_MEMORY;
             else if (share_any(&records, &others))
                 fault = "two devices share a semaphore or a fence";
-            layer_records_finish(&others);
+            layer_live_objects_finish(&others);
         }
-        layer_records_finish(&records);
+        layer_live_objects_finish(&records);
     }
     return fault;
 }
 
 /* Whether its state is that of another one, which sets it. */
-static bool is_shared(const struct layer_records *records, size_t i)
+static bool is_shared(const struct layer_live_objects *records, size_t i)
 {
     const uint64_t own = payload_of(records, i, false), borrowed = payload_of(records, i, true);
 
@@ -214,8 +215,8 @@ static bool is_shared(const struct layer_records *records, size_t i)
 /* All of them are reset, since some were created signalled; then those are signalled that are. */
 static enum lap_status set_fences(struct layer_device *dev, VkQueue queue)
 {
-    struct layer_records fences;
-    const enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkFence, &fences);
+    struct layer_live_objects fences;
+    const enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkFence, &fences);
 
     for (size_t i = 0; i < fences.count; i++) {
         const VkFence fence = gen_VkFence(fences.items[i]->handle);
@@ -231,7 +232,7 @@ static enum lap_status set_fences(struct layer_device *dev, VkQueue queue)
         if (!is_shared(&fences, i) && dev->vk.GetFenceStatus(dev->handle, fence) == VK_SUCCESS)
             submit(dev, queue, NULL, fence);
     }
-    layer_records_finish(&fences);
+    layer_live_objects_finish(&fences);
     return status;
 }
 
@@ -253,7 +254,7 @@ static void set_value(struct layer_device *dev, const struct layer_semaphore *se
 }
 
 /* Those that an acquire is to signal it signals again. */
-static bool is_of_acquire(const struct layer_records *swapchains, uint64_t semaphore)
+static bool is_of_acquire(const struct layer_live_objects *swapchains, uint64_t semaphore)
 {
     bool found = false;
 
@@ -266,7 +267,7 @@ static bool is_of_acquire(const struct layer_records *swapchains, uint64_t semap
 }
 
 static void set_semaphore(struct layer_device *dev, VkQueue queue, const struct layer_semaphore *semaphore,
-                          const struct layer_records *swapchains)
+                          const struct layer_live_objects *swapchains)
 {
     const VkSemaphore handle = gen_VkSemaphore(semaphore->object.handle);
     const VkSubmitInfo info = {
@@ -280,18 +281,18 @@ static void set_semaphore(struct layer_device *dev, VkQueue queue, const struct 
 
 enum lap_status layer_state_fences_and_semaphores(struct layer_device *dev, VkQueue queue)
 {
-    struct layer_records semaphores, swapchains;
-    enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkSemaphore, &semaphores);
+    struct layer_live_objects semaphores, swapchains;
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkSemaphore, &semaphores);
 
     if (status != LAP_OK)
         return status;
-    status = layer_records_of(dev, GEN_HANDLE_VkSwapchainKHR, &swapchains);
+    status = layer_live_objects_of(dev, GEN_HANDLE_VkSwapchainKHR, &swapchains);
     share_payloads(dev, &semaphores);
     for (size_t i = 0; i < semaphores.count && status == LAP_OK; i++)
         if (!is_shared(&semaphores, i))
             set_semaphore(dev, queue, (const struct layer_semaphore *)semaphores.items[i], &swapchains);
-    layer_records_finish(&semaphores);
-    layer_records_finish(&swapchains);
+    layer_live_objects_finish(&semaphores);
+    layer_live_objects_finish(&swapchains);
     return status == LAP_OK ? set_fences(dev, queue) : status;
 }
 
@@ -341,8 +342,8 @@ static enum lap_status acquire(struct layer_device *dev, VkQueue queue, VkSwapch
 
 enum lap_status layer_state_swapchains(struct layer_device *dev, VkQueue queue)
 {
-    struct layer_records swapchains;
-    enum lap_status status = layer_records_of(dev, GEN_HANDLE_VkSwapchainKHR, &swapchains);
+    struct layer_live_objects swapchains;
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkSwapchainKHR, &swapchains);
 
     for (size_t i = 0; i < swapchains.count; i++) {
         const struct layer_swapchain *swapchain = (const struct layer_swapchain *)swapchains.items[i];
@@ -351,6 +352,6 @@ enum lap_status layer_state_swapchains(struct layer_device *dev, VkQueue queue)
                 status =
                     acquire(dev, queue, gen_VkSwapchainKHR(swapchain->object.handle), j, swapchain->held[j].semaphore);
     }
-    layer_records_finish(&swapchains);
+    layer_live_objects_finish(&swapchains);
     return status;
 }

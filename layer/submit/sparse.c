@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "gen_layer.h"
 #include "layer/memory/sparse_places.h"
-#include "layer/submit/check.h"
+#include "layer/submit/memory_checks.h"
 #include "layer/submit/submission.h"
 
 /* ---- tiles ---- */

@@ -7,11 +7,11 @@
 #include "base/array.h"
 #include "layer/core/records.h"
 #include "layer/memory/payload.h"
-#include "layer/submit/check.h"
-#include "layer/submit/gate.h"
-#include "layer/submit/handed.h"
-#include "layer/submit/update.h"
-#include "layer/submit/verify_all.h"
+#include "layer/submit/external_sync.h"
+#include "layer/submit/full_checks.h"
+#include "layer/submit/host_gate.h"
+#include "layer/submit/host_update.h"
+#include "layer/submit/memory_checks.h"
 
 #define MOST_SUBMISSIONS 256u  /* that are kept apart */
 #define MOST_WRITTEN     1024u /* ranges of a folded submission before they are merged */
@@ -36,7 +36,7 @@ bool layer_submission_wait(struct layer_submission *submission, struct layer_poi
     return true;
 }
 
-bool layer_submission_gate(struct layer_submission *submission, struct layer_gate gate)
+bool layer_submission_gate(struct layer_submission *submission, struct layer_host_gate gate)
 {
     if (!lap_array_grow_u32(&submission->gates, sizeof gate, &submission->gate_capacity,
                             (size_t)submission->gate_count + 1))
@@ -107,7 +107,7 @@ bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial
 static void take_out(struct layer_device *dev, struct layer_submission **link, struct layer_submission *before)
 {
     struct layer_submission *submission = *link;
-    layer_gate_lift(dev, submission);
+    layer_host_gate_lift(dev, submission);
     *link = submission->next;
     if (dev->last_submission == submission)
         dev->last_submission = before;
@@ -156,7 +156,7 @@ static bool open_gates(struct layer_device *dev)
 {
     uint64_t oldest;
     lap_touched_reset(&dev->submitted);
-    oldest = layer_gate_open(dev, &dev->submitted);
+    oldest = layer_host_gate_open(dev, &dev->submitted);
     lap_touched_seal(&dev->submitted);
     return oldest != UINT64_MAX;
 }
@@ -288,7 +288,7 @@ static void learn_through(struct layer_device *dev, VkQueue queue, uint64_t seri
         if (s->queue != queue || s->state >= state)
             continue;
         s->state = state;
-        layer_gate_lift(dev, s);
+        layer_host_gate_lift(dev, s);
         for (uint32_t i = 0; i < s->wait_count; i++)
             learn_point(dev, &s->waits[i], state);
     }
@@ -423,7 +423,7 @@ void layer_submission_waited(struct layer_device *dev, VkQueue queue)
     pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-void layer_learn_fence(struct layer_device *dev, VkFence fence)
+void layer_work_finished_fence(struct layer_device *dev, VkFence fence)
 {
     int cancel = 0;
     const struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
@@ -439,7 +439,7 @@ void layer_learn_fence(struct layer_device *dev, VkFence fence)
     end_learning(dev, cancel);
 }
 
-void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value)
+void layer_work_finished_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value)
 {
     int cancel = 0;
     const struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, semaphore);
@@ -452,7 +452,7 @@ void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint
     end_learning(dev, cancel);
 }
 
-void layer_learn_work(struct layer_device *dev, struct layer_work work)
+void layer_work_finished_work(struct layer_device *dev, struct layer_work work)
 {
     int cancel = 0;
     if (nothing_to_learn(dev))
@@ -482,7 +482,7 @@ struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint
     return work;
 }
 
-void layer_learn_queue(struct layer_device *dev, VkQueue queue)
+void layer_work_finished_queue(struct layer_device *dev, VkQueue queue)
 {
     int cancel = 0;
     if (nothing_to_learn(dev))
@@ -497,7 +497,7 @@ static void finish_all(struct layer_device *dev)
 {
     for (struct layer_submission *s = dev->submissions; s; s = s->next) {
         s->state = LAYER_FINISHED;
-        layer_gate_lift(dev, s);
+        layer_host_gate_lift(dev, s);
     }
     retire(dev);
 }
@@ -509,7 +509,7 @@ void layer_submission_idle(struct layer_device *dev)
     pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-void layer_learn_device(struct layer_device *dev)
+void layer_work_finished_device(struct layer_device *dev)
 {
     int cancel = 0;
     if (nothing_to_learn(dev))
@@ -519,7 +519,7 @@ void layer_learn_device(struct layer_device *dev)
     end_learning(dev, cancel);
 }
 
-void layer_learn_indirectly(struct layer_device *dev, struct layer_progress_query what)
+void layer_work_finished_indirectly(struct layer_device *dev, struct layer_progress_query what)
 {
     int cancel = 0;
     if (nothing_to_learn(dev))

@@ -11,14 +11,14 @@
 
 /* A signal of a semaphore. Binary semaphores are counted, so that both kinds are numbers that grow. */
 struct layer_point {
-    uint64_t semaphore; /* key of the record: handed.h */
+    uint64_t semaphore; /* key of the record: external_sync.h */
     uint64_t handle;
     uint64_t value;
     bool partial; /* signalled when some stages were done, others may go on */
 };
 
-/* A wait for an event that the host sets (gate.h). */
-struct layer_gate {
+/* A wait for an event that the host sets (host_gate.h). */
+struct layer_host_gate {
     uint64_t event, index; /* handle and index of the record */
     uint64_t number;       /* of the host's sets */
 };
@@ -47,14 +47,14 @@ struct layer_submission {
     struct layer_submission *next;
     VkQueue queue;
     uint64_t serial;
-    uint64_t fence; /* key of the record (handed.h); 0: none, or reset since */
+    uint64_t fence; /* key of the record (external_sync.h); 0: none, or reset since */
     enum layer_submission_state state;
     bool anywhere; /* its shaders may store at unknown places, and nobody has looked for that yet */
     bool absorbed; /* memory tracking knows that the device does not write any more */
-    bool gated;    /* it can't have begun: gate.h */
+    bool gated;    /* it can't have begun: host_gate.h */
     struct layer_progress_queries progress_queries;
     struct layer_point *signals, *waits;
-    struct layer_gate *gates;
+    struct layer_host_gate *gates;
     struct layer_written *written;
     uint32_t signal_count, wait_count, gate_count, written_count;
     uint32_t signal_capacity, wait_capacity, gate_capacity, written_capacity;
@@ -64,19 +64,20 @@ struct layer_submission {
 struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue);
 bool layer_submission_signal(struct layer_submission *submission, struct layer_point point);
 bool layer_submission_wait(struct layer_submission *submission, struct layer_point point);
-bool layer_submission_gate(struct layer_submission *submission, struct layer_gate gate);
+bool layer_submission_gate(struct layer_submission *submission, struct layer_host_gate gate);
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
 /* Keeps the list short. After a submission was filled in. */
 void layer_submission_end(struct layer_device *dev);
 /* Adds what it writes. */
 void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
                                 struct lap_touched *touched);
-/* Something was signalled that gated work may have waited for (gate.h): everything that the host wrote is sent, and
- * what the work writes is the device's from now on. */
+/* Something was signalled that gated work may have waited for (host_gate.h): everything that the host wrote is sent,
+ * and what the work writes is the device's from now on. */
 void layer_submission_let_go(struct layer_device *dev);
 /* True when the submit with this serial is not known to be finished. */
 bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial);
-/* The last submission that signals a semaphore, or the fence, by key (handed.h); serial 0: none is known to run. */
+/* The last submission that signals a semaphore, or the fence, by key (external_sync.h); serial 0: none is known to run.
+ */
 struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, uint64_t key);
 struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint64_t key);
 /* The layer itself has waited for the queue, and a replay does so, too: as if the program had learnt it. Under

@@ -7,12 +7,12 @@
 #include "gen_renamed.h"
 #include "layer/command/build_inputs.h"
 #include "layer/command/image_state.h"
-#include "layer/submit/gate.h"
-#include "layer/submit/handed.h"
+#include "layer/submit/external_sync.h"
+#include "layer/submit/full_checks.h"
+#include "layer/submit/host_gate.h"
+#include "layer/submit/host_update.h"
 #include "layer/submit/sparse.h"
 #include "layer/submit/submission.h"
-#include "layer/submit/update.h"
-#include "layer/submit/verify_all.h"
 
 void hook_after_CreateSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreCreateInfo *pCreateInfo,
                                 const VkAllocationCallbacks *pAllocator, VkSemaphore *pSemaphore, VkResult result)
@@ -33,7 +33,7 @@ struct gathering {
     VkQueue queue;
     uint64_t first_serial, last_serial;
     struct layer_submission *submission; /* of the batch; NULL: nobody needs to know when it finishes */
-    bool gated;                          /* the batch can't begin yet: gate.h */
+    bool gated;                          /* the batch can't begin yet: host_gate.h */
     bool lets_go;                        /* what is gated may wait for some of its signals */
     bool failed;
     bool ends_frame; /* the program says so */
@@ -53,7 +53,7 @@ static void need_record(struct gathering *g)
     if (!g->submission)
         g->submission = layer_submission_begin(g->dev, g->queue);
     if (g->submission && g->gated)
-        layer_gate_shut(g->dev, g->submission);
+        layer_host_gate_shut(g->dev, g->submission);
 }
 
 /* A batch, or what stands in it behind a wait for an event. */
@@ -68,7 +68,7 @@ static void begin_record(struct gathering *g)
 static void batch_begin(struct gathering *g)
 {
     begin_record(g);
-    g->gated = layer_gate_on_queue(g->dev, g->queue);
+    g->gated = layer_host_gate_on_queue(g->dev, g->queue);
     if (g->gated || g->dev->submissions)
         need_record(g);
 }
@@ -162,7 +162,7 @@ static void end_record(struct gathering *g)
 }
 
 /* What comes next waits for an event that the host has yet to set; what came before it does not. */
-static void wait_for_host(struct gathering *g, struct layer_gate gate)
+static void wait_for_host(struct gathering *g, struct layer_host_gate gate)
 {
     const struct lap_touched *batch = &g->dev->batch.ranges;
     if (batch->count || batch->everything || g->dev->batch_progress_queries.count) {
@@ -178,12 +178,12 @@ static void wait_for_host(struct gathering *g, struct layer_gate gate)
 static void batch_commands(struct gathering *g, VkCommandBuffer handle)
 {
     const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
-    struct layer_gate gate;
+    struct layer_host_gate gate;
 
     for (uint32_t i = 0; cb && i <= cb->part_count; i++) {
         struct layer_cmdbuf_part_view part = layer_cmdbuf_part_at(cb, i);
         for (uint32_t j = 0; j < part.events->count; j++)
-            if (layer_gate_step(g->dev, &part.events->items[j], &gate))
+            if (layer_host_gate_step(g->dev, &part.events->items[j], &gate))
                 wait_for_host(g, gate);
         if (!layer_touch_resolve(g->dev, cb, i, g->dev->submit_serial, &g->dev->batch) ||
             !layer_progress_queries_append(&g->dev->batch_progress_queries, part.progress_queries))
@@ -268,7 +268,7 @@ static void batch_wait(struct gathering *g, VkSemaphore semaphore, uint64_t valu
     if (!point_of_wait(g, semaphore, value, &point))
         return;
     give_back(g->dev, LAYER_GET(g->dev, VkSemaphore, semaphore));
-    if (layer_gate_is_shut(g->dev, &point)) {
+    if (layer_host_gate_is_shut(g->dev, &point)) {
         g->gated = true;
         need_record(g);
     }
@@ -290,7 +290,7 @@ static void batch_signal(struct gathering *g, VkSemaphore semaphore, uint64_t va
     if (!record->timeline && __builtin_expect((point.semaphore & LAYER_SHARED_BIT) != 0, 0))
         point.value = atomic_fetch_add_explicit(&layer.shared_signals, 1, memory_order_relaxed) + 1;
     if (!g->gated) {
-        layer_gate_signalled(g->dev, &point);
+        layer_host_gate_signalled(g->dev, &point);
         g->lets_go = true;
     }
     if (g->submission && !layer_submission_signal(g->submission, point))
@@ -314,7 +314,7 @@ static void gather_updates(struct gathering *g)
     if (g->failed)
         layer_stop("out of memory");
     /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
-    if (g->lets_go && g->dev->gated_count && layer_gate_open(g->dev, &g->dev->submitted) < g->first_serial)
+    if (g->lets_go && g->dev->gated_count && layer_host_gate_open(g->dev, &g->dev->submitted) < g->first_serial)
         g->dev->submitted.everything = true;
     lap_touched_seal(&g->dev->submitted);
     if (g->dev->submitted.count || g->dev->submitted.everything)
@@ -399,7 +399,7 @@ static VkResult capture_submit(const struct submit_kind *kind, const struct subm
 
     if (!layer_is_recording() || dev->tables.inherited)
         return kind->call(dev, submit);
-    layer_handed_look(dev);
+    layer_external_sync_look(dev);
     layer_queues_lock(dev, &cancel);
     gather_begin(&g, dev, submit->queue);
     for (uint32_t i = 0; i < submit->count; i++) {
@@ -581,7 +581,7 @@ static void number_presents(struct gathering *g, const VkPresentInfoKHR *info)
     }
 }
 
-void layer_learn_present(struct layer_device *dev, VkSwapchainKHR swapchain, uint64_t id)
+void layer_work_finished_present(struct layer_device *dev, VkSwapchainKHR swapchain, uint64_t id)
 {
     const struct layer_swapchain *record = LAYER_GET(dev, VkSwapchainKHR, swapchain);
     struct layer_work work = {(VkQueue)(uintptr_t)record, 0};
@@ -594,7 +594,7 @@ void layer_learn_present(struct layer_device *dev, VkSwapchainKHR swapchain, uin
             work.serial = record->presents[i].serial;
     pthread_mutex_unlock(&dev->submit_mutex);
     if (work.serial)
-        layer_learn_work(dev, work);
+        layer_work_finished_work(dev, work);
 }
 
 /* Where the driver says that the swapchain is out of date or lost the waits happen all the same. A fence of the present
@@ -695,7 +695,7 @@ void hook_before_LatencySleepLegacyNV(struct layer_device *dev, VkDevice device,
 void hook_before_SetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
 {
     pthread_mutex_lock(&dev->submit_mutex);
-    layer_gate_host_set(dev, event);
+    layer_host_gate_host_set(dev, event);
     layer_submission_let_go(dev);
     pthread_mutex_unlock(&dev->submit_mutex);
 }
@@ -703,6 +703,6 @@ void hook_before_SetEvent(struct layer_device *dev, VkDevice device, VkEvent eve
 void hook_before_ResetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
 {
     pthread_mutex_lock(&dev->submit_mutex);
-    layer_gate_host_reset(dev, event);
+    layer_host_gate_host_reset(dev, event);
     pthread_mutex_unlock(&dev->submit_mutex);
 }

@@ -13,15 +13,15 @@
 #include "layer/command/progress_query.h"
 
 /* The program has learnt that these are signalled or idle. After the packet of the call; any thread, no packet open. */
-void layer_learn_fence(struct layer_device *dev, VkFence fence);
-void layer_learn_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value);
-void layer_learn_work(struct layer_device *dev, struct layer_work work);
-void layer_learn_queue(struct layer_device *dev, VkQueue queue);
-void layer_learn_device(struct layer_device *dev);
+void layer_work_finished_fence(struct layer_device *dev, VkFence fence);
+void layer_work_finished_semaphore(struct layer_device *dev, VkSemaphore semaphore, uint64_t value);
+void layer_work_finished_work(struct layer_device *dev, struct layer_work work);
+void layer_work_finished_queue(struct layer_device *dev, VkQueue queue);
+void layer_work_finished_device(struct layer_device *dev);
 
 /* The program has found an event set or queries available: it may know that what was submitted before these commands is
  * done, and that the work they are in goes on. From here on what the host stores is looked for there. */
-void layer_learn_indirectly(struct layer_device *dev, struct layer_progress_query what);
+void layer_work_finished_indirectly(struct layer_device *dev, struct layer_progress_query what);
 
 /* A present that is about to be handed to the driver: an idle queue also means that its waits are over. */
 /* The program has an image of the swapchain; semaphore: is or will be signalled; or null. Under
@@ -30,7 +30,7 @@ void layer_submit_acquired(struct layer_device *dev, VkSwapchainKHR swapchain, u
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info);
 
 /* The program has waited for the present with this id, or a later one. After the packet. */
-void layer_learn_present(struct layer_device *dev, VkSwapchainKHR swapchain, uint64_t id);
+void layer_work_finished_present(struct layer_device *dev, VkSwapchainKHR swapchain, uint64_t id);
 
 /* The fence will be signalled by other work from now on. */
 void layer_forget_fence(struct layer_device *dev, VkFence fence);

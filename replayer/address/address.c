@@ -9,10 +9,10 @@
 
 #include "codegen/support/constants.h"
 #include "codegen/support/dictionary.h"
-#include "codegen/support/lost.h"
+#include "codegen/support/untranslated.h"
 #include "gen_replay.h"
-#include "replayer/address/address_memory.h"
 #include "replayer/address/address_word.h"
+#include "replayer/address/captured_memory.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/sparse/sparse.h"
@@ -132,13 +132,13 @@ static enum lap_constant_fit fit_address(void *user, uint64_t word)
     return begin == word ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
 }
 
-static void say_lost(struct replay_addresses *addresses, const struct lap_lost *lost)
+static void say_lost(struct replay_addresses *addresses, const struct lap_untranslated *lost)
 {
     addresses->warned_lost = true;
     (void)lap_fail(LAP_ERROR_REPLAY,
                    "%s (byte %" PRIu64 ", %#" PRIx64
                    "): a shader gets the recorded one, which is another one on this device",
-                   lap_lost_text(lost->kind), lost->offset, lost->address);
+                   lap_untranslated_text(lost->kind), lost->offset, lost->address);
     (void)replay_place(addresses->r, LAP_ERROR_REPLAY);
     lap_log(addresses->r->log, LAP_LOG_WARNING, "%s", lap_error_message());
 }
@@ -151,9 +151,9 @@ static struct lap_address_view view_of(struct replay_addresses *addresses)
 static void look_for_lost_words(struct replay_addresses *addresses, const void *data, size_t bytes)
 {
     struct lap_address_view view = view_of(addresses);
-    struct lap_lost lost;
+    struct lap_untranslated lost;
 
-    if (!addresses->warned_lost && lap_lost_in_words(&view, data, bytes, &lost))
+    if (!addresses->warned_lost && lap_untranslated_in_words(&view, data, bytes, &lost))
         say_lost(addresses, &lost);
 }
 
@@ -440,9 +440,9 @@ enum lap_status replay_address_constants(struct replay *r, struct replay_device 
 {
     struct constants constants = {r, dev->addresses, info, NULL, false};
     struct lap_address_view view = view_of(dev->addresses);
-    struct lap_lost lost;
+    struct lap_untranslated lost;
 
-    if (!dev->addresses->warned_lost && lap_lost_in_constants(&view, info, &lost))
+    if (!dev->addresses->warned_lost && lap_untranslated_in_constants(&view, info, &lost))
         say_lost(dev->addresses, &lost);
     if (!lap_constants_visit(info, fit_constant, translate_constant, &constants) || constants.failed)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses in constants"));

@@ -2,7 +2,7 @@
 /*
  * address: device addresses in a replay (docs/memory.md, "Device addresses").
  *
- * On the recorded driver the replay requests the recorded addresses of buffers (address_memory.h). On other drivers,
+ * On the recorded driver the replay requests the recorded addresses of buffers (captured_memory.h). On other drivers,
  * and where the driver refuses, buffers have other addresses. The replay queries an address where the program did. From
  * the first address on that differs from the recorded one, the replay translates addresses in host writes to buffers
  * and in commands. Before that it searches nothing. One thread.

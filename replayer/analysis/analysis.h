@@ -9,7 +9,7 @@
 #define LAP_REPLAYER_ANALYSIS_ANALYSIS_H
 
 #include "inspector/analysis/trace_analysis.h"
-#include "replayer/analysis/alias.h"
+#include "replayer/analysis/alias_groups.h"
 #include "replayer/core/replay.h"
 
 /* All that a device unlike the recorded one may need. */
@@ -27,8 +27,9 @@ enum lap_status replay_analysis_await(struct replay *r, const struct trace_visit
 /* What waits with this state does not any more. */
 void replay_analysis_cancel(struct replay *r, const void *state);
 
-/* The search for objects that share memory (alias.h), up to the last played frame, waits for a pass. That reads up to
- * the last bind that shares memory (the layer records its ticket). Where the layer counted no such bind, nothing waits.
+/* The search for objects that share memory (alias_groups.h), up to the last played frame, waits for a pass. That reads
+ * up to the last bind that shares memory (the layer records its ticket). Where the layer counted no such bind, nothing
+ * waits.
  */
 enum lap_status replay_aliases_await(struct replay *r) LAP_MUST_CHECK;
 

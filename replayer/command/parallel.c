@@ -11,7 +11,7 @@
 
 #include "gen_replay.h"
 #include "replayer/command/command_pool.h"
-#include "replayer/command/gather.h"
+#include "replayer/command/playback_order.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/format/format.h"
@@ -36,9 +36,9 @@ struct worker {
 };
 
 struct replay_parallel {
-    struct replay_gather gather;
-    struct replay_gather_step step;
-    struct pending pending[REPLAY_GATHER_BLOCKS];
+    struct replay_order gather;
+    struct replay_order_step step;
+    struct pending pending[REPLAY_ORDER_BLOCKS];
     struct lap_arena data; /* copies of the gathered blocks */
     pthread_mutex_t reader;
 
@@ -105,7 +105,7 @@ static void take_part(struct worker *worker)
     unsigned number;
 
     while ((number = atomic_fetch_add(&parallel->next_group, 1)) < parallel->step.group_count) {
-        const struct replay_gather_group *group = &parallel->step.groups[number];
+        const struct replay_order_group *group = &parallel->step.groups[number];
         for (uint32_t i = 0; i < group->count; i++) {
             struct pending *pending = &parallel->pending[parallel->step.order[group->first + i]];
             play(&worker->view, pending);
@@ -155,7 +155,7 @@ static void play_step(struct replay_parallel *parallel, const struct replay *r, 
 {
     unsigned others;
 
-    replay_gather_step(&parallel->gather, number, &parallel->step);
+    replay_order_step(&parallel->gather, number, &parallel->step);
     if (parallel->step.group_count == 0)
         return;
     others = others_for(parallel);
@@ -231,20 +231,20 @@ static bool can_gather(const struct replay_device *dev)
 enum lap_status replay_parallel_add(struct replay *r, const struct replay_command_playback *block)
 {
     struct replay_parallel *parallel = r->parallel;
-    struct replay_gathered gathered = {.bytes = block->bytes};
+    struct replay_ordered_block gathered = {.bytes = block->bytes};
     enum lap_status status;
     uint8_t *copy;
 
     if (!parallel)
         return replay_command_playback_run(r, block);
     gathered.pool = replay_command_buffer_pool(r, block->commands, &gathered.secondary);
-    if (!can_gather(block->dev) || !replay_gather_may_add(&parallel->gather, &gathered)) {
+    if (!can_gather(block->dev) || !replay_order_may_add(&parallel->gather, &gathered)) {
         status = replay_parallel_finish(r);
         if (status != LAP_OK)
             return status;
     }
     copy = NULL;
-    if (can_gather(block->dev) && replay_gather_may_add(&parallel->gather, &gathered))
+    if (can_gather(block->dev) && replay_order_may_add(&parallel->gather, &gathered))
         copy = lap_arena_alloc(&parallel->data, block->bytes + 1, 16);
     if (!copy) {
         status = replay_parallel_finish(r);
@@ -253,13 +253,13 @@ enum lap_status replay_parallel_add(struct replay *r, const struct replay_comman
     memcpy(copy, block->data, block->bytes);
     parallel->pending[parallel->gather.count] = (struct pending){.block = *block, .packet = r->at.packet};
     parallel->pending[parallel->gather.count].block.data = copy;
-    replay_gather_add(&parallel->gather, &gathered);
+    replay_order_add(&parallel->gather, &gathered);
     return LAP_OK;
 }
 
 static bool may_pass(struct replay *r, uint32_t command, const void *args)
 {
-    const struct replay_gather *gather = &r->parallel->gather;
+    const struct replay_order *gather = &r->parallel->gather;
     bool secondary = false;
     uint64_t pool;
 
@@ -270,11 +270,11 @@ static bool may_pass(struct replay *r, uint32_t command, const void *args)
         pool =
             replay_object_index(r, GEN_HANDLE_VkCommandPool,
                                 gen_u64_VkCommandPool(((const struct gen_args_vkResetCommandPool *)args)->commandPool));
-        return replay_gather_may_reset(gather, pool, replay_command_pool_has_secondary(r, pool));
+        return replay_order_may_reset(gather, pool, replay_command_pool_has_secondary(r, pool));
     case GEN_vkResetCommandBuffer:
         pool = replay_command_buffer_pool(r, ((const struct gen_args_vkResetCommandBuffer *)args)->commandBuffer,
                                           &secondary);
-        return replay_gather_may_reset(gather, pool, secondary);
+        return replay_order_may_reset(gather, pool, secondary);
     default:
         return false;
     }

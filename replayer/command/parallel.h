@@ -3,10 +3,10 @@
  * parallel: plays recorded command buffers on several threads at once (docs/ordering.md).
  *
  * The thread that reads the trace plays all other packets itself, in the order of tickets. Blocks are gathered
- * (gather.h) until a packet comes that must follow them. Then all threads play them, and the first thread waits for the
- * others. Meanwhile nothing else runs, so shared data (handle tables, devices) needs no locks: each thread has a copy
- * of the context with its own arena, and a lock protects the trace's reader. Blocks whose playback changes shared data
- * (texel conversion, address translation, scratch memory of builds) are not gathered.
+ * (playback_order.h) until a packet comes that must follow them. Then all threads play them, and the first thread waits
+ * for the others. Meanwhile nothing else runs, so shared data (handle tables, devices) needs no locks: each thread has
+ * a copy of the context with its own arena, and a lock protects the trace's reader. Blocks whose playback changes
+ * shared data (texel conversion, address translation, scratch memory of builds) are not gathered.
  */
 #ifndef LAP_REPLAYER_COMMAND_PARALLEL_H
 #define LAP_REPLAYER_COMMAND_PARALLEL_H

@@ -51,7 +51,7 @@ static void drop_references(struct replay *r, struct replay_object *object)
         replay_objects_release(r, references->view_count);
         free(references->views);
     }
-    lap_slab_give(&r->objects.reference_check->references, references);
+    lap_slab_free(&r->objects.reference_check->references, references);
     object->references = NULL;
 }
 
@@ -90,7 +90,7 @@ static struct replay_references *need(struct replay *r, struct replay_object *ob
 
     if (references)
         return references;
-    references = need_reference_check(r) ? lap_slab_take(&r->objects.reference_check->references) : NULL;
+    references = need_reference_check(r) ? lap_slab_alloc(&r->objects.reference_check->references) : NULL;
     if (references) {
         *references = (struct replay_references){0};
         references->views = &references->one;

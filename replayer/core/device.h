@@ -7,7 +7,7 @@
 #include "replayer/core/replay.h"
 
 struct replay_queue_plan;   /* queue_families.h */
-struct replay_spirv_target; /* spirv.h */
+struct replay_spirv_target; /* shader_validation.h */
 
 #define REPLAY_MAX_FAMILIES 32u
 
@@ -70,14 +70,14 @@ struct replay_device {
     uint32_t family_count;
     struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
     VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
-    struct replay_handed *handed;    /* handed.h; NULL until a semaphore or fence can be exported */
+    struct replay_external_sync *handed; /* external_sync.h; NULL until a semaphore or fence can be exported */
     struct replay_acquired_images *acquired_images; /* NULL until an image is acquired behind a present */
     struct replay_addresses *addresses;             /* address.c; NULL until the program asks for an address */
     bool has_addresses;                             /* a feature is enabled with which buffers have them */
     bool has_address_memory;                        /* and it wants memory that is allocated for them */
     bool zeroes_memory;                          /* its memory begins as zeroes: VK_EXT_zero_initialize_device_memory */
     bool translates_addresses;                   /* some buffer's address was not the recorded one */
-    struct replay_preserved_addresses preserved; /* address_memory.h: addresses that stay as recorded */
+    struct replay_preserved_addresses preserved; /* captured_memory.h: addresses that stay as recorded */
     struct replay_spirv_target *spirv;           /* what the device allows in shaders */
     uint32_t allowances;                         /* gen_replay.h: parameters that may be null by an enabled feature */
     /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
@@ -90,7 +90,7 @@ struct replay_device {
     bool takes_chained_code;                        /* stages may have their code in the chain, without a module */
     bool nested_command_buffers;                    /* secondary command buffers may execute others */
     const struct replay_formats *formats;           /* the replay's */
-    bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil.h */
+    bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
     struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
     bool has_acceleration;                          /* acceleration structures are enabled: blocks may build some */

@@ -12,9 +12,9 @@
 #include "base/status.h"
 
 struct replay_displays;
-struct replay_ignored;
+struct replay_ignore_list;
 struct replay_window_system;
-struct replay_spirv_target; /* spirv.h */
+struct replay_spirv_target; /* shader_validation.h */
 
 /* LAP_OK: valid. LAP_ERROR_REPLAY: invalid, with a sentence that begins with the offset in bytes: "byte 20: ...".
  * LAP_ERROR_MEMORY. */
@@ -31,7 +31,7 @@ struct replay_options {
     const char *listen;     /* an address where a program streams the trace to; then `file` is set later */
     const char *token_file; /* of that program; NULL: none */
     bool verify, force, quiet;
-    bool strict;                                /* invalid calls end the replay: invalid.h */
+    bool strict;                                /* invalid calls end the replay: invalid_calls.h */
     bool validate_shaders;                      /* main.c sets `judge` */
     bool validate, validate_gpu, validate_sync; /* main.c makes `validation` */
     struct replay_validation *validation;       /* NULL: without the validation layer */
@@ -48,15 +48,15 @@ struct replay_options {
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: the first differing image goes there as PNG; NULL: nowhere */
     bool has_tolerance;
-    uint32_t tolerance;              /* with has_tolerance: steps of the format (codegen/support/steps.h) */
-    const char *ignored_file;        /* of checks to leave out; NULL: none */
-    struct replay_ignored *ignored;  /* its contents; NULL: nothing */
-    const char *dump_dir;            /* with verify: all checked bytes go there (dump.h); NULL: nowhere */
-    uint64_t last_frame;             /* stop after this frame; 0: all */
-    uint64_t stop_at;                /* stop behind the packet with this ticket; 0: at none */
-    const char *read_list, *read_to; /* with stop_at: what is read then, and where it goes; NULL: nothing is */
-    struct replay_reading *reading;  /* both, open; NULL: nothing is read */
-    unsigned threads;                /* threads that play command buffers; 0: by the trace and the machine */
+    uint32_t tolerance;                 /* with has_tolerance: steps of the format (codegen/support/texel_steps.h) */
+    const char *ignored_file;           /* of checks to leave out; NULL: none */
+    struct replay_ignore_list *ignored; /* its contents; NULL: nothing */
+    const char *dump_dir;               /* with verify: all checked bytes go there (check_dump.h); NULL: nowhere */
+    uint64_t last_frame;                /* stop after this frame; 0: all */
+    uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
+    const char *read_list, *read_to;    /* with stop_at: what is read then, and where it goes; NULL: nothing is */
+    struct replay_reading *reading;     /* both, open; NULL: nothing is read */
+    unsigned threads;                   /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
         warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */
     uint64_t wait_limit_ms;   /* for the device (wait.h); 0: the default */

@@ -29,7 +29,7 @@
 struct lap_block;       /* codegen/support/block.h */
 struct trace_analysis;  /* inspector/analysis/trace_analysis.h */
 struct replay_check;    /* verify.h: the checks of --verify */
-struct replay_aliases;  /* alias.h: which objects share memory */
+struct replay_aliases;  /* alias_groups.h: which objects share memory */
 struct replay_report;   /* report.h: for `lapilli check` */
 struct replay_measure;  /* measure.h: figures of a replay */
 struct replay_command;  /* player.c: how to play a command's packets */
@@ -88,7 +88,7 @@ struct replay_summary {
     bool warned_hidden;       /* the warning that no window shows frames was given */
     bool gave_up_waiting;     /* a recorded wait can't end on the replay device */
     uint64_t skipped_structs; /* pNext structures that this build does not know */
-    uint64_t invalid_count;   /* calls that were left out or made in part: invalid.h */
+    uint64_t invalid_count;   /* calls that were left out or made in part: invalid_calls.h */
     uint64_t *invalid;        /* [command]: the same by command; NULL: none, or no memory */
 };
 
@@ -112,7 +112,7 @@ struct replay {
     struct replay_measure *measure;                       /* NULL without --measure */
     const struct replay_submit_observer *submit_observer; /* submit.h */
     struct replay_parallel *parallel;                     /* NULL: one thread */
-    struct replay_report *report;                         /* NULL: a replay. Else nothing is played: see examine.h */
+    struct replay_report *report; /* NULL: a replay. Else nothing is played: see check_trace.h */
     struct replay_summary summary;
 };
 

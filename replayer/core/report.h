@@ -3,7 +3,7 @@
  * report: predicts what a replay of a trace would do on this machine (`lapilli check`).
  *
  * The code that matches a trace with a device adds its findings to the report: recorded_machine.c, requirements.c,
- * instance.c, device.c, and the checks that examine.c calls. In a replay there is no report, and these functions do
+ * instance.c, device.c, and the checks that check_trace.c calls. In a replay there is no report, and these functions do
  * nothing. One thread.
  */
 #ifndef LAP_REPLAYER_CORE_REPORT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* requirements: matches a recorded device with this GPU. gpu.h chooses the GPU. One thread. */
+/* requirements: matches a recorded device with this GPU. gpu_choice.h chooses the GPU. One thread. */
 #ifndef LAP_REPLAYER_DEVICE_REQUIREMENTS_H
 #define LAP_REPLAYER_DEVICE_REQUIREMENTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The SPIR-V validator. Only lapilli-replay links it, not the tests of the replayer's parts: it is large. */
-#include "replayer/device/spirv.h"
+#include "replayer/device/shader_validation.h"
 
 #include <string.h>
 

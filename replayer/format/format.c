@@ -17,7 +17,7 @@
 #define HOST_TRANSFER  UINT32_C(0x00400000) /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, which older headers lack */
 
 /* Substitutes for depth and stencil formats, best first: more precise ones, then less precise ones. None loses an
- * aspect. Only those of a stencil format add one; stencil.h describes how the replay handles that depth. */
+ * aspect. Only those of a stencil format add one; stencil_only.h describes how the replay handles that depth. */
 static const struct {
     VkFormat format, candidates[MAX_CANDIDATES];
 } depths[] = {

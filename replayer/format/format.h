@@ -8,7 +8,7 @@
  *
  *   depth formats   one with the same aspects: the first more precise one that supports all images, or the first less
  *                   precise one
- *   stencil alone   one with depth and stencil, whose depth is unused (stencil.h)
+ *   stencil alone   one with depth and stencil, whose depth is unused (stencil_only.h)
  *   color formats   all of a family (B8G8R8A8_*) at once, by the family with the same components in another order, so
  *                   that views with other formats of the family stay valid
  *

@@ -12,7 +12,7 @@
 
 #include "codegen/support/block.h"
 #include "replayer/core/replay.h"
-#include "replayer/format/stencil.h"
+#include "replayer/format/stencil_only.h"
 
 /* A command that binds something, and its position in the block. */
 struct replay_format_bound_command {

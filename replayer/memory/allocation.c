@@ -122,7 +122,7 @@ struct replay_memory_load replay_memory_load(const struct replay_device *dev)
     };
 }
 
-void replay_memory_make_way(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required)
+void replay_memory_wait_for_room(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required)
 {
     const struct replay_memory_planner *planner = dev->planner;
     struct replay_memory_load load;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * allocation: allocates and counts device memory for the trace's objects, for the planner (memory.c), and for
- * address_memory.c, whose memory must have a recorded address. Host-visible memory is mapped. Memory that is freed
+ * captured_memory.c, whose memory must have a recorded address. Host-visible memory is mapped. Memory that is freed
  * while work is under way is deferred: the driver frees it when that work is over, and it counts until then. One
  * thread.
  */
@@ -39,7 +39,7 @@ enum lap_status replay_memory_allocate_own(struct replay_device *dev, uint32_t t
 void replay_memory_release(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes);
 /* Call it before an allocation of `bytes` for an object that requires `required`, and after the end of an object (0,
  * 0). Where deferred memory exceeds the bound, or the limit of allocations, it waits for work, oldest first. */
-void replay_memory_make_way(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required);
+void replay_memory_wait_for_room(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required);
 
 /* The memory of live objects, without deferred memory. */
 struct replay_memory_load replay_memory_load(const struct replay_device *dev);

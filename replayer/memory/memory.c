@@ -213,7 +213,7 @@ static enum lap_status create_block(void *user, uint64_t bytes, void **out_block
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     block->bytes = bytes;
     block->type = list->type;
-    replay_memory_make_way(list->dev, bytes, list->required_bytes);
+    replay_memory_wait_for_room(list->dev, bytes, list->required_bytes);
     status = replay_memory_allocate(list->dev, list->type, bytes, NULL, replay_memory_usual_flags(list->dev),
                                     &block->memory, &block->host);
     if (status != LAP_OK) {
@@ -229,7 +229,7 @@ static void destroy_block(void *user, void *opaque)
     struct replay_memory_block_list *list = user;
     struct replay_memory_block *block = opaque;
 
-    replay_byte_buffer_destroy(list->dev->planner->r, list->dev, &block->whole);
+    replay_overlay_buffer_destroy(list->dev->planner->r, list->dev, &block->whole);
     replay_memory_release(list->dev, list->type, block->memory, block->bytes);
     free(block);
 }
@@ -334,7 +334,7 @@ static enum lap_status alloc_own(struct replay_device *dev, const struct replay_
     enum lap_status status;
     uint8_t *host;
 
-    replay_memory_make_way(dev, bytes, bytes);
+    replay_memory_wait_for_room(dev, bytes, bytes);
     status = replay_memory_allocate(dev, type, bytes, is_named ? &dedicated : NULL, replay_memory_usual_flags(dev),
                                     &memory, &host);
     if (status != LAP_OK)
@@ -428,7 +428,7 @@ void replay_memory_place_free(struct replay_device *dev, struct replay_memory_pl
     else
         replay_memory_release(dev, type, place->memory, place->memory_bytes);
     trim_blocks(dev);
-    replay_memory_make_way(dev, 0, 0);
+    replay_memory_wait_for_room(dev, 0, 0);
     note(dev, type);
     *place = (struct replay_memory_place){0};
 }

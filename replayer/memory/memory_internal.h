@@ -3,8 +3,8 @@
 #ifndef LAP_REPLAYER_MEMORY_MEMORY_INTERNAL_H
 #define LAP_REPLAYER_MEMORY_MEMORY_INTERNAL_H
 
-#include "replayer/memory/byte_buffer.h"
 #include "replayer/memory/memory.h"
+#include "replayer/memory/overlay_buffer.h"
 #include "replayer/memory/staging.h"
 
 struct replay_memory_planner {
@@ -26,8 +26,8 @@ struct replay_memory_block {
     VkDeviceSize bytes;
     uint32_t type;
     uint8_t *host;
-    struct replay_byte_buffer whole; /* over it, to zero memory that is not host-visible */
-    bool has_no_buffer;              /* no buffer can be bound to it */
+    struct replay_overlay_buffer whole; /* over it, to zero memory that is not host-visible */
+    bool has_no_buffer;                 /* no buffer can be bound to it */
 };
 
 #endif

@@ -60,12 +60,12 @@ static struct memory *add_memory(struct replay_device *dev, uint64_t index)
 
     if (!records || !index || records->memory_count == MOST_RECORDS)
         return NULL;
-    memory = lap_slab_take(&records->memory_slab);
+    memory = lap_slab_alloc(&records->memory_slab);
     if (!memory)
         return NULL;
     *memory = (struct memory){.runs = NULL};
     if (lap_map_put(&records->memories, index, memory, NULL) != LAP_OK) {
-        lap_slab_give(&records->memory_slab, memory);
+        lap_slab_free(&records->memory_slab, memory);
         return NULL;
     }
     records->memory_count++;
@@ -75,7 +75,7 @@ static struct memory *add_memory(struct replay_device *dev, uint64_t index)
 static void end_run(struct replay_new_memory *records, struct memory *memory, struct lap_tree_node *node)
 {
     lap_tree_remove(&memory->runs, node);
-    lap_slab_give(&records->run_slab, (char *)node - offsetof(struct run, node));
+    lap_slab_free(&records->run_slab, (char *)node - offsetof(struct run, node));
     records->run_count--;
 }
 
@@ -87,7 +87,7 @@ static void end_memory(struct replay_new_memory *records, uint64_t index)
         return;
     while (memory->runs)
         end_run(records, memory, memory->runs);
-    lap_slab_give(&records->memory_slab, memory);
+    lap_slab_free(&records->memory_slab, memory);
     records->memory_count--;
 }
 
@@ -165,7 +165,7 @@ static bool use(struct replay_new_memory *records, struct memory *memory, uint64
         end = node->end > end ? node->end : end;
         end_run(records, memory, node);
     }
-    run = records->run_count < MOST_RECORDS ? lap_slab_take(&records->run_slab) : NULL;
+    run = records->run_count < MOST_RECORDS ? lap_slab_alloc(&records->run_slab) : NULL;
     if (!run)
         return true;
     run->node = (struct lap_tree_node){.begin = begin, .end = end};
@@ -233,23 +233,23 @@ static void say_left(struct replay *r, struct replay_device *dev)
 }
 
 /* The buffer over a block; NULL: none can be created. */
-static struct replay_byte_buffer *block_buffer(struct replay *r, struct replay_device *dev,
-                                               struct replay_memory_block *block)
+static struct replay_overlay_buffer *block_buffer(struct replay *r, struct replay_device *dev,
+                                                  struct replay_memory_block *block)
 {
     const struct replay_memory_place all = {
         .memory = block->memory, .bytes = block->bytes, .type = block->type, .memory_bytes = block->bytes};
 
     if (!block->has_no_buffer && !block->whole.buffer)
-        block->has_no_buffer = replay_byte_buffer_need(r, dev, &all, &block->whole) != LAP_OK;
+        block->has_no_buffer = replay_overlay_buffer_need(r, dev, &all, &block->whole) != LAP_OK;
     return block->has_no_buffer ? NULL : &block->whole;
 }
 
 enum lap_status replay_new_memory_begin(struct replay *r, struct replay_device *dev,
                                         const struct replay_memory_place *place, enum replay_memory_contents contents,
-                                        bool is_written, VkDeviceSize bytes, struct replay_byte_buffer *own)
+                                        bool is_written, VkDeviceSize bytes, struct replay_overlay_buffer *own)
 {
     VkDeviceSize stale = is_written ? bytes : replay_new_memory_bytes(r, dev, place, contents);
-    struct replay_byte_buffer *whole;
+    struct replay_overlay_buffer *whole;
     enum lap_status status;
 
     stale = stale < bytes ? stale : bytes;
@@ -261,7 +261,7 @@ enum lap_status replay_new_memory_begin(struct replay *r, struct replay_device *
     if (whole) /* ranges of blocks consist of whole granules, which are multiples of 4 */
         return replay_staging_zero_new(r, dev, &whole->staged, whole->buffer, place->offset,
                                        (stale + 3) & ~(VkDeviceSize)3);
-    status = own ? replay_byte_buffer_need(r, dev, place, own)
+    status = own ? replay_overlay_buffer_need(r, dev, place, own)
                  : replay_fail(r, "no buffer can lie over the memory of a sparse one");
     if (status == LAP_OK)
         return replay_staging_write(r, dev, &own->staged, own->buffer, own->skip, NULL, (size_t)stale);

@@ -8,7 +8,7 @@
 #ifndef LAP_REPLAYER_MEMORY_NEW_MEMORY_H
 #define LAP_REPLAYER_MEMORY_NEW_MEMORY_H
 
-#include "replayer/memory/byte_buffer.h"
+#include "replayer/memory/overlay_buffer.h"
 
 /* Reads information packets of vkAllocateMemory and vkFreeMemory; ignores others. */
 void replay_new_memory_observe(struct replay *r);
@@ -36,7 +36,7 @@ VkDeviceSize replay_new_memory_bytes(const struct replay *r, const struct replay
 enum lap_status replay_new_memory_begin(struct replay *r, struct replay_device *dev,
                                         const struct replay_memory_place *place, enum replay_memory_contents contents,
                                         bool is_written, VkDeviceSize bytes,
-                                        struct replay_byte_buffer *own) LAP_MUST_CHECK;
+                                        struct replay_overlay_buffer *own) LAP_MUST_CHECK;
 
 /* Call it with the end of the planner. */
 void replay_new_memory_finish(struct replay_device *dev);

@@ -46,14 +46,14 @@ static inline __attribute__((always_inline)) enum lap_status add(struct replay *
 
     if (!slab->piece_bytes)
         lap_slab_init(slab, (bytes + 15) & ~(size_t)15);
-    *out_record = lap_slab_take(slab);
+    *out_record = lap_slab_alloc(slab);
     if (!*out_record)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
     object = replay_object_add_next(r, type, index, live, dev);
     if (!object) {
         enum lap_status status = replay_object_add(r, type, index, live, dev, NULL);
         if (status != LAP_OK) {
-            lap_slab_give(slab, *out_record);
+            lap_slab_free(slab, *out_record);
             return status;
         }
         object = replay_object_get(r, type, index);
@@ -87,12 +87,12 @@ enum lap_status replay_image_add(struct replay *r, struct replay_device *dev, ui
 
 void replay_buffer_free(struct replay *r, struct replay_buffer *record)
 {
-    lap_slab_give(&r->objects.buffers, record);
+    lap_slab_free(&r->objects.buffers, record);
 }
 
 void replay_image_free(struct replay *r, struct replay_image *record)
 {
-    lap_slab_give(&r->objects.images, record);
+    lap_slab_free(&r->objects.images, record);
 }
 
 void replay_buffer_rounded(struct replay_buffer *buffer, VkDeviceSize offset, VkDeviceSize bytes)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resource: the records of buffers and images (replay_object.record). buffer.c and image.c create them; alias_group.c,
- * update.c, swapchain.c and verify.c use them.
+ * resource: the records of buffers and images (replay_object.record). buffer.c and image.c create them;
+ * alias_placement.c, host_update.c, swapchain.c and verify.c use them.
  */
 #ifndef LAP_REPLAYER_MEMORY_RESOURCE_H
 #define LAP_REPLAYER_MEMORY_RESOURCE_H
 
-#include "replayer/memory/byte_buffer.h"
+#include "replayer/memory/overlay_buffer.h"
 
 struct replay_sparse;           /* sparse.c */
 struct replay_buffer_addresses; /* address.c */
@@ -31,10 +31,10 @@ struct replay_buffer {
 #define REPLAY_MAX_PLANES 3
 
 struct replay_image {
-    VkImageCreateInfo info;                               /* as the driver got it; pointers cleared */
-    VkFormat recorded_format;                             /* info.format substitutes it (format.h) */
-    struct replay_memory_place places[REPLAY_MAX_PLANES]; /* [0] unless disjoint */
-    struct replay_byte_buffer bytes[REPLAY_MAX_PLANES];   /* over the place, where that is not host-visible */
+    VkImageCreateInfo info;                                /* as the driver got it; pointers cleared */
+    VkFormat recorded_format;                              /* info.format substitutes it (format.h) */
+    struct replay_memory_place places[REPLAY_MAX_PLANES];  /* [0] unless disjoint */
+    struct replay_overlay_buffer bytes[REPLAY_MAX_PLANES]; /* over the place, where that is not host-visible */
     bool bound;
     struct replay_sparse *sparse; /* as in replay_buffer */
     bool of_swapchain;            /* the image belongs to a virtual swapchain, which owns image and memory */

@@ -56,7 +56,7 @@ struct replay_staging {
     struct batch *idle;
     struct replay_staging_stats stats;
     enum lap_status failed; /* where no failure could be returned: the next flush returns it */
-    char sentence[1536]; /* as long as one may be */
+    char sentence[1536];    /* as long as one may be */
 };
 
 static void keep_failure(struct replay_staging *staging, enum lap_status status)

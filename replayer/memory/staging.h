@@ -4,8 +4,8 @@
  * host-visible memory. One batch of them is submitted before the next submission, on the same queue. docs/memory.md,
  * "What the host can't see", has the reason why this needs no further waits.
  *
- * A copy writes to a buffer: the trace's own, or one over the bytes of an image (struct replay_byte_buffer,
- * byte_buffer.h). Call replay_staging_settle before such a buffer is destroyed. One thread.
+ * A copy writes to a buffer: the trace's own, or one over the bytes of an image (struct replay_overlay_buffer,
+ * overlay_buffer.h). Call replay_staging_settle before such a buffer is destroyed. One thread.
  */
 #ifndef LAP_REPLAYER_MEMORY_STAGING_H
 #define LAP_REPLAYER_MEMORY_STAGING_H

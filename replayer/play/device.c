@@ -14,13 +14,13 @@
 #include "replayer/core/handles.h"
 #include "replayer/core/report.h"
 #include "replayer/descriptor/descriptor_buffers.h"
-#include "replayer/device/gpu.h"
+#include "replayer/device/gpu_choice.h"
 #include "replayer/device/limits.h"
 #include "replayer/device/queue_families.h"
 #include "replayer/device/queues.h"
 #include "replayer/device/requirements.h"
+#include "replayer/device/shader_validation.h"
 #include "replayer/device/shading_rate.h"
-#include "replayer/device/spirv.h"
 #include "replayer/device/stages.h"
 #include "replayer/format/format.h"
 #include "replayer/format/gpu_convert.h"
@@ -33,7 +33,7 @@
 #include "replayer/resource/host_copy.h"
 #include "replayer/resource/push_descriptors.h"
 #include "replayer/sparse/sparse.h"
-#include "replayer/submit/handed.h"
+#include "replayer/submit/external_sync.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
@@ -244,7 +244,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
         (void)dev->vk.DeviceWaitIdle(dev->live);
     replay_submission_all_over(dev);
     replay_submits_end(dev);
-    replay_handed_finish(r, dev);
+    replay_external_sync_finish(r, dev);
     replay_objects_destroy_left(r, dev);
     free(dev->handed);
     replay_measure_device(r, dev);

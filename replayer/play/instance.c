@@ -8,7 +8,7 @@
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/core/handles.h"
 #include "replayer/core/report.h"
-#include "replayer/device/gpu.h"
+#include "replayer/device/gpu_choice.h"
 #include "replayer/device/validation.h"
 #include "replayer/play/player.h"
 #include "replayer/present/window_system.h"

@@ -16,8 +16,8 @@
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/command/parallel.h"
 #include "replayer/command/reference_check.h"
-#include "replayer/core/invalid.h"
-#include "replayer/device/spirv.h"
+#include "replayer/core/invalid_calls.h"
+#include "replayer/device/shader_validation.h"
 #include "replayer/device/validation.h"
 #include "replayer/format/format.h"
 #include "replayer/memory/new_memory.h"
@@ -96,7 +96,7 @@ struct replay_command {
     /* Only few commands have: */
     bool is_prepared;     /* one of the next three, or there are threads: one test for all */
     bool settles_updates; /* staging.h */
-    bool has_code;        /* it may have code: spirv.h */
+    bool has_code;        /* it may have code: shader_validation.h */
     bool is_noted;        /* reference_check.h */
     uint16_t ended;       /* enum gen_handle_type of the object that `end` destroys */
     gen_decode_fn decode;
@@ -412,7 +412,7 @@ static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, 
     struct lap_args args;
 
     snprintf(sentence, sizeof sentence, "%s", lap_error_message());
-    if (r->options.strict || !replay_invalid_may_leave_out(r))
+    if (r->options.strict || !replay_invalid_calls_may_leave_out(r))
         return LAP_ERROR_REPLAY;
     lap_arena_reset(&r->arena);
     lap_dec_init(dec, r->at.packet.body, r->at.packet.bytes, &r->arena, &r->source);
@@ -421,7 +421,7 @@ static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, 
     r->source.lenient = false;
     status = look_at_decoded(r, dec);
     /* The remaining fences are waited for on the device of the call, if it is alive. */
-    if (status == LAP_OK && replay_invalid_is_thinned(r->at.command) &&
+    if (status == LAP_OK && replay_invalid_calls_is_thinned(r->at.command) &&
         ((struct gen_args_vkWaitForFences *)(void *)args.bytes)->device) {
         status = command->is_prepared ? prepare(r, command, (void *)(uintptr_t)r->objects.caller, args.bytes) : LAP_OK;
         if (status == LAP_OK)
@@ -429,7 +429,7 @@ static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, 
     }
     lap_dec_init(dec, NULL, 0, &r->arena, &r->source);
     if (status == LAP_OK || status == LAP_ERROR_INVALID) /* nothing was left of it */
-        replay_invalid_note(r, sentence);
+        replay_invalid_calls_note(r, sentence);
     return status == LAP_ERROR_INVALID ? LAP_OK : status < 0 ? replay_place(r, status) : status;
 }
 

@@ -15,7 +15,7 @@
 #include "replayer/present/swapchain.h"
 #include "replayer/present/window.h"
 #include "replayer/submit/acquired_images.h"
-#include "replayer/submit/handed.h"
+#include "replayer/submit/external_sync.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
@@ -253,7 +253,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         return replay_absent(r, "pSwapchains");
     if (info->waitSemaphoreCount && !info->pWaitSemaphores)
         return replay_absent(r, "pWaitSemaphores");
-    status = replay_handed_before(r, dev, GEN_vkQueuePresentKHR, args);
+    status = replay_external_sync_before(r, dev, GEN_vkQueuePresentKHR, args);
     if (status == LAP_OK)
         status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores, &present.stuck);
     if (status == LAP_OK)

@@ -173,7 +173,7 @@ static void destroy_swapchain(struct replay *r, struct replay_swapchain *swapcha
         replay_presented_owner_destroy(dev, &swapchain->images[i].presented_owner);
         if (swapchain->images[i].live)
             replay_destroy(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(swapchain->images[i].live));
-        replay_byte_buffer_destroy(r, dev, &swapchain->images[i].bytes);
+        replay_overlay_buffer_destroy(r, dev, &swapchain->images[i].bytes);
         replay_memory_place_free(dev, &swapchain->images[i].place);
     }
     free(swapchain->image_objects);
@@ -282,7 +282,7 @@ static enum lap_status make_image(struct replay *r, struct replay_swapchain *swa
             replay_result(r, dev->vk.BindImageMemory(dev->live, image->live, image->place.memory, image->place.offset));
     if (status != LAP_OK) {
         dev->vk.DestroyImage(dev->live, image->live, NULL);
-        replay_byte_buffer_destroy(r, dev, &image->bytes);
+        replay_overlay_buffer_destroy(r, dev, &image->bytes);
         replay_memory_place_free(dev, &image->place);
         image->live = VK_NULL_HANDLE;
     }

@@ -8,7 +8,7 @@
 #define LAP_REPLAYER_PRESENT_SWAPCHAIN_H
 
 #include "replayer/core/replay.h"
-#include "replayer/memory/byte_buffer.h"
+#include "replayer/memory/overlay_buffer.h"
 
 struct replay_window;
 
@@ -18,7 +18,7 @@ struct replay_window;
 struct replay_swapchain_image {
     VkImage live; /* null: not created yet */
     struct replay_memory_place place;
-    struct replay_byte_buffer bytes;                /* over it, where it was zeroed */
+    struct replay_overlay_buffer bytes;             /* over it, where it was zeroed */
     const struct replay_queue *presented_by;        /* the queue of its last present; NULL: never */
     struct replay_presented_owner *presented_owner; /* presented_owner.h */
 };

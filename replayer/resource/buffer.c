@@ -4,8 +4,8 @@
 #include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
-#include "replayer/address/address_memory.h"
-#include "replayer/analysis/alias.h"
+#include "replayer/address/captured_memory.h"
+#include "replayer/analysis/alias_groups.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/descriptor/descriptor_buffers.h"
@@ -14,7 +14,7 @@
 #include "replayer/memory/new_memory.h"
 #include "replayer/memory/resource.h"
 #include "replayer/ray_tracing/ray_tracing.h"
-#include "replayer/resource/alias_group.h"
+#include "replayer/resource/alias_placement.h"
 #include "replayer/resource/create.h"
 #include "replayer/sparse/sparse.h"
 #include "replayer/sync/deferred_destroy.h"
@@ -163,7 +163,7 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
 static enum lap_status begin(struct replay *r, struct replay_device *dev, VkBuffer buffer, struct replay_buffer *record,
                              const struct replay_memory_needs *needs)
 {
-    struct replay_byte_buffer own = {.buffer = buffer, .staged = record->staged};
+    struct replay_overlay_buffer own = {.buffer = buffer, .staged = record->staged};
     bool is_written = needs->wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT || r->options.reads_all_images;
     enum lap_status status =
         replay_new_memory_begin(r, dev, &record->place, needs->contents, is_written, record->bytes, &own);

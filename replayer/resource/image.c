@@ -5,7 +5,7 @@
 #include "codegen/support/layout.h"
 #include "codegen/support/modifier.h"
 #include "gen_replay.h"
-#include "replayer/analysis/alias.h"
+#include "replayer/analysis/alias_groups.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/device/ownership_transfer.h"
@@ -15,7 +15,7 @@
 #include "replayer/memory/new_memory.h"
 #include "replayer/memory/resource.h"
 #include "replayer/memory/staging_image.h"
-#include "replayer/resource/alias_group.h"
+#include "replayer/resource/alias_placement.h"
 #include "replayer/resource/create.h"
 #include "replayer/resource/host_copy.h"
 #include "replayer/sparse/sparse.h"
@@ -109,7 +109,7 @@ enum lap_status replay_CreateImage(struct replay *r, struct replay_device *dev, 
 static void free_places(struct replay *r, struct replay_device *dev, struct replay_image *record)
 {
     for (int i = 0; i < REPLAY_MAX_PLANES; i++) {
-        replay_byte_buffer_destroy(r, dev, &record->bytes[i]);
+        replay_overlay_buffer_destroy(r, dev, &record->bytes[i]);
         replay_memory_place_free(dev, &record->places[i]);
     }
 }

@@ -5,7 +5,7 @@
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/descriptor/heap_code.h"
-#include "replayer/format/stencil.h"
+#include "replayer/format/stencil_only.h"
 #include "replayer/ray_tracing/ray_tracing.h"
 #include "replayer/sync/deferred_destroy.h"
 

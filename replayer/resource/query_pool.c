@@ -10,7 +10,7 @@
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
-#include "replayer/device/gpu.h"
+#include "replayer/device/gpu_choice.h"
 #include "replayer/device/video_profile.h"
 #include "replayer/resource/create.h"
 #include "replayer/sync/deferred_destroy.h"

@@ -53,7 +53,7 @@ static void destroy_memory(struct replay *r, struct replay_device *dev, struct r
             give_runs(r, object);
         }
     replay_objects_release(r, 1);
-    replay_byte_buffer_destroy(r, dev, &memory->window);
+    replay_overlay_buffer_destroy(r, dev, &memory->window);
     replay_memory_place_free(dev, &memory->place);
     free(memory);
 }
@@ -247,12 +247,12 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
 static enum lap_status write_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory,
                                     VkDeviceSize offset, const void *data, size_t bytes)
 {
-    struct replay_byte_buffer *window = &memory->window;
+    struct replay_overlay_buffer *window = &memory->window;
     enum lap_status status;
 
     if (memory->place.host)
         return replay_memory_place_write(r, dev, &memory->place, offset, data, bytes);
-    status = replay_byte_buffer_need(r, dev, &memory->place, window);
+    status = replay_overlay_buffer_need(r, dev, &memory->place, window);
     if (status != LAP_OK)
         return status;
     return replay_staging_write(r, dev, &window->staged, window->buffer, window->skip + offset, data, bytes);
@@ -312,7 +312,7 @@ static enum lap_status read_memory(struct replay *r, struct replay_device *dev, 
             memcpy(out, memory->place.host + offset, bytes);
         return status;
     }
-    status = replay_byte_buffer_need(r, dev, &memory->place, &memory->window);
+    status = replay_overlay_buffer_need(r, dev, &memory->place, &memory->window);
     if (status == LAP_OK)
         status = replay_memory_read_back(r, dev, memory->window.buffer, memory->window.skip + offset, bytes, &data);
     if (status != LAP_OK)

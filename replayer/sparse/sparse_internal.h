@@ -17,7 +17,7 @@ struct replay_sparse_memory {
     VkMemoryPropertyFlags wanted;
     enum replay_memory_contents contents; /* initially: new, or zeroes */
     struct replay_memory_place place;     /* none until an object is bound there */
-    struct replay_byte_buffer window;     /* over it, where it is not host-visible */
+    struct replay_overlay_buffer window;  /* over it, where it is not host-visible */
 };
 
 /* Of one buffer or image. */

@@ -54,7 +54,7 @@ static enum lap_status find_memory(const struct binding *b, struct replay_sparse
  * object's. */
 static enum lap_status alloc_apart(const struct binding *b, struct replay_sparse *sparse,
                                    const struct replay_sparse_memory *memory, VkDeviceSize more,
-                                   struct replay_memory_place *place, struct replay_byte_buffer *own)
+                                   struct replay_memory_place *place, struct replay_overlay_buffer *own)
 {
     struct replay_memory_needs needs = sparse->needs;
     enum lap_status status;

@@ -14,7 +14,7 @@
 #include "replayer/descriptor/descriptor_buffers.h"
 #include "replayer/sparse/sparse.h"
 #include "replayer/submit/acquired_images.h"
-#include "replayer/submit/handed.h"
+#include "replayer/submit/external_sync.h"
 #include "replayer/submit/schedule.h"
 #include "replayer/submit/submit_events.h"
 #include "replayer/sync/deferred_destroy.h"
@@ -567,7 +567,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
     struct replay_submit_events events = {0};
     struct builder b = {0};
     struct queue *queue;
-    enum lap_status status = replay_handed_before(r, dev, job->command, job->args);
+    enum lap_status status = replay_external_sync_before(r, dev, job->command, job->args);
 
     if (status != LAP_OK)
         return status;
@@ -742,7 +742,7 @@ enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *d
                                        struct gen_args_vkCreateSemaphore *args)
 {
     VkSemaphoreCreateInfo info = *args->pCreateInfo;
-    bool shares = info.pNext && replay_handed_drop_exports(&info.pNext);
+    bool shares = info.pNext && replay_external_sync_drop_exports(&info.pNext);
     VkSemaphore live = VK_NULL_HANDLE;
     VkResult result = dev->vk.CreateSemaphore(dev->live, &info, NULL, &live);
     enum lap_status status;
@@ -753,13 +753,13 @@ enum lap_status replay_CreateSemaphore(struct replay *r, struct replay_device *d
                                 gen_u64_VkSemaphore(live));
     if (status == LAP_OK && *args->pSemaphore && info.pNext)
         status = begin_timeline(r, dev, &info, live);
-    return status == LAP_OK && *args->pSemaphore && shares ? replay_handed_created(r, dev, live) : status;
+    return status == LAP_OK && *args->pSemaphore && shares ? replay_external_sync_created(r, dev, live) : status;
 }
 
 enum lap_status replay_end_VkSemaphore(struct replay *r, struct replay_device *dev, uint64_t index,
                                        struct replay_object *object)
 {
-    const bool last = replay_handed_end(r, dev, GEN_HANDLE_VkSemaphore, index);
+    const bool last = replay_external_sync_end(r, dev, GEN_HANDLE_VkSemaphore, index);
     struct replay_semaphore_record *known = object->record;
 
     if (!last) {

@@ -14,10 +14,10 @@
 #include "replayer/core/handles.h"
 #include "replayer/format/texel_convert.h"
 #include "replayer/memory/resource.h"
-#include "replayer/resource/update.h"
+#include "replayer/resource/host_update.h"
 #include "replayer/sparse/sparse.h"
-#include "replayer/verify/dump.h"
-#include "replayer/verify/ignored_checks.h"
+#include "replayer/verify/check_dump.h"
+#include "replayer/verify/ignore_list.h"
 #include "trace/info.h"
 
 /* A lapilliCheckPresent that waits for its present. Another thread may present something else first. */
@@ -34,7 +34,7 @@ struct replay_check {
     struct replay_check_summary summary;
     struct expected *expected;
     size_t count, capacity;
-    struct replay_dump *dump; /* NULL: no --dump-checks */
+    struct replay_check_dump *dump; /* NULL: no --dump-checks */
     bool warned_rounded, warned_skipped;
     struct replay_check_bytes *bytes;
 };
@@ -47,7 +47,7 @@ enum lap_status replay_check_create(struct replay *r)
     if (!r->check)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     r->options.reads_all_images |= r->reader && lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
-    return r->options.dump_dir ? replay_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+    return r->options.dump_dir ? replay_check_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
 }
 
 struct replay_check_bytes **replay_check_bytes_of(const struct replay *r)
@@ -57,7 +57,7 @@ struct replay_check_bytes **replay_check_bytes_of(const struct replay *r)
 
 bool replay_check_is_ignored(struct replay *r, enum gen_handle_type type, uint64_t index)
 {
-    bool ignored = r->options.ignored && replay_ignored_has(r->options.ignored, type, index);
+    bool ignored = r->options.ignored && replay_ignore_list_has(r->options.ignored, type, index);
 
     r->check->summary.ignored += ignored;
     return ignored;
@@ -75,12 +75,12 @@ static bool is_within(struct replay *r, uint64_t low, uint64_t high, VkFormat fo
 
 enum lap_status replay_check_finish(struct replay *r)
 {
-    return r->check ? replay_dump_finish(&r->check->dump) : LAP_OK;
+    return r->check ? replay_check_dump_finish(&r->check->dump) : LAP_OK;
 }
 
 void replay_check_destroy(struct replay *r)
 {
-    if (r->check && r->check->dump && replay_dump_finish(&r->check->dump) != LAP_OK)
+    if (r->check && r->check->dump && replay_check_dump_finish(&r->check->dump) != LAP_OK)
         lap_log(r->log, LAP_LOG_ERROR, "%s", lap_error_message());
     if (r->check) {
         free(r->check->expected);
@@ -194,7 +194,8 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     r->check->summary.checks++;
     lap_pixels_hash(pixels, bytes, &low, &high);
     same = low == e->low && high == e->high;
-    status = replay_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes, same);
+    status =
+        replay_check_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes, same);
     if (same)
         replay_check_bytes_forget(r->check->bytes, e->low, e->high);
     if (status != LAP_OK || same || is_within(r, e->low, e->high, format, VK_IMAGE_ASPECT_COLOR_BIT, pixels, bytes) ||
@@ -300,7 +301,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
         lap_pixels_hash(data, (size_t)args->size, &low, &high);
         same = low == args->hashLow && high == args->hashHigh;
     }
-    status = replay_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
+    status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
     replay_check_bytes_forget(r->check->bytes, args->hashLow, args->hashHigh); /* buffers have no format */
     if (status != LAP_OK || same || !count_difference(r->check, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
@@ -333,7 +334,7 @@ enum lap_status replay_check_image(struct replay *r, const struct replay_checked
     r->check->summary.checks++;
     lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &low, &high);
     same = low == image->low && high == image->high;
-    status = replay_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
+    status = replay_check_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
     if (same)
         replay_check_bytes_forget(r->check->bytes, image->low, image->high);
     if (status != LAP_OK || same ||

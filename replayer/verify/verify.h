@@ -7,11 +7,11 @@
 #define LAP_REPLAYER_VERIFY_VERIFY_H
 
 #include "replayer/core/replay.h"
-#include "replayer/resource/update.h"
+#include "replayer/resource/host_update.h"
 
 /* Sets r->check when r->options.verify asks for it, and begins r->options.dump_dir. */
 enum lap_status replay_check_create(struct replay *r) LAP_MUST_CHECK;
-/* Ends the checks: LAP_ERROR_IO when a write to the dump failed (dump.h). */
+/* Ends the checks: LAP_ERROR_IO when a write to the dump failed (check_dump.h). */
 enum lap_status replay_check_finish(struct replay *r) LAP_MUST_CHECK;
 void replay_check_destroy(struct replay *r);
 
@@ -25,7 +25,7 @@ struct replay_check_summary {
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
 
-/* Whether to leave out this check of an object (ignored_checks.h). Call it once for each, in the order of the trace. */
+/* Whether to leave out this check of an object (ignore_list.h). Call it once for each, in the order of the trace. */
 bool replay_check_is_ignored(struct replay *r, enum gen_handle_type type, uint64_t index);
 
 /* ---- verify_bytes.c: bytes that were recorded with the hashes ---- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/steps.h"
+#include "codegen/support/texel_steps.h"
 #include "gen_replay.h"
 #include "replayer/core/replay.h"
 #include "replayer/verify/verify.h"
@@ -94,7 +94,8 @@ bool replay_check_bytes_within(struct replay_check_bytes *bytes, uint64_t low, u
 
     if (!recorded_bytes)
         return false;
-    within = recorded_bytes->have == size && lap_steps_within(format, aspect, recorded_bytes->bytes, data, size, steps);
+    within = recorded_bytes->have == size &&
+             lap_texel_steps_within(format, aspect, recorded_bytes->bytes, data, size, steps);
     forget(recorded_bytes);
     return within;
 }

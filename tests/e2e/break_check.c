@@ -67,7 +67,7 @@ int main(int argc, char **argv)
                     lap_reader_struct_count(reader)},
         .handle_types = {names(reader, lap_reader_handle_type_name, lap_reader_handle_type_count(reader)),
                          lap_reader_handle_type_count(reader)},
-        .packer = &lap_packer_lz4,
+        .packer = &lap_codec_lz4,
     };
     if (lap_writer_create(argv[2], &options, &writer) != LAP_OK)
         return fprintf(stderr, "%s\n", lap_error_message()), 1;

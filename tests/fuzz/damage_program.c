@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/sanitizers.h"
-#include "replayer/device/spirv.h"
+#include "replayer/device/shader_validation.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
 #include "trace/chunk.h"

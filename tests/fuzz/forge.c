@@ -212,12 +212,12 @@ static void end_chunk(struct out *out, uint8_t *at, struct lap_chunk_header head
 static void put_dictionary(struct out *out, const struct forge *forge)
 {
     struct lap_chunk_header header = {.kind = LAP_CHUNK_DICTIONARY};
-    uint8_t *scratch = malloc(lap_chunk_scratch_bytes(&lap_packer_lz4, forge->dictionary.bytes) + 1), *at;
+    uint8_t *scratch = malloc(lap_chunk_scratch_bytes(&lap_codec_lz4, forge->dictionary.bytes) + 1), *at;
     const uint8_t *stored;
 
     if (!scratch)
         abort();
-    stored = lap_chunk_pack(&header, &lap_packer_lz4, forge->dictionary.data, forge->dictionary.bytes, scratch);
+    stored = lap_chunk_pack(&header, &lap_codec_lz4, forge->dictionary.data, forge->dictionary.bytes, scratch);
     at = begin_chunk(out);
     put(out, stored, header.stored_bytes);
     if (!out->full)

@@ -18,7 +18,7 @@ _Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begi
 int print_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 
-/* Instead of lap_calls_shut_in: libFuzzer writes what it finds. */
+/* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
 void stay_outside(void) {}
 

@@ -9,8 +9,8 @@
 
 #include "replayer/core/handles.h"
 #include "replayer/core/report.h"
-#include "replayer/device/spirv.h"
-#include "replayer/play/examine.h"
+#include "replayer/device/shader_validation.h"
+#include "replayer/play/check_trace.h"
 #include "replayer/play/measure.h"
 #include "replayer/play/player.h"
 #include "tests/fuzz/driver.h"
@@ -128,7 +128,7 @@ static void examine(const char *path)
     enum lap_status status = replay_open(&r, &options, &log);
 
     r.report = &report;
-    if (status == LAP_OK && replay_examine(&r) == LAP_OK)
+    if (status == LAP_OK && replay_check_trace(&r) == LAP_OK)
         FUZZ_CHECK(replay_report_write(&report, &r, stdout) == LAP_OK);
     FUZZ_CHECK(replay_close(&r));
     replay_report_finish(&report);

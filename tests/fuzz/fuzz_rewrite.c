@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static char to[64];
-    struct lap_rewrite_options options = {.packer = bytes % 2 ? &lap_packer_lz4 : NULL};
+    struct lap_rewrite_options options = {.packer = bytes % 2 ? &lap_codec_lz4 : NULL};
     const char *from = forge_place(data, bytes);
     enum lap_status status;
     int fd;

@@ -33,7 +33,7 @@ static void list(const struct lap_reader *trace, uint64_t first, uint64_t last)
 
 static enum lap_status cut(const char *from, uint64_t first, uint64_t last, int to, struct cut_result *result)
 {
-    struct cut_options options = {.first = first, .last = last, .packer = last % 2 ? &lap_packer_lz4 : NULL};
+    struct cut_options options = {.first = first, .last = last, .packer = last % 2 ? &lap_codec_lz4 : NULL};
     struct lap_reader *trace = NULL;
     enum lap_status status = lap_reader_open(from, NULL, &trace);
 

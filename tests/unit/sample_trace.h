@@ -41,7 +41,7 @@ static inline bool sample_begin(struct sample *sample)
     struct lap_writer_options options = {.commands = {gen_command_names, GEN_COMMAND_COUNT},
                                          .structs = {gen_struct_names, GEN_STRUCT_COUNT},
                                          .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
-                                         .packer = &lap_packer_lz4};
+                                         .packer = &lap_codec_lz4};
     int fd;
 
     memset(sample, 0, sizeof *sample);

@@ -7,11 +7,11 @@
 #define UNIT_SUBMISSION_H
 
 #include "layer/core/unseen.h"
-#include "layer/submit/check.h"
-#include "layer/submit/handed.h"
+#include "layer/submit/external_sync.h"
+#include "layer/submit/full_checks.h"
+#include "layer/submit/host_update.h"
+#include "layer/submit/memory_checks.h"
 #include "layer/submit/submission.h"
-#include "layer/submit/update.h"
-#include "layer/submit/verify_all.h"
 #include "tests/unit/layer_device.h"
 
 void layer_note_unseen(enum layer_unseen_kind what)
@@ -19,7 +19,7 @@ void layer_note_unseen(enum layer_unseen_kind what)
     (void)what;
 }
 
-void layer_handed_look_at_files(struct layer_device *device)
+void layer_external_sync_look_at_files(struct layer_device *device)
 {
     (void)device;
 }
@@ -47,7 +47,7 @@ bool layer_is_writing(void)
 void layer_count(enum lap_counter counter, uint64_t add) {}
 void layer_submit_ended(void) {}
 
-/* ---- verify_all.c: what is locked, waited for and left out ---- */
+/* ---- full_checks.c: what is locked, waited for and left out ---- */
 
 void layer_queues_lock(struct layer_device *device, int *cancel) {}
 void layer_queues_unlock(struct layer_device *device, int cancel) {}

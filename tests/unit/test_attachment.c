@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which texels of linear images attachments and stores of shaders write, and what is known of them afterwards. The
- * layer around attachment.c, render_pass.c and region.c is replaced by the few functions that they call. */
+ * layer around attachment.c, render_pass.c and image_region.c is replaced by the few functions that they call. */
 #include "layer/command/attachment.h"
+#include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
-#include "layer/command/region.h"
 #include "tests/unit/layer_device.h"
 
 /* Texels of 4 bytes; 16 of them in a row, in 128 bytes; layers of 8192 bytes, in which level 1 begins at 4096. */

@@ -7,7 +7,7 @@
 #include "layer/core/extensions.h"
 #include "layer/memory/backing.h"
 #include "layer/resource.h"
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 #include "tests/unit/unit.h"
 
 struct layer_state layer;
@@ -28,7 +28,7 @@ enum { LOCAL = 1, VISIBLE = 2, COHERENT = 4, CACHED = 8, LAZY = 16, PROTECTED = 
 
 static struct layer_backing_machine machine;
 static struct layer_backing_plan plan;
-static struct lap_types types;
+static struct lap_virtual_types types;
 
 static void set_types(const VkMemoryPropertyFlags *flags, uint32_t count)
 {
@@ -44,7 +44,7 @@ static void set_types(const VkMemoryPropertyFlags *flags, uint32_t count)
         if (flags[i] & VISIBLE)
             machine.importable |= 1u << i;
     }
-    lap_types_init(&types, real, count, (struct lap_heaps){2, 1}, false);
+    lap_virtual_types_init(&types, real, count, (struct lap_heaps){2, 1}, false);
 }
 
 /* As found on an H200: host pointers go into the two host types, and no buffer that takes them may lie in the type that

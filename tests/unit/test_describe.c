@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace says of its recording, with and without memory for it. Only the layer's describe.c. */
-#include "layer/core/describe.h"
+/* What a trace says of its recording, with and without memory for it. Only the layer's description.c. */
+#include "layer/core/description.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "gen_reflect.h"
 #include "gen_replay.h"
 #include "replayer/core/report.h"
-#include "replayer/play/examine.h"
+#include "replayer/play/check_trace.h"
 #include "tests/fuzz/driver.h"
 #include "tests/unit/player_program.h"
 
@@ -281,7 +281,7 @@ static void examine(struct program *p, char refusal[REFUSAL_BYTES])
     sample_end(&p->s);
     CHECK(replay_open(&r, &options, NULL) == LAP_OK);
     r.report = &report;
-    CHECK(replay_examine(&r) == LAP_OK);
+    CHECK(replay_check_trace(&r) == LAP_OK);
     snprintf(refusal, REFUSAL_BYTES, "%s", report.refusal);
     CHECK(replay_close(&r));
     replay_report_finish(&report);

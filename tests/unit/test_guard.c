@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a replay refuses of traces that somebody made to do harm, and how it says where. */
 #include "codegen/support/conditions.h"
-#include "replayer/device/spirv.h"
+#include "replayer/device/shader_validation.h"
 #include "tests/unit/peak.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/trace_file.h"

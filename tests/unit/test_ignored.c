@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/verify/ignored_checks.h"
+#include "replayer/verify/ignore_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "tests/unit/unit.h"
 
-static struct replay_ignored ignored;
+static struct replay_ignore_list ignored;
 
 static enum lap_status load(const char *text)
 {
@@ -19,7 +19,7 @@ static enum lap_status load(const char *text)
     CHECK(fd >= 0);
     CHECK_EQ_INT(write(fd, text, strlen(text)), (int)strlen(text));
     close(fd);
-    status = replay_ignored_load(path, &ignored);
+    status = replay_ignore_list_load(path, &ignored);
     unlink(path);
     return status;
 }
@@ -27,16 +27,16 @@ static enum lap_status load(const char *text)
 UNIT_TEST(checks_are_counted_for_each_object)
 {
     CHECK_EQ_INT(load("# what differs\n\nVkBuffer:3 2\n  VkImage:3\t*  # all of it\r\nVkSwapchainKHR:1 1"), LAP_OK);
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkBuffer, 3));
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkBuffer, 4));
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkBuffer, 4));
-    CHECK(replay_ignored_has(&ignored, GEN_HANDLE_VkBuffer, 3));
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkBuffer, 3));
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkBuffer, 3));
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkBuffer, 4));
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkBuffer, 4));
+    CHECK(replay_ignore_list_has(&ignored, GEN_HANDLE_VkBuffer, 3));
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkBuffer, 3));
     for (int i = 0; i < 3; i++)
-        CHECK(replay_ignored_has(&ignored, GEN_HANDLE_VkImage, 3));
-    CHECK(replay_ignored_has(&ignored, GEN_HANDLE_VkSwapchainKHR, 1));
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkSwapchainKHR, 1));
-    replay_ignored_finish(&ignored);
+        CHECK(replay_ignore_list_has(&ignored, GEN_HANDLE_VkImage, 3));
+    CHECK(replay_ignore_list_has(&ignored, GEN_HANDLE_VkSwapchainKHR, 1));
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkSwapchainKHR, 1));
+    replay_ignore_list_finish(&ignored);
 }
 
 UNIT_TEST(what_is_no_check_is_refused_with_its_line)
@@ -51,10 +51,10 @@ UNIT_TEST(what_is_no_check_is_refused_with_its_line)
         CHECK_EQ_INT(load(text), LAP_ERROR_ARGUMENT);
         CHECK(strstr(lap_error_message(), "line 2:") != NULL);
     }
-    CHECK_EQ_INT(replay_ignored_load("/there/is/none", &ignored), LAP_ERROR_IO);
+    CHECK_EQ_INT(replay_ignore_list_load("/there/is/none", &ignored), LAP_ERROR_IO);
     CHECK_EQ_INT(load(""), LAP_OK);
-    CHECK(!replay_ignored_has(&ignored, GEN_HANDLE_VkImage, 1));
-    replay_ignored_finish(&ignored);
+    CHECK(!replay_ignore_list_has(&ignored, GEN_HANDLE_VkImage, 1));
+    replay_ignore_list_finish(&ignored);
 }
 
 UNIT_MAIN();

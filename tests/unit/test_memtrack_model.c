@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 #include "tests/unit/unit.h"
 
 enum { MEMS = 3, MEM_BYTES = 2 * 4096 + 300, OBJECTS = 8, OBJECT_BYTES = 900, JOBS = 4, ATOM = 64 };
@@ -404,12 +404,12 @@ static void show_owed(struct model_mem *mem)
     uint64_t offset, bytes;
     if (mem->window)
         return;
-    if (lap_mem_owes(mem->mem, &offset, &bytes)) {
+    if (lap_mem_has_unread(mem->mem, &offset, &bytes)) {
         unsigned char *view = malloc(bytes);
         memcpy(view, mem->content + offset, bytes);
         lap_mem_show(mem->mem, view, offset, bytes);
         free(view);
-        CHECK(!lap_mem_owes(mem->mem, &offset, &bytes));
+        CHECK(!lap_mem_has_unread(mem->mem, &offset, &bytes));
     }
     memset(mem->shown, true, MEM_BYTES);
 }

@@ -195,7 +195,7 @@ static bool live_on(enum lap_watch_kind watch, struct lap_memtrack **tracker)
     ok = ok && lap_memobj_create(*tracker, copies[1], MEM, true, &b) == LAP_OK;
     lap_memobj_destroy(&a);
     ok = ok && lap_memobj_bind(b, 0, mem, 0, MEM) == LAP_OK;
-    if (ok && lap_mem_owes(mem, &offset, &bytes))
+    if (ok && lap_mem_has_unread(mem, &offset, &bytes))
         lap_mem_show(mem, store + offset, offset, bytes);
     ok = ok && lap_memtrack_collect(*tracker, NULL, receive, NULL, NULL, NULL) == LAP_OK;
     if (ok) /* the device wrote it there, too */

@@ -11,7 +11,7 @@
 
 #include "layer/core/layer.h"
 #include "layer/resource.h"
-#include "memtrack/internal.h"
+#include "memtrack/memtrack_internal.h"
 #include "tests/unit/unit.h"
 
 enum { BYTES = 8192 };

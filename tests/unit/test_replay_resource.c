@@ -11,7 +11,7 @@
 #include "codegen/support/layout.h"
 #include "codegen/support/pixels.h"
 #include "gen_encode.h"
-#include "replayer/analysis/alias.h"
+#include "replayer/analysis/alias_groups.h"
 #include "replayer/memory/memory_internal.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"

@@ -10,7 +10,7 @@ UNIT_TEST(pieces_are_disjoint_and_aligned)
     lap_slab_init(&slab, 48);
     unsigned char *pieces[PIECES];
     for (unsigned i = 0; i < PIECES; i++) {
-        pieces[i] = lap_slab_take(&slab);
+        pieces[i] = lap_slab_alloc(&slab);
         CHECK(pieces[i] && ((uintptr_t)pieces[i] & 15) == 0);
         if (!pieces[i])
             return;
@@ -28,19 +28,19 @@ UNIT_TEST(freed_pieces_are_reused)
 {
     struct lap_slab slab;
     lap_slab_init(&slab, 32);
-    void *first = lap_slab_take(&slab), *second = lap_slab_take(&slab);
+    void *first = lap_slab_alloc(&slab), *second = lap_slab_alloc(&slab);
     CHECK(first && second && first != second);
-    lap_slab_give(&slab, first);
-    lap_slab_give(&slab, NULL);
-    CHECK(lap_slab_take(&slab) == first);
-    lap_slab_give(&slab, second);
-    lap_slab_give(&slab, first);
-    CHECK(lap_slab_take(&slab) == first);
-    CHECK(lap_slab_take(&slab) == second);
+    lap_slab_free(&slab, first);
+    lap_slab_free(&slab, NULL);
+    CHECK(lap_slab_alloc(&slab) == first);
+    lap_slab_free(&slab, second);
+    lap_slab_free(&slab, first);
+    CHECK(lap_slab_alloc(&slab) == first);
+    CHECK(lap_slab_alloc(&slab) == second);
     /* Many that come and go one by one take no more blocks. */
     struct lap_slab_block *blocks = slab.blocks;
     for (unsigned i = 0; i < PIECES; i++)
-        lap_slab_give(&slab, lap_slab_take(&slab));
+        lap_slab_free(&slab, lap_slab_alloc(&slab));
     CHECK(slab.blocks == blocks);
     lap_slab_finish(&slab);
     lap_slab_finish(&slab);

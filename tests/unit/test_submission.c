@@ -28,17 +28,17 @@ UNIT_TEST(a_fence_tells_of_all_that_was_submitted_before_on_its_queue)
     submit(QUEUE(1), 16);
     submit(QUEUE(0), 32)->fence = fences[0].object.index;
     submit(QUEUE(0), 48);
-    layer_learn_fence(dev, FENCE(1));
+    layer_work_finished_fence(dev, FENCE(1));
     CHECK_EQ_U64(outstanding(), 4);
-    layer_learn_fence(dev, FENCE(0));
+    layer_work_finished_fence(dev, FENCE(0));
     CHECK_EQ_U64(outstanding(), 2);
     CHECK_EQ_U64(checks, 2);
     CHECK_EQ_U64(checked_bytes, 32);
-    layer_learn_fence(dev, FENCE(0));
+    layer_work_finished_fence(dev, FENCE(0));
     CHECK_EQ_U64(checks, 2);
-    layer_learn_queue(dev, QUEUE(1));
+    layer_work_finished_queue(dev, QUEUE(1));
     CHECK_EQ_U64(outstanding(), 1);
-    layer_learn_device(dev);
+    layer_work_finished_device(dev);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 4);
     end();
@@ -49,7 +49,7 @@ UNIT_TEST(a_fence_that_was_reset_tells_nothing)
     begin();
     submit(QUEUE(0), 0)->fence = fences[0].object.index;
     layer_forget_fence(dev, FENCE(0));
-    layer_learn_fence(dev, FENCE(0));
+    layer_work_finished_fence(dev, FENCE(0));
     CHECK_EQ_U64(outstanding(), 1);
     end();
 }
@@ -59,13 +59,13 @@ UNIT_TEST(a_semaphore_value_tells_of_smaller_signals)
     begin();
     CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 5, false)));
     CHECK(layer_submission_signal(submit(QUEUE(0), 16), point(semaphores[0].object.index, 7, false)));
-    layer_learn_semaphore(dev, SEMAPHORE(0), 4);
+    layer_work_finished_semaphore(dev, SEMAPHORE(0), 4);
     CHECK_EQ_U64(outstanding(), 2);
-    layer_learn_semaphore(dev, SEMAPHORE(1), 9);
+    layer_work_finished_semaphore(dev, SEMAPHORE(1), 9);
     CHECK_EQ_U64(outstanding(), 2);
-    layer_learn_semaphore(dev, SEMAPHORE(0), 6);
+    layer_work_finished_semaphore(dev, SEMAPHORE(0), 6);
     CHECK_EQ_U64(outstanding(), 1);
-    layer_learn_semaphore(dev, SEMAPHORE(0), 7);
+    layer_work_finished_semaphore(dev, SEMAPHORE(0), 7);
     CHECK_EQ_U64(outstanding(), 0);
     end();
 }
@@ -83,7 +83,7 @@ UNIT_TEST(what_finished_work_waited_for_is_finished)
     s = submit(QUEUE(2), 48);
     CHECK(layer_submission_wait(s, point(semaphores[1].object.index, 1, false)));
     s->fence = fences[2].object.index;
-    layer_learn_fence(dev, FENCE(2));
+    layer_work_finished_fence(dev, FENCE(2));
     CHECK_EQ_U64(outstanding(), 1);
     CHECK(dev->submissions->queue == QUEUE(0));
     CHECK(dev->submissions == dev->last_submission);
@@ -94,10 +94,10 @@ UNIT_TEST(a_signal_of_some_stages_is_no_reason_to_check)
 {
     begin();
     CHECK(layer_submission_signal(submit(QUEUE(0), 0), point(semaphores[0].object.index, 1, true)));
-    layer_learn_semaphore(dev, SEMAPHORE(0), 1);
+    layer_work_finished_semaphore(dev, SEMAPHORE(0), 1);
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1); /* the program may know that it is done with this byte */
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checked_bytes, 15);
     end();
@@ -108,9 +108,9 @@ UNIT_TEST(bytes_that_later_work_writes_are_not_checked)
     begin();
     submit(QUEUE(0), 0)->fence = fences[0].object.index;
     submit(QUEUE(0), 8);
-    layer_learn_fence(dev, FENCE(0));
+    layer_work_finished_fence(dev, FENCE(0));
     CHECK_EQ_U64(checks, 0);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 1);
     end();
 }
@@ -124,7 +124,7 @@ UNIT_TEST(a_refused_submit_leaves_nothing)
     layer_submission_cancel(dev, 2, 3);
     CHECK_EQ_U64(outstanding(), 1);
     CHECK(dev->last_submission == dev->submissions);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checked_bytes, 16);
     end();
 }
@@ -139,7 +139,7 @@ UNIT_TEST(the_list_stays_short_and_nothing_is_forgotten)
         CHECK(outstanding() <= 257);
     }
     memset(store, 1, 200 * 16); /* the device's work */
-    layer_learn_device(dev);
+    layer_work_finished_device(dev);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_INT(lap_memtrack_collect(dev->memtrack, NULL, count_bytes, NULL, &sent, NULL), LAP_OK);
     CHECK_EQ_U64(sent, 0);
@@ -155,7 +155,7 @@ UNIT_TEST(a_buffer_that_is_gone_is_passed_over)
     submit(QUEUE(0), 0);
     layer_resource_remove(dev, layer_resource_of_buffer(&buffer));
     lap_memobj_destroy(&buffer.memobj);
-    layer_learn_device(dev);
+    layer_work_finished_device(dev);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 0);
     end();
@@ -198,17 +198,17 @@ UNIT_TEST(a_query_tells_of_the_submission_that_it_is_in)
     submit_busy(QUEUE(0), 0);
     submit_telling(32, queries(4, 2));
     submit_telling(64, queries(6, 1));
-    layer_learn_indirectly(dev, queries(0, 4));
-    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
+    layer_work_finished_indirectly(dev, queries(0, 4));
+    layer_work_finished_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(sent_after_store(0), 0);
     store[0] = 0;
-    layer_learn_indirectly(dev, queries(5, 1));
+    layer_work_finished_indirectly(dev, queries(5, 1));
     CHECK_EQ_U64(sent_after_store(1), 1);
     CHECK_EQ_U64(sent_after_store(33), 1);
     CHECK_EQ_U64(sent_after_store(65), 0);
     CHECK_EQ_U64(checks, 0); /* a replay has not waited for all of it */
     store[65] = 0;
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checked_bytes, 1 + 14 + 1 + 14 + 16); /* two bytes are the host's by now */
     end();
@@ -218,20 +218,20 @@ UNIT_TEST(an_event_tells_in_the_middle_of_a_submission)
 {
     begin_telling();
     submit_telling(0, layer_progress_query_of_event(dev, gen_VkEvent(0x500)))->fence = fences[0].object.index;
-    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x501))); /* of the host's own */
+    layer_work_finished_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x501))); /* of the host's own */
     CHECK_EQ_U64(sent_after_store(0), 0);
     store[0] = 0;
-    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
+    layer_work_finished_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
-    layer_learn_fence(dev, FENCE(0));
+    layer_work_finished_fence(dev, FENCE(0));
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checks, 1);
     CHECK_EQ_U64(checked_from, 1);
     CHECK_EQ_U64(checked_bytes, 15);
     layer.options.verify = false; /* then nobody keeps what was seen */
     submit_telling(16, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
-    layer_learn_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
+    layer_work_finished_indirectly(dev, layer_progress_query_of_event(dev, gen_VkEvent(0x500)));
     CHECK_EQ_U64(outstanding(), 0);
     end();
 }
@@ -244,7 +244,7 @@ UNIT_TEST(what_tells_is_kept_when_submissions_are_folded)
         submit(QUEUE(0), 16);
     CHECK_EQ_U64(sent_after_store(0), 0);
     store[0] = 0;
-    layer_learn_indirectly(dev, queries(9, 1));
+    layer_work_finished_indirectly(dev, queries(9, 1));
     CHECK_EQ_U64(sent_after_store(0), 1);
     end();
 }
@@ -276,13 +276,13 @@ UNIT_TEST(what_varies_from_run_to_run_spoils_what_was_written_before)
     s = submit(QUEUE(0), 16);
     varying = (struct layer_written){layer_resource_of_buffer(&buffer), 8, 4, false};
     CHECK(layer_submission_wrote(s, varying));
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checked_bytes, 16);
     CHECK_EQ_U64(checked_from, 16);
     s = submit(QUEUE(0), 32);
     s->written[0].check = false;
     submit(QUEUE(0), 32); /* overwrites it */
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 2);
     end();
 }
@@ -298,7 +298,7 @@ UNIT_TEST(what_can_not_be_seen_is_checked_when_it_is_shown)
     submit(QUEUE(0), 0);
     submit(QUEUE(0), 64);
     submit(QUEUE(0), 128);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 0);
     submit(QUEUE(0), 128); /* again, and not finished */
     CHECK_EQ_INT(lap_mem_map(mem, store + 8, 8, BYTES - 8), LAP_OK);
@@ -312,7 +312,7 @@ UNIT_TEST(what_can_not_be_seen_is_checked_when_it_is_shown)
     layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, 100);
     CHECK_EQ_U64(checks, 3); /* the first 8 bytes */
     CHECK_EQ_U64(checked_from, 0);
-    layer_learn_queue(dev, QUEUE(0)); /* out of sight */
+    layer_work_finished_queue(dev, QUEUE(0)); /* out of sight */
     CHECK_EQ_U64(checks, 3);
     lap_mem_unmap(mem);
     CHECK_EQ_INT(lap_mem_map(mem, store, 0, BYTES), LAP_OK);
@@ -345,7 +345,7 @@ UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
     lap_touched_reset(&dev->batch.ranges);
     CHECK(lap_touched_add(&dev->batch.ranges, buffer.memobj, 0, BYTES, true));
     lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, false);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
     layer_check_visible(dev, gen_VkDeviceMemory(0x501), 0, BYTES);
@@ -373,7 +373,7 @@ UNIT_TEST(without_coherence_an_invalidate_shows_it)
     add_record(GEN_HANDLE_VkDeviceMemory, 0x500, 1, &memory.object);
     buffer.non_coherent = true;
     submit(QUEUE(0), 64);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 0);
     layer_check_visible(dev, gen_VkDeviceMemory(0x500), 0, 64);
     CHECK_EQ_U64(checks, 0);
@@ -394,7 +394,7 @@ UNIT_TEST(an_idle_queue_tells_of_what_its_presents_waited_for)
     CHECK(layer_submission_signal(submit_busy(QUEUE(0), 0), point(semaphores[1].object.index, 3, false)));
     layer_submit_present(dev, QUEUE(1), &info);
     CHECK_EQ_U64(outstanding(), 2);
-    layer_learn_queue(dev, QUEUE(1));
+    layer_work_finished_queue(dev, QUEUE(1));
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(sent_after_store(0), 1);
     layer_submit_present(dev, QUEUE(1), &info); /* nothing to tell of */
@@ -426,15 +426,15 @@ UNIT_TEST(a_fence_of_a_present_tells_of_what_the_present_waited_for)
     layer_submit_present(dev, QUEUE(1), &infos[1]);
     layer_submit_present(dev, QUEUE(1), &infos[0]);
     CHECK_EQ_U64(outstanding(), 7);
-    layer_learn_fence(dev, FENCE(1));
+    layer_work_finished_fence(dev, FENCE(1));
     CHECK_EQ_U64(outstanding(), 5); /* the work that signalled, and what stood for the fence */
     CHECK_EQ_U64(sent_after_store(0), 1);
     CHECK_EQ_U64(sent_after_store(32), 0);
     CHECK_EQ_U64(sent_after_store(64), 0);
-    layer_learn_fence(dev, FENCE(2));
+    layer_work_finished_fence(dev, FENCE(2));
     CHECK_EQ_U64(outstanding(), 3); /* that of queue 1, and its presents */
     CHECK_EQ_U64(sent_after_store(33), 1);
-    layer_learn_queue(dev, QUEUE(1));
+    layer_work_finished_queue(dev, QUEUE(1));
     CHECK_EQ_U64(outstanding(), 0);
     end();
 }
@@ -475,7 +475,7 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
     memset(store, 3, BYTES); /* the device */
     other_store[10] = 4;     /* the host */
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(dev->sparse_snapshot_count, 0);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checked_bytes, BYTES / 2);
@@ -505,7 +505,7 @@ UNIT_TEST(a_signal_that_earlier_work_waits_for_sends_everything)
     submit_timeline(QUEUE(1), true, 2);
     CHECK(sent_everything);
     CHECK_EQ_U64(sends, 1);
-    layer_learn_device(dev);
+    layer_work_finished_device(dev);
     submit_timeline(QUEUE(0), false, 2); /* signalled before: nobody has to be told */
     CHECK_EQ_U64(outstanding(), 0);
     submit_timeline(QUEUE(1), true, 3);
@@ -546,15 +546,15 @@ UNIT_TEST(what_may_be_stored_anywhere_is_looked_for_when_it_has_finished)
     (void)sends_everything(true);
     sends = 0;
     sent_everything = false;
-    layer_learn_queue(dev, QUEUE(1)); /* of another queue */
+    layer_work_finished_queue(dev, QUEUE(1)); /* of another queue */
     CHECK_EQ_U64(sends, 0);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(sends, 1);
     CHECK(sent_everything);
-    layer_learn_queue(dev, QUEUE(0));
+    layer_work_finished_queue(dev, QUEUE(0));
     (void)sends_everything(false);
     sends = 0;
-    layer_learn_device(dev); /* nothing of that kind any more */
+    layer_work_finished_device(dev); /* nothing of that kind any more */
     CHECK_EQ_U64(sends, 0);
     CHECK_EQ_U64(outstanding(), 0);
     layer_touch_finish(&cmdbuf);

@@ -4,7 +4,7 @@
 #include "layer/command/shader_access.h"
 #include "layer/command/touched.h"
 #include "layer/descriptor_buffer.h"
-#include "layer/memory/address.h"
+#include "layer/memory/capture_address.h"
 #include "layer/part/descriptor_contents.h"
 #include "tests/unit/layer_device.h"
 

@@ -125,7 +125,7 @@ static bool same(const struct contents *a, const struct contents *b)
 }
 
 static const struct lap_finish_options options = {
-    .how = LAP_ENDED_SIGNAL, .number = SIGTERM, .by = LAP_ENDED_BY_REPAIR, .process = 4711, .packer = &lap_packer_lz4};
+    .how = LAP_ENDED_SIGNAL, .number = SIGTERM, .by = LAP_ENDED_BY_REPAIR, .process = 4711, .packer = &lap_codec_lz4};
 
 static enum lap_status finish(bool fresh, struct lap_finish_result *out)
 {

@@ -31,7 +31,7 @@ static void add_chunk(struct lap_chunk_header header, const void *payload, size_
 {
     static uint8_t scratch[(5u << 20) + 65536];
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
-    const uint8_t *stored = lap_chunk_pack(&header, &lap_packer_lz4, payload, bytes, scratch);
+    const uint8_t *stored = lap_chunk_pack(&header, &lap_codec_lz4, payload, bytes, scratch);
     lap_chunk_header_store(&header, forged_seed(), head);
     add_bytes(head, sizeof(head));
     add_bytes(stored, header.stored_bytes);
@@ -567,7 +567,7 @@ UNIT_TEST(forged_blobs_are_refused)
 UNIT_TEST(blobs_that_have_no_room_are_not_written_anew)
 {
     static const uint8_t zeros[LAP_BLOB_ENTRY_BYTES];
-    const struct lap_rewrite_options options = {.packer = &lap_packer_lz4};
+    const struct lap_rewrite_options options = {.packer = &lap_codec_lz4};
     char path[sizeof(trace_path) + 8];
     for (uint32_t count = 1; count <= 2; count++) {
         struct lap_chunk_header header = {.kind = LAP_CHUNK_BLOBS, .count = count, .first = 1, .last = count};

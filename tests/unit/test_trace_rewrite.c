@@ -13,7 +13,7 @@
 
 static char new_path[640];
 
-static const struct lap_packer *const packers[] = {NULL, &lap_packer_lz4, &lap_packer_lz4hc, &lap_packer_zstd};
+static const struct lap_codec *const packers[] = {NULL, &lap_codec_lz4, &lap_codec_lz4hc, &lap_codec_zstd};
 #define PACKERS (sizeof(packers) / sizeof(packers[0]))
 
 struct shape {
@@ -69,7 +69,7 @@ static void fresh_new_path(void)
     unlink(new_path);
 }
 
-static size_t rewrite_and_compare(const struct lap_packer *packer)
+static size_t rewrite_and_compare(const struct lap_codec *packer)
 {
     struct lap_rewrite_options options = {.packer = packer};
     struct stat file = {.st_size = 0};
@@ -127,13 +127,13 @@ UNIT_TEST(small_chunks_become_large_ones)
     struct stat file = {.st_size = 0};
     make(&shape);
     CHECK_EQ_INT(stat(trace_path, &file), 0);
-    size_t lz4 = rewrite_and_compare(&lap_packer_lz4), hc = rewrite_and_compare(&lap_packer_lz4hc);
-    size_t zstd = rewrite_and_compare(&lap_packer_zstd);
+    size_t lz4 = rewrite_and_compare(&lap_codec_lz4), hc = rewrite_and_compare(&lap_codec_lz4hc);
+    size_t zstd = rewrite_and_compare(&lap_codec_zstd);
     CHECK(lz4 * 2 < (size_t)file.st_size);
     CHECK(hc <= lz4 && zstd < hc);
     CHECK_EQ_INT(rename(new_path, trace_path), 0);
     /* Headers have other hashes in each file, so the index is not equally small. */
-    CHECK(rewrite_and_compare(&lap_packer_zstd) <= zstd + 64);
+    CHECK(rewrite_and_compare(&lap_codec_zstd) <= zstd + 64);
 }
 
 /* What can be read of it, and no more, with the same frames. */
@@ -168,7 +168,7 @@ UNIT_TEST(killed_traces_get_their_tail)
         raise(SIGKILL);
     }
     CHECK(child > 0 && waitpid(child, &ended, 0) == child && WIFSIGNALED(ended));
-    (void)rewrite_and_compare(&lap_packer_zstd);
+    (void)rewrite_and_compare(&lap_codec_zstd);
     CHECK_EQ_INT(lap_reader_open(new_path, NULL, &reader), LAP_OK);
     if (reader) {
         CHECK_EQ_U64(lap_reader_summary(reader)->frames, 30);
@@ -181,7 +181,7 @@ UNIT_TEST(killed_traces_get_their_tail)
 UNIT_TEST(damage_does_not_pass)
 {
     const struct shape shape = {.packets = 300, .frame_packets = 10, .blobs = true};
-    struct lap_rewrite_options options = {.packer = &lap_packer_zstd};
+    struct lap_rewrite_options options = {.packer = &lap_codec_zstd};
     unsigned refused = 0;
     make(&shape);
     struct file_bytes file = load_file(trace_path);

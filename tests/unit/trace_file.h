@@ -77,7 +77,7 @@ static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};
 #define TRACE_OPTIONS                                                                                                  \
     {                                                                                                                  \
         .commands = {trace_commands, 4}, .structs = {trace_structs, 2}, .handle_types = {trace_handle_types, 3},       \
-        .packer = &lap_packer_lz4,                                                                                     \
+        .packer = &lap_codec_lz4,                                                                                      \
     }
 
 /* Creates trace_path anew. queue_bytes: as in lap_writer_options. */
@@ -87,7 +87,7 @@ static inline struct lap_writer *create_queued_trace(enum lap_chunk_codec codec,
     struct lap_writer_options options = TRACE_OPTIONS;
     options.queue_bytes = queue_bytes;
     struct lap_writer *writer = NULL;
-    options.packer = codec == LAP_CODEC_LZ4 ? &lap_packer_lz4 : NULL;
+    options.packer = codec == LAP_CODEC_LZ4 ? &lap_codec_lz4 : NULL;
     options.log = log;
     fresh_trace_path();
     CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);

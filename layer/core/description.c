@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/core/description.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+
+#include <cjson/cJSON.h>
+
+#include "layer/core/layer.h"
+
+struct layer_description layer_describe_begin(void)
+{
+    cJSON *info = cJSON_CreateObject();
+
+    return (struct layer_description){info, info != NULL};
+}
+
+cJSON *layer_describe_object(struct layer_description *description, const char *key)
+{
+    cJSON *object = cJSON_AddObjectToObject(description->info, key);
+
+    description->whole &= object != NULL;
+    return object;
+}
+
+void layer_describe_text(struct layer_description *description, cJSON *object, const char *key, const char *text)
+{
+    description->whole &= cJSON_AddStringToObject(object ? object : description->info, key, text) != NULL;
+}
+
+void layer_describe_number(struct layer_description *description, cJSON *object, const char *key, double value)
+{
+    description->whole &= cJSON_AddNumberToObject(object ? object : description->info, key, value) != NULL;
+}
+
+void layer_describe_flag(struct layer_description *description, cJSON *object, const char *key, bool value)
+{
+    description->whole &= cJSON_AddBoolToObject(object ? object : description->info, key, value) != NULL;
+}
+
+void layer_describe_end(struct layer_description *description, const char *what)
+{
+    char *text = description->whole ? cJSON_PrintUnformatted(description->info) : NULL;
+
+    if (text)
+        layer_recording_info(text);
+    else
+        lap_log(&layer.log, LAP_LOG_WARNING, "there is no memory for what the trace would say of %s", what);
+    cJSON_free(text);
+    cJSON_Delete(description->info);
+}
+
+void layer_describe_process(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    struct layer_description description = layer_describe_begin();
+
+    for (unsigned i = 0; i < LAYER_FORMAT_WORDS; i++)
+        atomic_store(&layer.image_formats[i], 0);
+    path[length > 0 ? length : 0] = '\0';
+    layer_describe_text(&description, NULL, "program", path);
+    layer_describe_number(&description, NULL, "pid", getpid());
+    layer_describe_text(&description, NULL, "layer_version", LAPILLI_VERSION);
+    layer_describe_text(&description, NULL, "registry", GEN_REGISTRY_VERSION);
+    layer_describe_flag(&description, NULL, "verify", layer.options.verify);
+    layer_describe_number(&description, NULL, "mappings_compared", 0); /* until layer/device.c knows of one */
+    layer_describe_flag(&description, NULL, "verify_all", layer.options.verify_all);
+    layer_describe_flag(&description, NULL, "verify_bytes", layer.options.verify_bytes);
+    layer_describe_flag(&description, NULL, "image_formats", true);       /* each is noted: layer_note_image_format */
+    layer_describe_flag(&description, NULL, "image_block_formats", true); /* with compressed ones */
+    layer_describe_end(&description, "the process");
+}

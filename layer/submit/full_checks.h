@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * full_checks: capture --verify=all. When a submit has returned, the layer waits for it, reads everything back that it
+ * wrote and writes hashes of it into the trace; work that can't begin before the host does something is left alone
+ * until the program learns that it has finished. What can't be read back is named in the trace, with the reason.
+ *
+ * The device's verify_mutex is held around each submit with all its checks, around presents, and while the program is
+ * notified that work has finished: until then nothing that is being read goes away, and queues have one user.
+ */
+#ifndef LAP_LAYER_FULL_CHECKS_H
+#define LAP_LAYER_FULL_CHECKS_H
+
+#include <stdalign.h>
+
+#include "codegen/support/unchecked.h"
+#include "layer/submit/submission.h"
+
+/* Take and give back verify_mutex, where there is --verify=all; *cancel: for base/cancel.h. Before any other lock. */
+void layer_queues_lock(struct layer_device *dev, int *cancel);
+void layer_queues_unlock(struct layer_device *dev, int cancel);
+
+/* The driver has taken a submit to the queue. Under verify_mutex only, no packet open. */
+void layer_verify_all_submitted(struct layer_device *dev, VkQueue queue);
+
+/* The layer has waited for the queue, which the program did not: checks follow, before which a replay has to wait, too.
+ * Under verify_mutex only, no packet open. */
+void layer_verify_all_waited(struct layer_device *dev, VkQueue queue);
+
+struct layer_readable_buffer {
+    VkBufferCreateInfo info;
+    alignas(8) unsigned char chain[512]; /* copies, up to the usage in it */
+};
+
+/* How a buffer or an image is to be made so that it can be read back: `info`, or what is in *changed, which has one
+ * usage more. *out_readable: whether it can. */
+const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info, struct layer_readable_buffer *changed,
+                                                  bool *out_readable);
+const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const VkImageCreateInfo *info,
+                                                VkImageCreateInfo *changed, bool *out_readable);
+
+/* New memory that can't be mapped, of a type of the driver, begins as zeroes, where a buffer can be bound to all of it.
+ * Before the program has it. False: it does not. */
+bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type);
+
+/* The usage of such images with what is added, as far as flags and usage decide it. */
+VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
+
+/* A range of a buffer, or an image, that a finished submit wrote, and whose memory is not mapped: reads it back on the
+ * submit's queue. Under verify_mutex and submit_mutex, no packet open. */
+void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
+                              const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
+
+/* A finished submit may have stored through addresses, and nobody knows where: reads all buffers back that have an
+ * address and whose memory is not mapped, as above. */
+void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission);
+
+/* This was written, and is not checked. Any thread that may use the object, no packet open. */
+void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);
+
+#endif

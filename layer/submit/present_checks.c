@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "layer/submit/present_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cancel.h"
+#include "base/folder.h"
+#include "base/png.h"
+#include "codegen/support/pixels.h"
+#include "codegen/support/readback.h"
+#include "layer/core/records.h"
+#include "layer/submit/memory_checks.h"
+
+bool layer_verify_wants_presents(void)
+{
+    return layer.options.verify || layer.options.screenshots.count || layer.options.parts.on;
+}
+
+/* ---- presents ---- */
+
+struct lap_readback *layer_verify_readback(struct layer_device *dev)
+{
+    if (!dev->readback) {
+        dev->readback = malloc(sizeof *dev->readback);
+        if (dev->readback)
+            lap_readback_init(dev->readback, dev->handle, &dev->vk, &dev->physical_device->memory,
+                              dev->set_loader_data);
+    }
+    return dev->readback;
+}
+
+struct picture {
+    const struct layer_swapchain *swapchain;
+    uint32_t index;
+    const void *pixels;
+    size_t bytes;
+};
+
+static void write_check(struct layer_device *dev, const struct picture *picture)
+{
+    const VkSwapchainCreateInfoKHR *info = &picture->swapchain->info;
+    uint64_t low, high;
+    struct lap_enc *enc;
+
+    lap_pixels_hash(picture->pixels, picture->bytes, &low, &high);
+    layer_check_bytes(dev, picture->pixels, picture->bytes, low, high);
+    enc = layer_packet_begin(&dev->tables, GEN_lapilliCheckPresent, 0);
+    if (enc) {
+        gen_encode_lapilliCheckPresent(enc, gen_VkSwapchainKHR(picture->swapchain->object.handle), picture->index,
+                                       info->imageFormat, info->imageExtent.width, info->imageExtent.height, low, high);
+        layer_packet_end();
+        layer_check_count(LAP_COUNTER_PRESENT_CHECKS);
+    }
+}
+
+/* number: which of the swapchains of one present, from 0. */
+static void write_screenshot(const struct picture *picture, uint64_t frame, uint32_t number)
+{
+    const VkSwapchainCreateInfoKHR *info = &picture->swapchain->info;
+    const char *folder = layer.options.screenshot_dir ? layer.options.screenshot_dir : ".";
+    char path[4096];
+    int length = number == 0 ? snprintf(path, sizeof path, "%s/frame_%llu.png", folder, (unsigned long long)frame)
+                             : snprintf(path, sizeof path, "%s/frame_%llu_%u.png", folder, (unsigned long long)frame,
+                                        number + 1);
+
+    if (length < 0 || (size_t)length >= sizeof path)
+        return;
+    if (lap_folder_make(folder) != LAP_OK || lap_png_write(path, lap_pixels_layout(info->imageFormat), picture->pixels,
+                                                           info->imageExtent.width, info->imageExtent.height) != LAP_OK)
+        lap_log(&layer.log, LAP_LOG_WARNING, "no screenshot: %s", lap_error_message());
+}
+
+/* Its image is on the display, and in one layout, from the first present on. */
+static bool is_shared(VkPresentModeKHR mode)
+{
+    return mode == VK_PRESENT_MODE_SHARED_DEMAND_REFRESH_KHR || mode == VK_PRESENT_MODE_SHARED_CONTINUOUS_REFRESH_KHR;
+}
+
+/* The first picture waits for what the present waits for, and signals it again when it is done. The others come later
+ * on the same queue, and the copy of the first was waited for. */
+static bool read_picture(struct layer_device *dev, const struct layer_queue *queue, const VkPresentInfoKHR *info,
+                         bool *waited, struct picture *picture)
+{
+    const VkSwapchainCreateInfoKHR *create = &picture->swapchain->info;
+    const VkImageLayout layout =
+        is_shared(create->presentMode) ? VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR : VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
+    struct lap_readback *rb = layer_verify_readback(dev);
+    struct lap_readback_queue at = {.queue = queue->handle, .family = queue->family};
+    bool submitted = false;
+    enum lap_status status;
+
+    if (!rb)
+        return false;
+    if (!*waited) {
+        at.wait_count = at.signal_count = info->waitSemaphoreCount;
+        at.waits = at.signals = info->pWaitSemaphores;
+    }
+    status = lap_readback_image(rb, &at, picture->swapchain->images[picture->index], create->imageFormat,
+                                create->imageExtent, layout, &picture->pixels, &picture->bytes, &submitted);
+    *waited |= submitted;
+    if (status != LAP_OK)
+        lap_log(&layer.log, LAP_LOG_WARNING, "a presented image could not be read back: %s", lap_error_message());
+    return status == LAP_OK;
+}
+
+void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info, uint64_t frame)
+{
+    const struct layer_queue *record = layer_queue_of(queue);
+    bool screenshot = lap_frames_have(&layer.options.screenshots, frame), waited = false;
+
+    if ((!(layer.options.verify && layer_is_writing()) && !screenshot) ||
+        !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))
+        return;
+    int cancel = lap_cancel_off(); /* the driver may wait, and a picture is written */
+    pthread_mutex_lock(&dev->verify_mutex);
+    for (uint32_t i = 0; i < info->swapchainCount; i++) {
+        const struct layer_swapchain *swapchain = LAYER_GET(dev, VkSwapchainKHR, info->pSwapchains[i]);
+        struct picture picture = {.swapchain = swapchain, .index = info->pImageIndices[i]};
+        if (!swapchain || !swapchain->readable || picture.index >= swapchain->image_count ||
+            !read_picture(dev, record, info, &waited, &picture))
+            continue;
+        if (layer.options.verify && layer_is_writing())
+            write_check(dev, &picture);
+        if (screenshot)
+            write_screenshot(&picture, frame, i);
+    }
+    pthread_mutex_unlock(&dev->verify_mutex);
+    lap_cancel_restore(cancel);
+}
+
+void layer_verify_finish(struct layer_device *dev)
+{
+    if (dev->readback)
+        lap_readback_finish(dev->readback);
+    free(dev->readback);
+    dev->readback = NULL;
+    if (dev->submit_fence)
+        dev->vk.DestroyFence(dev->handle, dev->submit_fence, NULL);
+    dev->submit_fence = VK_NULL_HANDLE;
+}

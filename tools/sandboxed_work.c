@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/sandboxed_work.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+/* The child's work. */
+static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
+{
+    struct lap_sandbox sandbox;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (wish != LAP_SANDBOX_WISH_OFF) {
+        lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
+        if (wish == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON) {
+            fprintf(stderr, "%s: --sandbox=on can't be had: %s\n", program, sandbox.lack);
+            return LAP_TOOL_FAILED;
+        }
+    }
+    return work(argument);
+}
+
+/* The child's exit status. */
+static int wait_for(const char *program, pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            fprintf(stderr, "%s: what became of the work is not known: %s\n", program, strerror(errno));
+            return LAP_TOOL_FAILED;
+        }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fprintf(stderr, "%s: the process that does the work was ended: %s\n", program, strsignal(WTERMSIG(status)));
+    return LAP_TOOL_FAILED;
+}
+
+int lap_sandboxed_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
+{
+    pid_t child;
+
+    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
+    fflush(NULL);                   /* otherwise both processes write the buffered output */
+    child = fork();
+    if (child == 0)
+        exit(do_work(program, wish, work, argument));
+    if (child > 0)
+        return wait_for(program, child);
+    fprintf(stderr, "%s: no process can be made: %s\n", program, strerror(errno));
+    return LAP_TOOL_FAILED;
+}
