@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check-docs.py [--fix]: links, anchors and files that the documents name are there, and sections and files that comments name.
+"""check-docs.py [--fix]: links, anchors and files that the documents name are there, and sections and files that comments name. README.md is
+short.
 
 --fix follows files that have moved within their top folder."""
 
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+README_BYTES = 8192
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = re.compile(r"\b(?:base|trace|memtrack|codegen|inspector|layer|replayer|tools|tests|scripts|manifests)(?:/[\w.+-]+)+")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -78,6 +80,8 @@ def main() -> int:
                 found.append(f"{name}: there is no {path}")
             elif section and not re.search(rf"^#+ .*{re.escape(section)}|\*\*?{re.escape(section)}", documents[path], re.M | re.I):
                 found.append(f'{name}: {path} has no "{section}"')
+    if len(documents["README.md"].encode()) > README_BYTES:
+        found.append(f"README.md has {len(documents['README.md'].encode())} bytes, {README_BYTES} at most: docs/ has room for the rest")
     for line in found:
         print(f"check-docs: {line}", file=sys.stderr)
     return 1 if found else 0

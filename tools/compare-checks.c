@@ -19,16 +19,14 @@
 
 static const char help[] =
     "usage: lapilli compare-checks A B\n"
-    "Compares the checks of two recordings of one program (lapilli capture --verify), and writes those that differ in "
-    "a\n"
-    "form that lapilli replay --ignore-checks takes: an object, and which of its checks. How many there were goes to\n"
-    "standard error.\n"
+    "Compares the checks of two recordings of one program (lapilli capture --verify). Writes each check that differs\n"
+    "as a line for lapilli replay --ignore-checks: object and number of the check. Standard error gets the count.\n"
     "\n"
     "  --help    this text\n"
     "\n"
-    "Exit status: 0 also when some differ; 1 out of memory, or the recordings have not the same checks, so that they "
-    "can't\n"
-    "be compared; 2 usage; 3 no readable trace; 4 a part of a trace is damaged or missing.\n";
+    "Exit status: 0 also when checks differ; 1 out of memory, or the recordings have other checks and can't be "
+    "compared;\n"
+    "2 usage; 3 no readable trace; 4 a part of a trace is damaged or missing.\n";
 
 /* One check. place: a hash of the checked part of the object. */
 struct check {

@@ -31,10 +31,9 @@ static const char help[] =
     "  --json    one JSON object\n"
     "  --help    this text\n"
     "\n"
-    "An extension counts as used when it was enabled and a call that a replay makes is one of its commands or has one "
-    "of\n"
-    "its structures in a pNext chain (structures of features only with an enabled feature); enabled ones that add\n"
-    "neither count as used. Features are those that vkCreateDevice enabled.\n"
+    "An extension counts as used if it was enabled and a replayed call is one of its commands or chains one of its\n"
+    "structures (structures of features only with an enabled feature). Features are those that vkCreateDevice "
+    "enabled.\n"
     "\n"
     "Exit status: 0, also for an incomplete trace (with a note); 1 out of memory; 2 usage; 3 no readable trace;\n"
     "4 a part of the trace is damaged (the list of uses ends there).\n";

@@ -17,26 +17,23 @@
 
 static const char help[] =
     "usage: lapilli repair [options] FILE\n"
-    "Ends a trace that its process could not end, because it was killed, crashed, or left without a word: takes in "
-    "what\n"
-    "its tail file (FILE.tail) has, removes that, and writes what a trace has at its end. A part of a chunk that "
-    "stands "
-    "at\n"
-    "the end goes. Whatever interrupts this, FILE and its tail file together have what they had. lapilli capture does\n"
-    "the same with what the programs leave that it has started.\n"
+    "Finishes a trace that its process could not finish, since it was killed or crashed: appends the contents of its\n"
+    "tail file (FILE.tail), removes that file, and writes index and end. An incomplete chunk at the end of FILE is "
+    "cut\n"
+    "off. After an interrupt FILE and FILE.tail together still hold everything. lapilli capture finishes the traces "
+    "of\n"
+    "the programs that it starts by itself.\n"
     "\n"
-    "  --sandbox HOW   on: nothing is done unless the work can be shut in; off: it is not; auto (the default): as far "
-    "as\n"
-    "                  the kernel can\n"
+    "  --sandbox HOW   on: end if the kernel has no full sandbox; off: use none; auto (default): use what the kernel\n"
+    "                  has (SECURITY.md)\n"
     "  --json          report the result as one JSON object\n"
     "  --quiet         print only errors\n"
     "  --help          this text\n"
     "\n"
-    "Exit status: 0 the trace is complete, now or before; 1 it can't be written, is still being recorded, or "
-    "something\n"
-    "would be lost (FILE is as it was); 2 wrong usage; 3 no readable trace; 4 it has an end, but something is known to "
-    "be\n"
-    "missing: recording was stopped, or the end of FILE, or its tail file, is lost.\n";
+    "Exit status: 0 the trace is complete, now or before; 1 the trace can't be written, is still being recorded, or\n"
+    "would lose something (FILE is unchanged); 2 wrong usage; 3 no readable trace; 4 the trace has an end now, but "
+    "lacks\n"
+    "something: recording was stopped, or the end of FILE or its tail file is lost.\n";
 
 enum { OPTION_SANDBOX = 256, OPTION_JSON, OPTION_QUIET };
 

@@ -119,6 +119,24 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
 
 
 @case
+def the_documented_options_are_those_of_help(context: Context) -> None:
+    """docs/cli.md has a section for each verb, and in it each option that --help prints, and no other one in its tables."""
+    text = (context.root / "docs/cli.md").read_text(encoding="utf-8")
+    sections = {verb: body for verb, body in re.findall(r"^## lapilli ([\w-]+)\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)}
+    verbs = set(re.findall(r"^  lapilli ([a-z][a-z-]+) ", context.run([context.program("lapilli"), "--help"]).out, re.MULTILINE)) - {"help"}
+    check(verbs == set(sections), f"--help has {sorted(verbs)}, docs/cli.md {sorted(sections)}")
+    check(verbs == set(re.findall(r"^\| \[`([\w-]+)`\]", text, re.MULTILINE)), "the table of verbs has others")
+    for verb, body in sections.items():
+        printed = context.run([context.program("lapilli"), "help", verb]).out
+        shown = set(re.findall(r"^ +(?:-\w, )?(--[a-z][a-z-]+)", printed, re.MULTILINE)) - {"--help", "--version"}
+        named = set(re.findall(r"`(?:-\w`, `)?(--[a-z][a-z-]+)", body))
+        tabled = {option for cell in re.findall(r"^\| (`-[^|]*) \|", body, re.MULTILINE) for option in re.findall(r"`(--[a-z][a-z-]+)", cell)}
+        check(bool(shown) or verb == "compare-checks", f"{verb}: --help prints no options")
+        check(shown <= named, f"{verb}: docs/cli.md lacks {sorted(shown - named)}")
+        check(tabled <= shown, f"{verb}: --help lacks {sorted(tabled - shown)}")
+
+
+@case
 def a_cut_trace_replays_its_prefix(context: Context) -> None:
     display()
     context.capture([*context.installed("vkcube"), "--c", "30"])
