@@ -63,7 +63,7 @@ $(BUILD)/obj/tests/fuzz/replay_main.o: replayer/main.c | $(GEN_STAMP)
 $(BUILD)/obj/tests/fuzz/%_main.o: tools/%.c | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_shut_in=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_enter_sandbox=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(INSPECTOR) $(FUZZ_COMMON)
 	@mkdir -p $(@D)
