@@ -11,8 +11,8 @@
 struct lap_arena_block;
 
 struct lap_arena {
-    unsigned char *next, *end;      /* what may be given out of the current block */
-    unsigned char *only;            /* where that begins, if there is no other and it is kept by a reset; else NULL */
+    unsigned char *next, *end;      /* the free part of the current block */
+    unsigned char *only;            /* the begin of that block, if it is the only one and a reset keeps it; else NULL */
     struct lap_arena_block *blocks; /* the current block first */
     size_t before_bytes;            /* given out of other blocks than the current one since the last reset */
     size_t limit_bytes;             /* no more is given out, slack included; 0: no limit */
@@ -35,10 +35,10 @@ static inline void lap_arena_reset(struct lap_arena *arena)
 /* Given out since the last reset, slack included. */
 size_t lap_arena_used_bytes(const struct lap_arena *arena);
 
-/* Whether it is the limit that so many more bytes would pass: why lap_arena_alloc has given none. */
+/* Whether so many more bytes would pass the limit, which is then why lap_arena_alloc gave none. */
 bool lap_arena_is_full(const struct lap_arena *arena, size_t bytes);
 
-#define LAP_ARENA_STEP ((size_t)8) /* sizes are multiples of it, so what needs no more alignment needs no padding */
+#define LAP_ARENA_STEP ((size_t)8) /* sizes are multiples of it, so up to this alignment there is no padding */
 
 void *lap_arena_alloc_slow(struct lap_arena *arena, size_t bytes, size_t align);
 

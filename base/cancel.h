@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel: a thread of the program that is cancelled while it holds a lock of ours would stop all others. So what POSIX
- * calls a cancellation point is called with cancellation off, wherever a lock may be held. Cheap: no system call.
+ * cancel: a thread of the program that is cancelled while it holds a lock of ours would stop all others. So
+ * cancellation points of POSIX are called with cancellation off, wherever a lock may be held. Cheap: no system call.
  */
 #ifndef LAP_BASE_CANCEL_H
 #define LAP_BASE_CANCEL_H
 
 #include <pthread.h>
 
-/* Returns what lap_cancel_restore wants. They nest. */
+/* Returns the argument for lap_cancel_restore. They nest. */
 static inline int lap_cancel_off(void)
 {
     int before = 0;

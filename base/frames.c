@@ -16,7 +16,7 @@ bool lap_frame_parse(const char **text, uint64_t *out)
             return false;
         value = value * 10 + (uint64_t)(*at - '0');
     }
-    if (value == 0) /* no digit, too */
+    if (value == 0) /* also without any digit */
         return false;
     *text = at;
     *out = value;
@@ -106,7 +106,7 @@ enum lap_status lap_length_parse(const char *text, struct lap_length *out)
     static const struct {
         const char *name;
         enum lap_length_unit unit;
-        uint64_t thousandths; /* of what is counted */
+        uint64_t thousandths; /* of the unit */
     } units[] = {{"s", LAP_LENGTH_MILLISECONDS, 1000},
                  {"f", LAP_LENGTH_FRAMES, 1},
                  {"MiB", LAP_LENGTH_BYTES, UINT64_C(1) << 20},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames: which frames a user names, counted from 1: "1,50-60". One thread at a time; lists are plain data. */
+/* frames: the frames that a user names, counted from 1: "1,50-60". One thread at a time; lists are plain data. */
 #ifndef LAP_BASE_FRAMES_H
 #define LAP_BASE_FRAMES_H
 
@@ -17,13 +17,13 @@ struct lap_frames {
     uint32_t count;
 };
 
-/* One number; *text moves behind it. False for what is no number from 1 on; then *out is as it was. */
+/* One number; *text moves behind it. False if it is no number from 1 on; then *out is unchanged. */
 bool lap_frame_parse(const char **text, uint64_t *out);
 
-/* Adds frames to the list (zeroed is empty). LAP_ERROR_ARGUMENT, with a sentence, for what is no list of frames;
- * LAP_ERROR_MEMORY. After an error the list is as it was. */
+/* Adds frames to the list (zeroed is empty). LAP_ERROR_ARGUMENT, with a sentence: no list of frames; LAP_ERROR_MEMORY.
+ * An error leaves the list unchanged. */
 enum lap_status lap_frames_parse(const char *text, struct lap_frames *frames) LAP_MUST_CHECK;
-/* The same for seconds, like 1-2.5,60-62, in milliseconds: last belongs to a range no more. */
+/* The same for seconds, like 1-2.5,60-62, in milliseconds: last is not part of the range. */
 enum lap_status lap_seconds_parse(const char *text, struct lap_frames *milliseconds) LAP_MUST_CHECK;
 
 /* How much of a run: 10s, 2.5s, 300f, 64MiB, 2GiB. */
@@ -35,7 +35,7 @@ struct lap_length {
 /* LAP_ERROR_ARGUMENT, with a sentence; then *out is as it was. */
 enum lap_status lap_length_parse(const char *text, struct lap_length *out) LAP_MUST_CHECK;
 #define LAP_LENGTH_TEXT_BYTES 32u
-/* As lap_length_parse takes it; "off" for none. */
+/* The text form that lap_length_parse accepts; "off" for none. */
 void lap_length_text(const struct lap_length *length, char out[LAP_LENGTH_TEXT_BYTES]);
 
 void lap_frames_finish(struct lap_frames *frames); /* also for a zeroed one */

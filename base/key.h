@@ -19,7 +19,7 @@ struct lap_key {
 /* NULL: no key has this name. */
 const struct lap_key *lap_key_find(const char *name);
 
-/* The same of what begins parts (capture --trigger): "key", which is F11, or "key:NAME". */
+/* The same for the key in capture --trigger: "key", which is F11, or "key:NAME". */
 const struct lap_key *lap_key_trigger(const char *text);
 
 #endif

@@ -33,7 +33,7 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
         line[used] = 0;
     va_end(arguments);
 
-    /* Names come from programs and from files of strangers: one line, and nothing that a terminal would obey. */
+    /* Names come from programs and from untrusted files: one line, without control characters for the terminal. */
     for (; line[used]; used++)
         if ((unsigned char)line[used] < ' ' || line[used] == 0x7f)
             line[used] = '?';

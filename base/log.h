@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log: where messages go. A log is passed to who needs it; nothing here is global.
+ * log: where messages go. A log is passed to its users; nothing here is global.
  *
  * Thread-safe: one message is one write(2). A NULL log swallows everything.
  */

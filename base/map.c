@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open addressing with linear probing. A slot's key is stored inverted, so that zeroed memory is an empty table:
- * 0 is an empty slot and 1 one whose entry was removed (the two largest keys, which callers may not use).
+ * Open addressing with linear probing. A slot's key is stored inverted, so that zeroed memory is an empty table: 0 is
+ * an empty slot and 1 one whose entry was removed (the two largest keys, which callers may not use).
  *
  * Readers take no lock. A writer stores a value before its key (release), a reader loads the key before the value
  * (acquire) and looks at the key again, since the slot may have been given to another key meanwhile. Two things move
  * entries: growing (into a new array; the old one stays as it was) and clearing out removed slots (in place). During
- * the latter a reader could miss an entry, so a table counts its clear-outs and a reader that found nothing while one
- * was going on looks again.
+ * the latter a reader could miss an entry, so a table counts its clear-outs and a reader that found nothing during a
+ * clear-out searches again.
  */
 #include "base/map.h"
 
@@ -60,7 +60,8 @@ void *lap_map_search(const struct lap_map *map, uint64_t key)
     for (;;) {
         unsigned version = atomic_load_explicit(&table->version, memory_order_acquire);
         size_t at = lap_map_first_slot(table, key);
-        /* The bound is for a table that changes while we look: it always has an empty slot, but not always the same. */
+        /* The bound is for a table that changes during the search: it always has an empty slot, but not always the
+         * same. */
         for (size_t probes = 0; probes <= table->mask; probes++, at = (at + 1) & table->mask) {
             uint64_t found = atomic_load_explicit(&table->slots[at].key, memory_order_acquire);
             if (found == inverted) {
@@ -150,7 +151,7 @@ static enum lap_status clear_out(struct lap_map *map, struct lap_map_table *tabl
     return LAP_OK;
 }
 
-/* Sees to it that one more slot may be filled: at most three quarters ever are. */
+/* Makes sure that one more slot may be filled: at most three quarters ever are. */
 static enum lap_status make_room(struct lap_map *map)
 {
     struct lap_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);

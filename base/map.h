@@ -2,11 +2,10 @@
 /*
  * map: a hash table from 64-bit keys to pointers whose readers take no lock.
  *
- * Any thread may look up while others insert and remove. Writers exclude each other with the map's mutex.
- * Arrays that a growing table leaves behind are kept until lap_map_finish (their sizes are geometric, so
- * they never exceed the live one). The two largest key values are reserved: lap_map_put refuses them.
- * What a found pointer points to must be kept alive by the caller's own rules (for Vulkan handles: external
- * synchronisation of destroy).
+ * Any thread may look up while others insert and remove. Writers exclude each other with the map's mutex. Arrays that a
+ * growing table leaves behind are kept until lap_map_finish (their sizes are geometric, so they never exceed the live
+ * one). The two largest key values are reserved: lap_map_put refuses them. The caller's own rules keep the values alive
+ * (for Vulkan handles: external synchronisation of destroy).
  */
 #ifndef LAP_BASE_MAP_H
 #define LAP_BASE_MAP_H
@@ -43,14 +42,14 @@ struct lap_map {
 void lap_map_init(struct lap_map *map);
 void lap_map_finish(struct lap_map *map); /* frees tables, not the values */
 
-/* Handles are aligned pointers or small numbers: the multiplication spreads them, the top bits are the good ones. */
+/* Handles are aligned pointers or small numbers: the multiplication spreads them over the top bits. */
 static inline size_t lap_map_first_slot(const struct lap_map_table *table, uint64_t key)
 {
     return (size_t)(((key ^ (key >> 32)) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift);
 }
 
-/* The value where it is in one of the first slots in which it is looked for; NULL says nothing. For code that has
- * another way: it calls nobody. */
+/* The value, if it is in one of the first slots of the search; NULL proves nothing. For code that has another way: it
+ * calls no function. */
 #define LAP_MAP_GLANCES 4u
 static inline __attribute__((always_inline)) void *lap_map_glance(const struct lap_map *map, uint64_t key)
 {
@@ -87,11 +86,11 @@ static inline __attribute__((always_inline)) void *lap_map_get(const struct lap_
     return lap_map_search(map, key);
 }
 
-/* After LAP_OK the next lap_map_put of a new key, by whomever, does not run out of memory. */
+/* After LAP_OK the next lap_map_put of a new key, by any thread, does not run out of memory. */
 enum lap_status lap_map_reserve(struct lap_map *map) LAP_MUST_CHECK;
 
-/* Inserts or replaces; value is not NULL. *out_old (may be NULL) gets what was there before, or NULL.
- * On LAP_ERROR_MEMORY the map is unchanged. */
+/* Inserts or replaces; value is not NULL. *out_old (may be NULL) gets the old value, or NULL. On LAP_ERROR_MEMORY the
+ * map is unchanged. */
 enum lap_status lap_map_put(struct lap_map *map, uint64_t key, void *value, void **out_old) LAP_MUST_CHECK;
 
 /* Removes and returns the value, or NULL. */

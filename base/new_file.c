@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Who can make files in the folder must not decide what is written over. */
+/* A process that can create files in the folder must not be able to redirect the output to another file. */
 int lap_new_file(const char *path)
 {
     const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
@@ -16,7 +16,9 @@ int lap_new_file(const char *path)
     if (fd >= 0 || errno != EEXIST || lstat(path, &info) != 0)
         return fd;
     if (!S_ISREG(info.st_mode)) {
-        fd = open(path, flags | O_NONBLOCK | O_NOCTTY); /* nobody waits for a reader of a pipe, but for a slow one */
+        fd = open(path,
+                  flags | O_NONBLOCK |
+                      O_NOCTTY); /* does not wait for a pipe's reader to open it; later writes wait for a slow one */
         if (fd >= 0 && fcntl(fd, F_SETFL, 0) != 0) {
             close(fd);
             fd = -1;

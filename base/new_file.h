@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* new_file: files for output that nobody else has a say in. Any thread. */
+/* new_file: files for output that other processes can't redirect or read. Any thread. */
 #ifndef LAP_BASE_NEW_FILE_H
 #define LAP_BASE_NEW_FILE_H
 
-/* Opens a file for writing that is new and for its owner alone. A regular one that exists is removed before, so that
- * nothing is written over that has other names, or that others have open; a device or a pipe is opened as it is; a
- * symbolic link is an error. The caller closes the descriptor; -1: errno says why (ELOOP: the link). */
+/* Opens a file for writing that is new and for its owner alone. A regular one that exists is removed before, so that a
+ * file with other names, or open elsewhere, is not overwritten; a device or a pipe is opened as it is; a symbolic link
+ * is an error. The caller closes the descriptor; -1: errno says why (ELOOP: the link). */
 int lap_new_file(const char *path);
 
 #endif

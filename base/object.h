@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object: the head of every record that stands for a Vulkan handle, on the capture side, and the tables in
- * which encoders find it. A handle value of the program (uint64_t here), its index in the trace and a live
- * handle of a replay are three different things; this header knows the first two.
+ * object: the head of the record of each Vulkan handle, on the capture side, and the tables in which encoders find it.
+ * A handle value of the program (uint64_t here), its index in the trace and a live handle of a replay are three
+ * different things; this header knows the first two.
  */
 #ifndef LAP_BASE_OBJECT_H
 #define LAP_BASE_OBJECT_H
@@ -29,7 +29,7 @@ struct lap_object {
 /* One map per handle type; several tables may share a map (instance-level types are shared by all devices). */
 struct lap_object_tables {
     struct lap_map *const *maps; /* [handle type] */
-    bool inherited;              /* of a parent process: nothing that goes through these tables is recorded */
+    bool inherited;              /* from a parent process: calls that use these tables are not recorded */
 };
 
 /* The trace index of a handle; 0 for VK_NULL_HANDLE and for values that are not known. */
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) uint64_t lap_object_index(const str
     return object ? object->index : 0;
 }
 
-/* The index of the newest creation that gave this handle: what a creation has just made, or a destroy ends. */
+/* The index of the newest creation that gave this handle: of the object just created, or destroyed. */
 static inline uint64_t lap_object_newest_index(const struct lap_object_tables *tables, uint32_t type, uint64_t handle)
 {
     const struct lap_object *object;

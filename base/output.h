@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output: whether all that a program printed to stdout was written.
+ * output: checks that everything a program printed to stdout was written.
  */
 #ifndef LAP_BASE_OUTPUT_H
 #define LAP_BASE_OUTPUT_H
 
 #include "base/status.h"
 
-/* Writes out what stdout still buffers. LAP_ERROR_IO, with a sentence, when this or an earlier write failed: the C
- * library drops what it could not write, and only the stream's error flag stays. A pipe or socket that its reader has
- * closed (`| head`) is no failure. */
+/* Writes the buffered output of stdout. LAP_ERROR_IO, with a sentence, when this or an earlier write failed: the C
+ * library drops output that it could not write, and only the stream's error flag stays. A pipe or socket that its
+ * reader has closed (`| head`) is no failure. */
 LAP_MUST_CHECK enum lap_status lap_output_flush(void);
 
 #endif

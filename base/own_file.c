@@ -20,14 +20,14 @@
  * fork() a copy of it. */
 #define TABLE_SIZE 4096u
 #define NUMBERS    64u
-#define TRIES      64u /* against somebody who closes descriptors all the time */
+#define TRIES      64u /* in case the program closes descriptors all the time */
 
 struct identity {
     uint64_t device, inode, birth, bytes, names;
 };
 
-/* What a descriptor is, or what is at a path (absolute; NULL: none). Not by fstat, where there is something else: who
- * has seen a file's times makes the kernel note the next write's on disk. */
+/* Identifies a descriptor, or the file at a path (absolute; NULL: none). Uses fstat only where there is no statx: after
+ * a query of a file's times the kernel updates them on disk with the next write. */
 static bool identify(int fd, const char *path, struct identity *out)
 {
     struct stat old;
@@ -68,7 +68,8 @@ static void close_ours(const struct lap_own_file *file, int fd)
         close(fd);
 }
 
-/* Gives the file a number that nobody comes to by counting. Somebody may take the low one meanwhile (dup2). */
+/* Moves the descriptor to a number that a counting loop does not reach. The program may take the low one meanwhile
+ * (dup2). */
 static int raise_fd(const struct lap_own_file *file, int fd)
 {
     struct rlimit limit;
@@ -125,8 +126,8 @@ void lap_own_file_hold(struct lap_own_file *file)
         (void)flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* Another descriptor of the file; -1: it can't be had. What is not ours behind a number that open() gave is left alone,
- * too: who closes by counting has closed it just now, and somebody may have put something there. */
+/* Opens the file again; -1: it can't be opened. If the descriptor from open() is not ours, it is left alone: a counting
+ * loop has just closed it, and the program may have reused its number. */
 static int open_once_more(const struct lap_own_file *file)
 {
     struct identity now;
@@ -142,7 +143,7 @@ static int open_once_more(const struct lap_own_file *file)
     return -1;
 }
 
-/* Several threads may come at once: the first one's is taken, unless that was closed meanwhile, too. */
+/* Several threads may come at once: the first one's descriptor is used, unless that was closed meanwhile, too. */
 static int open_again(struct lap_own_file *file, int lost)
 {
     int cancel = lap_cancel_off(), fd = -1;

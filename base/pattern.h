@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pattern: names of traces with places in them: %p the process, %e its program, %t the time, %n a number, %% a percent
+/* pattern: names of traces with placeholders: %p the process, %e its program, %t the time, %n a number, %% a percent
  * sign. Any thread. */
 #ifndef LAP_BASE_PATTERN_H
 #define LAP_BASE_PATTERN_H
@@ -14,8 +14,9 @@ struct lap_pattern_values {
     const char *program;
 };
 
-/* Fills in the places of a pattern without a fault, with the time as it is now and `attempt` as the number. attempt > 1
- * is put in front of the ending of a name that has no place for it. The caller frees; NULL when out of memory. */
+/* Fills in the placeholders of a pattern without a fault, with the current time and `attempt` as the number. An attempt
+ * > 1 is inserted before the ending of a name that has no placeholder for it. The caller frees; NULL when out of
+ * memory. */
 char *lap_pattern_expand(const char *pattern, const struct lap_pattern_values *values, unsigned attempt);
 
 #endif

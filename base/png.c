@@ -55,7 +55,7 @@ static uint8_t scaled(uint64_t value, unsigned shift, unsigned bits)
     return (uint8_t)((((uint32_t)(value >> shift) & max) * 255u + max / 2) / max);
 }
 
-/* A linear value as an 8-bit sRGB one; what is no number is black. */
+/* A linear value as an 8-bit sRGB one; NaN is black. */
 static uint8_t srgb(float linear)
 {
     if (!(linear > 0))
@@ -158,7 +158,7 @@ static void on_error(png_structp png, png_const_charp message)
 
 static void on_warning(png_structp png, png_const_charp message) {}
 
-/* What longjmp may not clobber is in the caller's frame. */
+/* In a function of its own: longjmp may change local variables here, but not the caller's. */
 static bool write_rows(struct png_job *job, png_structp png, png_infop info, FILE *file, enum lap_pixel_layout layout,
                        const uint8_t *pixels, uint32_t width, uint32_t height, uint8_t *row)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * png: writes pixels that lie tightly in memory as a PNG file. Knows no Vulkan: layouts are named by what lies in
- * memory.
+ * png: writes pixels in rows without padding as a PNG file. Knows no Vulkan: layouts are named by the order of channels
+ * in memory.
  *
- * The picture is 8-bit RGB, as it would stand on an sRGB screen: alpha is dropped (a window shows none), linear
- * floating point is clamped to 0..1 and encoded as sRGB. Any thread; nothing is kept between calls.
+ * The picture is 8-bit RGB, as an sRGB screen would show it: alpha is dropped (a window shows none), linear floating
+ * point is clamped to 0..1 and encoded as sRGB. Any thread; nothing is kept between calls.
  */
 #ifndef LAP_BASE_PNG_H
 #define LAP_BASE_PNG_H
@@ -37,7 +37,7 @@ enum lap_pixel_layout {
     LAP_PIXEL_LAYOUT_COUNT
 };
 
-/* Bytes of one pixel; 0 for LAP_PIXEL_NONE and for what is no layout. */
+/* Bytes of one pixel; 0 for LAP_PIXEL_NONE and invalid values. */
 size_t lap_pixel_bytes(enum lap_pixel_layout layout);
 
 /* Converts `count` pixels into 3 * count bytes of R, G, B. */

@@ -12,7 +12,7 @@
 #endif
 
 _Atomic(atomic_int *) lap_process_page;
-static atomic_bool refused; /* the kernel has no such pages, or no memory: it is asked each time */
+static atomic_bool refused; /* the kernel has no such pages, or no memory: each call asks the kernel then */
 
 static atomic_int *make_page(void)
 {

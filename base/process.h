@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process: the number of this process without a system call. It is kept in a page that the kernel clears in the child
- * of every fork, also of those that libc does not know of, so that what was noted before is known to be a parent's. A
- * child that shares the memory of its parent (vfork) has the parent's number.
+ * of every fork, also of those that libc does not know of, so that older notes are known to be a parent's. A child that
+ * shares the memory of its parent (vfork) has the parent's number.
  *
  * Any thread, also in a signal handler.
  */

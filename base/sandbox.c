@@ -13,7 +13,7 @@
 
 #include "base/sandbox_internal.h"
 
-/* Threads that a preloaded library has started: Landlock would not be theirs. */
+/* Looks for threads of preloaded libraries: Landlock would not apply to them. */
 static bool is_alone(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -21,7 +21,7 @@ static bool is_alone(void)
     unsigned count = 0;
 
     if (!tasks)
-        return true; /* without /proc it is not known */
+        return true; /* unknown without /proc */
     while ((entry = readdir(tasks)))
         count += entry->d_name[0] != '.';
     closedir(tasks);
@@ -36,8 +36,8 @@ static void add_lack(struct lap_sandbox *out, const char *what, int error)
              error ? strerror(error) : "");
 }
 
-/* Who is root stays no more than who can read every file, and have queues that go before others. Who
- * may have counters can look into every process, so that is none of it. */
+/* Of root's capabilities keeps only those to read every file, and for queues of higher priority. A capability for
+ * performance counters would allow reading every process, so it is not kept. */
 static int drop_capabilities(void)
 {
     static const unsigned kept[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_NICE};

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox: gives up what a process that reads a stranger's file does not need: Landlock for files and sockets, seccomp
- * for system calls. SECURITY.md says what that protects from and what not.
+ * sandbox: gives up the rights that a process reading an untrusted file does not need, with Landlock for files and
+ * sockets and seccomp for system calls. SECURITY.md describes the protection and its limits.
  *
- * Afterwards every file can still be read, libraries be loaded, threads be started, and all descriptors that were open
- * be used; devices can't be opened. Nothing can be executed; no process be made, traced or signalled; no socket be made
- * (but see accepts and waiting_sockets) or connected; no file be written, made or removed but in the folders and
- * devices named; nor can modes and owners of files change, or anything of the system; and root has next to no rights of
- * root. What is refused fails with EPERM (or EACCES, ENOSYS), so that drivers can do without; a few calls for which
- * there is no innocent reason end the process.
+ * Afterwards the process can still read every file, load libraries, start threads, and use all open descriptors; it
+ * can't open devices. It can't execute programs; create, trace or signal processes; create sockets (but see accepts and
+ * waiting_sockets) or connect them; write, create or remove files except in the named folders and devices; change modes
+ * and owners of files, or the system; and root has almost no rights of root. Refused calls fail with EPERM (or EACCES,
+ * ENOSYS), so that drivers can do without them; a few calls without a harmless use end the process.
  *
- * It can't be undone, and is for the whole process: to be entered while there is one thread. Kernel: Linux 5.13 or
- * newer for Landlock; what is newer in it is used where it is there.
+ * It can't be undone, and is for the whole process: enter it while there is one thread. Kernel: Linux 5.13 or newer for
+ * Landlock; its later features are used where available.
  */
 #ifndef LAP_BASE_SANDBOX_H
 #define LAP_BASE_SANDBOX_H
@@ -22,11 +21,11 @@
 #include "base/status.h"
 
 struct lap_sandbox_options {
-    /* Folders, which are there, in which files and folders can be made, written and removed. */
+    /* Existing folders in which files and folders can be created, written and removed. */
     const char *const *folders;
     size_t folder_count;
-    bool gpus;            /* device files of GPUs can be opened for writing, and asked for everything */
-    bool shared_memory;   /* System V's, of whomever: X clients share images with the server in it */
+    bool gpus;            /* device files of GPUs can be opened for writing, with all ioctls */
+    bool shared_memory;   /* System V's, of any process: X clients share images with the server in it */
     bool accepts;         /* connections, to sockets that listen already */
     bool waiting_sockets; /* Unix sockets of packets can be made and named, but neither connect nor accept */
 };
@@ -39,16 +38,16 @@ enum lap_sandbox_state {
 
 struct lap_sandbox {
     enum lap_sandbox_state state;
-    char lack[384]; /* what is not protected, and why; "" when all is */
+    char lack[384]; /* the missing protection, and why; "" when nothing is missing */
 };
 
-/* What the user asks for with --sandbox: as much as the kernel has; all of it; nothing. */
+/* The value of --sandbox: as much as the kernel has; all of it; nothing. */
 enum lap_sandbox_wish { LAP_SANDBOX_WISH_AUTO, LAP_SANDBOX_WISH_ON, LAP_SANDBOX_WISH_OFF };
 
 /* "auto", "on", "off"; else LAP_ERROR_ARGUMENT. */
 enum lap_status lap_sandbox_wish_parse(const char *text, enum lap_sandbox_wish *out) LAP_MUST_CHECK;
 
-/* The calling thread is the only one. Never fails: *out says what came of it. */
+/* The calling thread is the only one. Never fails: *out has the result. */
 void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out);
 
 /* "off", "partial", "on". */

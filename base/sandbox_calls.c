@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The half of a sandbox that is about system calls: seccomp. What is not named is allowed: drivers differ in what they
- * call, and the kernel's own interface grows. Named are ways to other processes, other files and the whole system. */
+/* The seccomp half of a sandbox. Calls that are not listed are allowed: drivers use different calls, and the kernel's
+ * interface grows. Listed are ways to other processes, other files and the whole system. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "base/sandbox_internal.h"
 #include "base/sanitizers.h"
 
-#define IOCTL_TYPE    0xff00u /* of requests: whose they are */
+#define IOCTL_TYPE    0xff00u /* of requests: the subsystem */
 #define OF_SOCKETS    0x8900u
 #define OF_WIRELESS   0x8b00u
 #define IO_OF_PROCESS 1 /* IOPRIO_WHO_PROCESS */
@@ -42,7 +42,7 @@ static const int refused[] = {
     SCMP_SYS(connect),
     /* io_uring does all of these, and no filter sees it */
     SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
-    /* of files, what Landlock does not know */
+    /* for files, beyond Landlock */
     SCMP_SYS(truncate), SCMP_SYS(truncate64), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(chown),
     SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(chown32), SCMP_SYS(fchown32), SCMP_SYS(lchown32),
     SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
@@ -56,7 +56,7 @@ static const int refused[] = {
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(unshare),
     SCMP_SYS(setns), SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount),
     SCMP_SYS(fspick), SCMP_SYS(mount_setattr),
-    /* what has been a way into kernels, and no driver calls */
+    /* calls that were used in attacks on kernels, and that no driver uses */
     SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key),
     SCMP_SYS(request_key), SCMP_SYS(modify_ldt), SCMP_SYS(lookup_dcookie), SCMP_SYS(nfsservctl), SCMP_SYS(_sysctl),
     SCMP_SYS(sysfs), SCMP_SYS(ustat), SCMP_SYS(vm86), SCMP_SYS(vm86old),
@@ -69,9 +69,9 @@ static const int refused[] = {
      * file_setattr */
     452, 463, 466, 467, 469};
 
-static const int unknown[] = {SCMP_SYS(openat2), SCMP_SYS(clone3)}; /* what they ask for no filter can see */
+static const int unknown[] = {SCMP_SYS(openat2), SCMP_SYS(clone3)}; /* a filter can't see their arguments */
 
-/* Nothing that plays a trace calls these, were it ever so odd. */
+/* No replay calls these, even of an unusual trace. */
 static const int fatal[] = {SCMP_SYS(init_module), SCMP_SYS(finit_module),    SCMP_SYS(delete_module),
                             SCMP_SYS(kexec_load),  SCMP_SYS(kexec_file_load), SCMP_SYS(reboot)};
 
@@ -84,8 +84,8 @@ static int add_all(scmp_filter_ctx filter, uint32_t action, const int *calls, si
     return error;
 }
 
-/* A call that is refused if an argument is another one, or if, of the bits of a mask, it has just these. Comparisons
- * are of 64 bits; where the kernel looks at 32, so do masks. */
+/* Refuses a call if an argument has another value, or if, of the bits of a mask, it has just these. Comparisons are of
+ * 64 bits; for arguments of 32 bits the mask also has 32. */
 struct condition {
     int call;
     struct scmp_arg_cmp argument;
@@ -114,7 +114,7 @@ static int add_conditions(scmp_filter_ctx filter, uint32_t action, const struct 
     return error;
 }
 
-/* Calls that depend on what they are about. */
+/* Calls that depend on their arguments. */
 static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_options *options)
 {
     const scmp_datum_t self = (scmp_datum_t)getpid(), low = UINT32_MAX;
@@ -130,62 +130,63 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         IF_BITS(clone, 0, CLONE_NEWUSER, CLONE_NEWUSER),
         IF_BITS(clone, 0, CLONE_NEWPID, CLONE_NEWPID),
         IF_BITS(clone, 0, CLONE_NEWNET, CLONE_NEWNET),
-        /* Signals to oneself: abort(). */
+        /* Signals to the process itself: abort(). */
         IF_NOT(kill, 0, self),
         IF_NOT(tgkill, 0, self),
         IF_NOT(rt_sigqueueinfo, 0, self),
         IF_NOT(rt_tgsigqueueinfo, 0, self),
-        /* And from the kernel, about a file, to whoever is named. */
+        /* Nor can the kernel be made to signal a named process about a file. */
         IF_BITS(fcntl, 1, low, F_SETOWN),
         IF_BITS(fcntl, 1, low, F_SETOWN_EX),
         IF_BITS(fcntl64, 1, low, F_SETOWN),
         IF_BITS(fcntl64, 1, low, F_SETOWN_EX),
-        /* Of any socket: that too, and addresses, routes and interfaces of the machine. */
+        /* The same by ioctl on sockets, and addresses, routes and interfaces of the machine. */
         IF_BITS(ioctl, 1, IOCTL_TYPE, OF_SOCKETS),
         IF_BITS(ioctl, 1, IOCTL_TYPE, OF_WIRELESS),
-        /* Who speaks over a terminal: the kernel loads modules for that. */
+        /* Line disciplines of terminals: the kernel loads modules for them. */
         IF_BITS(ioctl, 1, low, TIOCSETD),
-        /* Who opens a file that is leased waits until the lease is given up. */
+        /* Leases: opening a leased file blocks until its lease is released. */
         IF_BITS(fcntl, 1, low, F_SETLEASE),
         IF_BITS(fcntl64, 1, low, F_SETLEASE),
-        /* Pairs of sockets, but none that could send to others. */
+        /* Pairs of sockets, except kinds that could send to other sockets. */
         IF_NOT(socketpair, 0, AF_UNIX),
         IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
         IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
-        /* What is nice for others. Threads of one's own have numbers as other processes have, so which processors and
-         * policies threads have, which drivers set, is left to be set of all. */
+        /* Priorities of others. A thread's number looks like another process's, so processors and policies, which
+         * drivers set for threads, can still be set for all. */
         IF_NOT(setpriority, 0, PRIO_PROCESS),
         IF_NOT(setpriority, 1, 0),
         IF_NOT(ioprio_set, 0, IO_OF_PROCESS),
         IF_NOT(ioprio_set, 1, 0),
         IF_NOT(sched_setattr, 0, 0),
-        /* What file systems have for a descriptor that was opened for reading: flags, projects, freezing, clones. */
+        /* ioctls that file systems have for a descriptor opened for reading: flags, projects, freezing, clones. */
         IF_BITS(ioctl, 1, IOCTL_TYPE, 'f' << 8),
         IF_BITS(ioctl, 1, IOCTL_TYPE, 'X' << 8),
         IF_BITS(ioctl, 1, IOCTL_TYPE, 0x94 << 8),
-        /* Before Linux 6.2 Landlock does not see that a file that is opened for reading is cut. */
+        /* Before Linux 6.2 Landlock does not notice that opening a file for reading can truncate it. */
         IF_BITS(openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC),
         IF_BITS(open, 1, O_TRUNC | O_ACCMODE, O_TRUNC),
-        /* To ask is allowed. */
+        /* The query stays allowed. */
         IF_NOT(personality, 0, low)
     };
-    /* Typing on the user's terminal. */
+    /* Input to the user's terminal. */
     const struct condition typing[] = {IF_BITS(ioctl, 1, low, TIOCSTI), IF_BITS(ioctl, 1, low, TIOCLINUX)};
-    /* Memory shared with an X server is one's own, and removed; with no other command is anything of others found,
-     * locked or changed. (What a number names is in no argument, so that of others can be attached and removed.) */
+    /* For memory shared with an X server only one's own segments can be created, and removed; no other command can
+     * find, lock or change those of others. (The owner of a number is in no argument, so segments of others can be
+     * attached and removed.) */
     const struct condition memory[] = {
         IF_NOT(shmget, 0, IPC_PRIVATE),     IF_BITS(shmctl, 1, 0xff, IPC_SET),  IF_BITS(shmctl, 1, 0xff, IPC_STAT),
         IF_BITS(shmctl, 1, 0xff, IPC_INFO), IF_BITS(shmctl, 1, 0xff, SHM_LOCK), IF_BITS(shmctl, 1, 0xff, SHM_UNLOCK),
         IF_BITS(shmctl, 1, 0xff, SHM_STAT), IF_BITS(shmctl, 1, 0xff, SHM_INFO), IF_BITS(shmctl, 1, 0xff, SHM_STAT_ANY)};
     const int no_memory[] = {SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl)};
-    /* A socket that waits for others, of the kind that NVIDIA's driver has for each process that traces rays; it can
-     * send to nobody. */
+    /* A socket that waits for connections, of the kind that NVIDIA's driver has for each process that traces rays; it
+     * can't send. */
     const struct condition waiting[] = {IF_NOT(socket, 0, AF_UNIX), IF_BITS(socket, 1, 0xf, SOCK_STREAM),
                                         IF_BITS(socket, 1, 0xf, SOCK_DGRAM), IF_BITS(socket, 1, 0xf, SOCK_RAW),
                                         IF_BITS(socket, 1, 0xf, SOCK_RDM)};
     const int no_connections[] = {SCMP_SYS(accept), SCMP_SYS(accept4)};
     const int no_sockets[] = {SCMP_SYS(socket), SCMP_SYS(bind), SCMP_SYS(listen)};
-    /* Limits of other processes, to be set. */
+    /* Setting limits of other processes. */
     const struct scmp_arg_cmp limits[] = {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}};
     int error = add_conditions(filter, REFUSE, some, sizeof some / sizeof *some);
 
@@ -195,12 +196,12 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
     if (!error && !options->accepts)
         error = add_all(filter, REFUSE, no_connections, sizeof no_connections / sizeof *no_connections);
-    /* In 32 bits it goes another way, too. */
+    /* Not in 32 bits, where socketcall is another way. */
     if (!error && options->waiting_sockets && sizeof(void *) > 4)
         error = add_conditions(filter, REFUSE, waiting, sizeof waiting / sizeof *waiting);
     else if (!error)
         error = add_all(filter, REFUSE, no_sockets, sizeof no_sockets / sizeof *no_sockets);
-    /* In 32 bits it goes another way, which is closed, and these would be there for nobody. */
+    /* In 32 bits all this goes through ipc, which is refused, so these calls would be of no use. */
     if (!error && options->shared_memory && sizeof(void *) > 4)
         return add_conditions(filter, REFUSE, memory, sizeof memory / sizeof *memory);
     return error ? error : add_all(filter, REFUSE, no_memory, sizeof no_memory / sizeof *no_memory);
@@ -220,8 +221,8 @@ int lap_sandbox_restrict_calls(const struct lap_sandbox_options *options)
     if (!error)
         error = add_arguments(filter, options);
     if (!error) {
-        /* Where these are not known, the filter does the same. SSB: nothing in this process is a secret from the rest
-         * of it, and kernels before 5.16 would slow all of it down. */
+        /* A failure to set these leaves the same filter. SSB: the process has no secrets from itself, and kernels
+         * before 5.16 would slow all of it down. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* the kernel's own errors */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);

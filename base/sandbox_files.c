@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The half of a sandbox that is about files: Landlock. Its structures and numbers are written down here, because
- * headers are often older than kernels. Each is as in the kernel's documentation ("Landlock: unprivileged access
- * control"). */
+/* The Landlock half of a sandbox. Its structures and numbers are defined here, because headers are often older than
+ * kernels. Each is as in the kernel's documentation ("Landlock: unprivileged access control"). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,11 +38,11 @@ enum access {
     OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 };
 
-/* What is all zero behind the end of a kernel's own struct, it does not mind. */
+/* The kernel accepts a struct longer than its own if the additional bytes are zero. */
 struct ruleset {
-    uint64_t files;  /* what nobody can do but by a rule */
+    uint64_t files;  /* rights that need a rule */
     uint64_t net;    /* version 4: TCP's bind and connect */
-    uint64_t scoped; /* version 6: sockets of abstract names and signals stay among those who are restricted */
+    uint64_t scoped; /* version 6: sockets of abstract names and signals stay within the restricted processes */
 };
 
 struct rule {
@@ -85,8 +84,9 @@ static int allow(int ruleset, const struct ruleset *set, const char *path, uint6
     return allow_opened(ruleset, set, open(path, O_PATH | O_CLOEXEC), what);
 }
 
-/* All but devices: whoever opens one for reading can, before version 5, ask it for everything. So each folder beside
- * /dev gets a rule of its own; where a link leads has one, too. In /dev that leaves memory with names. */
+/* All files except devices: before version 5, opening a device for reading allows all its ioctls. So each folder beside
+ * /dev gets a rule of its own; the target of a link is in another of these folders. In /dev only shared memory with
+ * names is allowed. */
 static int allow_reading(int ruleset, const struct ruleset *set)
 {
     DIR *root = opendir("/");
@@ -104,7 +104,8 @@ static int allow_reading(int ruleset, const struct ruleset *set)
     return error;
 }
 
-/* Beginnings of names in /dev: DRM, NVIDIA, AMD's compute, WSL, and what SoCs have; and how memory goes to them. */
+/* Prefixes of names in /dev: DRM, NVIDIA, AMD's compute, WSL, and devices of SoCs; and devices that share memory with
+ * them. */
 static const char *const gpus[] = {"dri",  "nvidia", "nvhost", "nvmap", "nvgpu",   "kfd",  "dxg",
                                    "mali", "kgsl",   "pvr",    "ion",   "udmabuf", "dma_h"};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal_name: signals as people call them. Any thread.
+ * signal_name: the common names of signals. Any thread.
  */
 #ifndef LAP_BASE_SIGNAL_NAME_H
 #define LAP_BASE_SIGNAL_NAME_H

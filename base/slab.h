@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab: pieces of memory of one size, for records that come and go by the thousand. What is given back is given out
- * again, last first; all of it is freed at once, at the end. One thread at a time.
+ * slab: pieces of memory of one size, for records that come and go by the thousand. Freed pieces are reused, last
+ * first; all memory is freed at once, at the end. One thread at a time.
  */
 #ifndef LAP_BASE_SLAB_H
 #define LAP_BASE_SLAB_H
@@ -16,7 +16,7 @@ struct lap_slab {
     struct lap_slab_block *blocks;
 };
 
-/* piece_bytes: at least a pointer's, and a multiple of what the pieces must be aligned to, at most 16. */
+/* piece_bytes: at least a pointer's, and a multiple of the pieces' alignment, at most 16. */
 void lap_slab_init(struct lap_slab *slab, size_t piece_bytes);
 void lap_slab_finish(struct lap_slab *slab); /* also for a zeroed one */
 

@@ -9,7 +9,7 @@
 
 static _Thread_local char message[MESSAGE_BYTES];
 
-/* In brackets: the analyzer has a macro of that name (scripts/analyze.h). */
+/* In parentheses: the analyzer has a macro of that name (scripts/analyze.h). */
 enum lap_status(lap_fail)(enum lap_status status, const char *format, ...)
 {
     /* The arguments may point into the message itself, so it is built beside it. */

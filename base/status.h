@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * status: what a function that can fail returns, and the sentence that goes with a failure.
+ * status: the result of a function that can fail, and the sentence of a failure.
  *
- * 0 is success, positive values are outcomes that are no failure, negative values are errors.
- * The sentence is thread-local; it belongs to the last lap_fail() on the calling thread.
+ * 0 is success, positive values are other outcomes without a failure, negative values are errors. The sentence is
+ * thread-local; it belongs to the last lap_fail() on the calling thread.
  */
 #ifndef LAP_BASE_STATUS_H
 #define LAP_BASE_STATUS_H

@@ -106,8 +106,7 @@ node_t *lap_tree_first(node_t *root, uint64_t begin, uint64_t end)
 {
     while (root && root->max_end > begin) {
         if (root->left && root->left->max_end > begin) {
-            /* Something on the left ends late enough. If none of that begins early enough, nothing further right does.
-             */
+            /* A node on the left ends late enough. If none of these begins early enough, none further right does. */
             root = root->left;
         } else if (root->end > begin) {
             return root->begin < end ? root : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens at submit, and when the device is known to have finished. */
+/* The work at submit, and when the device is known to have finished. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static struct lap_mem *touched_to_scan(const struct lap_touched *touched)
                 continue;
             if (range->object->readable)
                 add_to_scan(&to_scan, to_scan.begin, to_scan.end);
-            else /* what the host wrote to a buffer in the same bytes came before what the device will write */
+            else /* the host's writes to a buffer in the same bytes precede the device's */
                 lap_tree_visit(piece->mem->pieces, to_scan.begin, to_scan.end, add_readable_piece, &to_scan);
         }
     }
@@ -90,11 +90,11 @@ static uint64_t objects_end(const struct lap_mem *mem)
     return mem->pieces->max_end < mem->map_end ? mem->pieces->max_end : mem->map_end;
 }
 
-/* Only where objects are: the rest is found when an object is bound there, or at unmap. */
+/* Only where objects are: other writes are found when an object is bound there, or at unmap. */
 static void scan_objects(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
     struct to_scan to_scan = {.mem = mem, .begin = mem->map_begin, .end = mem->map_end};
-    if (mem->watch->exact) { /* by what was written, not by what is bound */
+    if (mem->watch->exact) { /* by written pages, not by bound objects */
         uint64_t end = objects_end(mem);
         while (lap_interval_first_in(&mem->candidates, to_scan.begin, end, &to_scan.begin, &to_scan.end)) {
             lap_tree_visit(mem->pieces, to_scan.begin, to_scan.end, add_piece_todo, &to_scan);
@@ -133,7 +133,7 @@ static void scan(struct collect *collect, const struct lap_touched *touched)
 
 /* ---- emitting ---- */
 
-/* Where [begin, end) of the object's data lies in one run, cut to what can be had in one run. */
+/* Where [begin, end) of the object's data lies in one run, cut to the part that is in one run. */
 static const unsigned char *emit_data(struct lap_memtrack *tracker, const struct lap_piece *piece, uint64_t begin,
                                       uint64_t *end)
 {
@@ -191,8 +191,8 @@ static void emit_piece(void *context, struct lap_tree_node *node)
         emit_range(alias->collect, piece->object, begin + to_object, end + to_object);
 }
 
-/* The device is about to write a range of an object. What is pending there for other objects in the same bytes must go
- * out now: sent later, it would undo what the device wrote. */
+/* The device is about to write a range of an object. Pending writes of other objects to the same bytes must go out now:
+ * sent later, they would undo the device's writes. */
 static void emit_before_device(struct collect *collect, const struct lap_touched_range *range)
 {
     uint64_t at = range->offset, end = range->offset + range->bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the device left in a memory when it had finished, and who inherits it: an object that is bound there when no
- * other one is alive that a replay would share it with (docs/memory.md, "Bind"). Inherited bytes become the host's, as
- * if it had stored what is there, because it is the trace that has to give them to a replay from then on.
+ * Bytes that finished device work left in a memory. An object inherits them that is bound there while no other live
+ * object would share them in a replay (docs/memory.md, "Bind"). Inherited bytes become the host's, as if the host had
+ * stored them, because from then on the trace has to give them to a replay.
  *
  * F, S and O are lap_mem's sets `finished`, `stale` and `owed`.
  */
@@ -42,8 +42,8 @@ void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end)
 
 /* ---- bind ---- */
 
-/* Without coherence the mapping is what the host sees, which need not be what the device wrote. It is the best that can
- * be had, and is made good when the program invalidates or unmaps. */
+/* In memory that is not coherent the mapping shows the host's view, which may differ from the device's writes. There is
+ * nothing better; an invalidate or unmap corrects it. */
 static void inherit_host_view(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     uint64_t from, to;
@@ -66,7 +66,7 @@ static void inherit_unmapped(struct lap_mem *mem, uint64_t begin, uint64_t end)
     add(mem, &mem->owed, begin, end);
 }
 
-/* [begin, end) is in F. What the device changed since it was known to have finished is in the mapping, too. */
+/* [begin, end) is in F. The mapping also has the device's changes since it was known to have finished. */
 static void inherit(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     uint64_t from = end, to = end;
@@ -86,7 +86,7 @@ static void inherit(struct lap_mem *mem, uint64_t begin, uint64_t end)
 
 struct uncovered {
     struct lap_mem *mem;
-    uint64_t begin, end; /* what is left to look at */
+    uint64_t begin, end; /* the part that is still to be checked */
 };
 
 /* Pieces come in the order of their begins. */
@@ -118,7 +118,7 @@ void lap_mem_inherit(struct lap_mem *mem, uint64_t begin, uint64_t end)
             inherit_uncovered(mem, idle_from, idle_to);
 }
 
-/* ---- what could not be read when an object was bound ---- */
+/* ---- bytes that could not be read when an object was bound ---- */
 
 void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
@@ -129,7 +129,7 @@ void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end)
             lap_mem_read(mem, from, to);
             lap_mem_host_wrote(mem, from, to);
         }
-        lap_mem_compare(mem, owed_from, owed_to, &mem->tracker->since); /* what was given as the host saw it */
+        lap_mem_compare(mem, owed_from, owed_to, &mem->tracker->since); /* the host's view was given before */
         begin = owed_to;
     }
 }

@@ -29,7 +29,7 @@ static inline uint64_t block_differs(const unsigned char *a, const unsigned char
 
 static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes, size_t at)
 {
-    while (at + STRIDE <= bytes && memcmp(a + at, b + at, STRIDE) == 0) /* uses what the processor has */
+    while (at + STRIDE <= bytes && memcmp(a + at, b + at, STRIDE) == 0) /* uses the processor's vector instructions */
         at += STRIDE;
     while (at + BLOCK <= bytes && !block_differs(a + at, b + at))
         at += BLOCK;

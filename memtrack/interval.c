@@ -143,7 +143,7 @@ static bool enlarge(struct lap_interval *set, struct place *place)
         return false;
     }
     leaves->at[place->leaf + 1] = next;
-    stay = place->index == leaf->count ? leaf->count : leaf->count / 2; /* who appends leaves full ones behind */
+    stay = place->index == leaf->count ? leaf->count : leaf->count / 2; /* when appending, full leaves stay behind */
     next->count = leaf->count - stay;
     memcpy(next->ranges, &leaf->ranges[stay], next->count * sizeof(leaf->ranges[0]));
     leaf->count = stay;
@@ -183,7 +183,7 @@ static inline void put(struct lap_interval *set, struct place place, struct rang
     set->leaves->near_index = place.index;
 }
 
-/* Takes the ranges from `place` on that end at `limit` or before out of the leaf. True: that was all to its end. */
+/* Removes from the leaf the ranges from `place` on that end at `limit` or before. True: these were all to its end. */
 static bool erase_in_leaf(struct lap_interval *set, struct place place, uint64_t limit)
 {
     struct leaf *leaf = set->leaves->at[place.leaf];
@@ -196,7 +196,7 @@ static bool erase_in_leaf(struct lap_interval *set, struct place place, uint64_t
     return end == count;
 }
 
-/* Takes out what lies in a row from `place` on and ends at `limit` or before. */
+/* Removes consecutive ranges from `place` on that end at `limit` or before. */
 static void erase(struct lap_interval *set, struct place place, uint64_t limit)
 {
     leaves_t *leaves = set->leaves;
@@ -281,7 +281,7 @@ static bool find_after(const struct lap_interval *set, uint64_t from, struct pla
     *out = (struct place){0};
     if (!set->count)
         return false;
-    if (leaf_end(leaves->at[leaves->count - 1]) <= from) { /* who appends */
+    if (leaf_end(leaves->at[leaves->count - 1]) <= from) { /* the case of appending */
         out->leaf = leaves->count;
         return false;
     }

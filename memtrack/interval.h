@@ -4,8 +4,8 @@
  *
  * The ranges lie in leaves of at most LAP_INTERVAL_LEAF, one behind the other. To find one costs O(log n), and nothing
  * where it is at or next to the one that was found last: scans and walks go through a set in ascending order. A change
- * moves what is behind it in its leaf; one in LAP_INTERVAL_LEAF / 2 moves the list of leaves. One thread at a time. A
- * zeroed struct is an empty set that owns nothing.
+ * moves the ranges behind it in its leaf; one in LAP_INTERVAL_LEAF / 2 moves the list of leaves. One thread at a time.
+ * A zeroed struct is an empty set that owns nothing.
  */
 #ifndef LAP_MEMTRACK_INTERVAL_H
 #define LAP_MEMTRACK_INTERVAL_H
@@ -28,7 +28,7 @@ void lap_interval_finish(struct lap_interval *set);
 void lap_interval_clear(struct lap_interval *set);
 
 /* Both return false when out of memory, with the set unchanged. Empty ranges (begin >= end) change nothing. Removing
- * from the middle of a range makes two; whatever else is removed needs no memory. */
+ * from the middle of a range makes two; other removals need no memory. */
 bool lap_interval_add(struct lap_interval *set, uint64_t begin, uint64_t end);
 bool lap_interval_remove(struct lap_interval *set, uint64_t begin, uint64_t end);
 

@@ -36,7 +36,7 @@ void lap_mem_remove(struct lap_mem *mem)
         lap_memobj_drop_pending(piece->object, piece->in_object.begin, piece->in_object.end);
         lap_piece_destroy(piece);
     }
-    if (mem->mapped) /* freeing unmaps; what was written is of no use to anybody any more */
+    if (mem->mapped) /* freeing unmaps; the writes are of no use any more */
         mem->watch->disarm(mem->region);
     if (mem->previous)
         mem->previous->next = mem->next;
@@ -74,9 +74,9 @@ void lap_mem_destroy(struct lap_mem **mem)
     *mem = NULL;
 }
 
-/* The bytes of a fresh allocation that are mapped for the first time hold what some earlier user of the pages left. A
- * program that stores just these values can't be noticed by comparing, so they count as stored, except for what the
- * device wrote. Pages that the program filled hold what it stored. Zeroes need not be sent: a replay's objects begin as
+/* The bytes of a fresh allocation that are mapped for the first time hold data of an earlier user of the pages. A
+ * program that stores just these values can't be noticed by comparing, so they count as stored, except for the device's
+ * writes. Pages that the program filled hold its own stores. Zeroes need not be sent: a replay's objects begin as
  * zeroes. */
 static void first_sight(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
@@ -94,7 +94,7 @@ static void take_baseline(struct lap_mem *mem)
 {
     const uint32_t always = LAP_MEM_FILLED | LAP_MEM_SHARED;
     uint64_t begin = mem->map_begin, from, to;
-    if ((mem->flags & always) == always) { /* others write it whether it is mapped or not */
+    if ((mem->flags & always) == always) { /* others write it, mapped or not */
         first_sight(mem, begin, mem->map_end);
         return;
     }
@@ -124,8 +124,8 @@ static void read_piece(void *context, struct lap_tree_node *node)
         lap_mem_read_device(mem, begin, end);
 }
 
-/* With a watch that reports all that is written from now on, only what the shadow can't know is read: imported memory
- * at its first map, and what the device wrote meanwhile. See "What a map reads" in docs/memory.md. */
+/* With a watch that reports all later writes, only bytes that the shadow can't know are read: imported memory at its
+ * first map, and the device's writes meanwhile. See docs/memory.md, "What a map reads". */
 static void take_least_baseline(struct lap_mem *mem)
 {
     uint64_t begin = mem->map_begin, from, to;
@@ -140,7 +140,7 @@ static void take_least_baseline(struct lap_mem *mem)
     }
     if (mem->device_anywhere || !lap_interval_empty(&mem->unread))
         lap_tree_visit(mem->pieces, mem->map_begin, mem->map_end, read_piece, mem);
-    /* Later on what is there may be a store that has yet to be flushed. */
+    /* Later these bytes may be a store that is not flushed yet. */
     if (!(mem->flags & LAP_MEM_HOST_COHERENT))
         lap_mem_read_device(mem, mem->map_begin, mem->map_end);
 }
@@ -171,9 +171,8 @@ static void count_compared(struct lap_memtrack *tracker)
 #define YOUNG_TIMES 4u  /* of small_bytes: as large a mapping is compared while it is young */
 #define READINGS    64u /* of small_bytes: after that it isn't */
 
-/* A watch that is begun and ended is four system calls that interrupt the other processors, and a fault for each page
- * that is stored to. Only where work writes nothing: what it writes unannounced is seen by comparing, and by a watch
- * mostly not. */
+/* To begin and end a watch takes four system calls that interrupt the other processors, and a fault for each page that
+ * is stored to. Only where work writes nothing: a comparison sees its unannounced writes, a watch mostly does not. */
 static bool is_better_compared(const struct lap_mem *mem)
 {
     uint64_t bytes = mem->map_end - mem->map_begin;
@@ -188,8 +187,8 @@ static void compare_instead(struct lap_mem *mem)
     mem->region = NULL;
 }
 
-/* Watched first, read second: a write in between is in the baseline and reported. The program has not got its pointer
- * yet, but memory that was imported has other users. */
+/* First the watch begins, then the memory is read: a write in between is in the baseline and reported. The program has
+ * not got its pointer yet, but memory that was imported has other users. */
 void lap_mem_watch(struct lap_mem *mem)
 {
     uint64_t small = mem->tracker->small_bytes;
@@ -215,7 +214,7 @@ void lap_mem_watch(struct lap_mem *mem)
         mem->device_anywhere = false;
 }
 
-/* The shadow is what was there when it was last looked at, so whatever a watch would have reported since differs from
+/* The shadow is the content when it was last read, so all writes that a watch would have reported since differ from
  * it. */
 void lap_mem_watch_chosen(struct lap_mem *mem)
 {
@@ -271,8 +270,8 @@ out:
     return status;
 }
 
-/* Between maps only what the host wrote has to be known, and, if the next map is not to read it again, what the device
- * wrote. Everything else is compared with nothing but the next baseline, for which any old value does. */
+/* Between maps only the host's writes have to be known, and, if the next map is not to read them again, the device's.
+ * Everything else is compared with nothing but the next baseline, for which any old value does. */
 static void forget_unwritten(struct lap_mem *mem)
 {
     uint64_t first = mem->map_begin / LAP_SHADOW_PAGE, end = (mem->map_end + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
@@ -352,9 +351,9 @@ void lap_mem_flush(struct lap_mem *mem, uint64_t offset, uint64_t bytes)
 {
     uint64_t atom = mem->tracker->atom_bytes, end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
     struct lap_part part;
-    if (mem->flags & LAP_MEM_HOST_COHERENT) /* says nothing new: all that is mapped counts */
+    if (mem->flags & LAP_MEM_HOST_COHERENT) /* adds nothing: all mapped bytes count */
         return;
-    /* Caches flush whole atoms, whatever the program named. */
+    /* Caches flush whole atoms, not just the given range. */
     offset -= offset % atom;
     if (end % atom != 0)
         end = end > UINT64_MAX - atom ? UINT64_MAX : end + (atom - end % atom);

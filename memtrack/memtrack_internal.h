@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memtrack_internal: what the files of memtrack share. Everything here is called with the tracker's mutex held, unless
- * it says otherwise. Offsets are in the memory's space unless they are called object offsets; ranges are [begin, end).
+ * memtrack_internal: shared by the files of memtrack. Everything here is called with the tracker's mutex held, except
+ * where noted. Offsets are in the memory's space unless they are called object offsets; ranges are [begin, end).
  *
- * docs/memory.md, "Invariants", says what holds between two calls; invariants.h checks it.
+ * docs/memory.md, "Invariants", has the conditions between two calls; invariants.h checks them.
  */
 #ifndef LAP_MEMTRACK_INTERNAL_H
 #define LAP_MEMTRACK_INTERNAL_H
@@ -31,15 +31,15 @@ struct lap_memtrack {
     uint64_t atom_bytes;
     uint32_t gap_bytes, small_bytes;
     uint64_t next_order;    /* numbers objects and pieces in the order of their creation */
-    enum lap_status failed; /* latched: something was not tracked, so nothing can be trusted from here on */
+    enum lap_status failed; /* latched: tracking is incomplete, so nothing is valid from here on */
     struct lap_page_pool shadow_pages;
     struct lap_mem *mems;
     struct lap_mem *views;       /* imports; not in mems */
     struct lap_tree_node *pages; /* the parts that imports lie in: lap_mem.in_pages, disjoint */
     struct lap_memobj *objects;
     struct lap_memobj *pending_first, *pending_last; /* objects with something pending, oldest first */
-    struct lap_collect_stats since;                  /* what flushes and unmaps found since the last collect */
-    struct lap_watch_range *asked;                   /* what the watch is asked for next, all at once */
+    struct lap_collect_stats since;                  /* results of flushes and unmaps since the last collect */
+    struct lap_watch_range *asked;                   /* the next ranges for the watch, all at once */
     size_t asked_count, asked_capacity;
     unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
@@ -55,30 +55,29 @@ struct lap_mem {
     struct lap_interval device;     /* D: bytes that the device wrote, or was ordered to write, after the host did */
     struct lap_interval unread;     /* U: bytes of D that are newer than the shadow */
     struct lap_interval finished;   /* F: bytes of D with which the device is known to have finished */
-    struct lap_interval stale;      /* S: bytes of F of which the shadow need not be what the device wrote */
-    struct lap_interval owed;       /* O: bytes of S, or given as the host saw them, that an object inherits */
+    struct lap_interval stale;      /* S: bytes of F whose shadow may differ from the device's writes */
+    struct lap_interval owed;       /* O: bytes of S, or given with the host's view, that an object inherits */
     struct lap_interval seen;       /* bytes that were read when they were mapped */
     struct lap_interval busy;       /* bytes that submitted work may be writing now: not to be compared */
     struct lap_interval candidates; /* reported by the watch and not compared yet */
     struct lap_interval todo;       /* to scan in the collect that is under way */
     struct lap_mem *next_todo;
     struct lap_tree_node *pieces; /* lap_piece.in_mem */
-    bool
-        device_anywhere; /* work that may have written it in places that nobody named was submitted since it was read */
+    bool device_anywhere;         /* work that may have written it in unknown places was submitted since it was read */
     bool mapped;
     unsigned char *pointer; /* of map_begin */
     uint64_t map_begin, map_end;
     const struct lap_watch_ops *watch; /* of this mapping */
     void *region;
     bool chosen;           /* compared though it could be watched: see lap_mem_watch_chosen */
-    uint64_t compare_left; /* bytes that are compared before that becomes dearer than a watch */
+    uint64_t compare_left; /* bytes to compare before that costs more than a watch */
     uint32_t writables;    /* pieces of objects that work may write to */
     /* Of views and parts only, see shared_pages.c: */
-    bool is_view;                  /* has no bytes of its own: those of the parts that lie at its addresses */
+    bool is_view;                  /* has no bytes of its own: those of the parts at its addresses */
     struct lap_mem *whole;         /* of a view: its only part, which it has in common with others of its key */
     uint64_t key;                  /* of a view with one */
     uint64_t address;              /* of offset 0; 0 with a key */
-    struct lap_tree_node in_pages; /* of a part: the addresses of what is mapped */
+    struct lap_tree_node in_pages; /* of a part: its mapped addresses */
     uint32_t users;                /* of a part: how many views lie over it, each over all of it */
 };
 
@@ -89,9 +88,9 @@ struct lap_memobj {
     void *user;
     uint64_t bytes, order;
     bool readable;
-    bool only_read;               /* by work */
-    bool sparse;                  /* lies in pages that a replay keeps for whoever is bound there next */
-    bool shared;                  /* others lay in its bytes while it did, or the device had written there before */
+    bool only_read; /* by work */
+    bool sparse;    /* lies in pages that a replay keeps for the next object bound there */
+    bool shared;    /* other objects lay in its bytes while it did, or the device had written there before */
     struct lap_interval pending;  /* P, object offsets */
     struct lap_tree_node *pieces; /* lap_piece.in_object, disjoint */
 };
@@ -129,36 +128,36 @@ static inline void lap_memtrack_unlock(const struct lap_memtrack *tracker)
 void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 /* The same for all of mem->todo, which is empty afterwards. The watch has been asked already. */
 void lap_mem_scan_todo(struct lap_mem *mem, struct lap_collect_stats *stats);
-/* Asks the watch: what it reports of [begin, end), or of mem->todo, becomes candidates with the next
+/* Asks the watch: ranges that it reports in [begin, end), or in mem->todo, become candidates with the next
  * lap_memtrack_take_asked. Nothing where the watch isn't exact. */
 void lap_mem_ask(struct lap_mem *mem, uint64_t begin, uint64_t end);
 void lap_mem_ask_todo(struct lap_mem *mem);
 void lap_memtrack_take_asked(struct lap_memtrack *tracker);
-/* Asks the watch: what it reports of [begin, end) becomes candidates. Only where the watch is exact. */
+/* Asks the watch: ranges that it reports in [begin, end) become candidates. Only where the watch is exact. */
 void lap_mem_take(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* What is there now is no host write; bytes that are as the host wrote them stay the host's. */
+/* The current content is no host write; unchanged bytes of the host stay the host's. */
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The same for what the watch reports of the range; what it doesn't has not changed. */
+/* The same for the ranges that the watch reports; others have not changed. */
 void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The host wrote the range, or the trace has to give it as if: it becomes pending for all that lies there. The shadow
- * has its content, or is about to. */
+/* The host wrote the range, or the trace has to give it as if it had: it becomes pending for all objects there. The
+ * shadow has its content, or is about to. */
 void lap_mem_host_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* Makes the shadow what the mapping holds, whoever wrote it. */
+/* Copies the mapping to the shadow, whichever side wrote it. */
 void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* Reads what the device wrote while it was not mapped. */
+/* Reads the device's writes since the range was last mapped. */
 void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* Submitted work will write the range, sometime before it is known to have finished. The range may pass the mapping. */
 void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* What is there now came from the device, all of it. The range may pass the mapping. */
+/* The device wrote all the bytes that are there now. The range may pass the mapping. */
 void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* What differs from the shadow counts as written by the host, whatever the watch says. */
+/* Bytes that differ from the shadow count as written by the host, also without a report of the watch. */
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 
 /* memory.c */
-/* Arms the watch of what is mapped now, and reads what has to be known. */
+/* Arms the watch of the mapping, and reads the bytes that have to be known. */
 void lap_mem_watch(struct lap_mem *mem);
-/* The mapping was compared by choice, and is watched from now on; what it holds at this moment is compared once more.
- * Nothing for others. */
+/* The mapping was compared by choice, and is watched from now on; its current content is compared once more. Does
+ * nothing for other mappings. */
 void lap_mem_watch_chosen(struct lap_mem *mem);
 /* From now on all of the mapping is compared: others write it too, which no watch sees. */
 void lap_mem_compare_always(struct lap_mem *mem);
@@ -168,7 +167,7 @@ void lap_mem_end_mapping(struct lap_mem *mem);
 struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags);
 void lap_mem_remove(struct lap_mem *mem);
 
-/* shared_pages.c. A part of what a view shows: [begin, end) of mem. */
+/* shared_pages.c. A part of a view: [begin, end) of mem. */
 struct lap_part {
     struct lap_mem *mem;
     uint64_t begin, end;
@@ -177,25 +176,25 @@ struct lap_part {
  * False: there is none. */
 bool lap_mem_next_part(struct lap_mem *mem, uint64_t *at, uint64_t end, struct lap_part *out);
 void lap_view_remove(struct lap_mem *view); /* with the objects that were bound through it */
-/* What has to be added to an offset in piece->mem to get the one in the memory that the program named, or in `view`. */
+/* The number to add to an offset in piece->mem for the offset in the memory that the program named, or in `view`. */
 uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *view);
 /* The memory that the program named, or one of the same key or pages, has the piece. */
 bool lap_mem_may_show(const struct lap_mem *mem, const struct lap_piece *piece);
 
-/* device_leftovers.c: what the device left for objects that are bound later. */
-/* Somebody writes the range: what the device left there is gone. */
+/* device_leftovers.c: the device's writes for objects that are bound later. */
+/* The range is written again: the device's bytes there are gone. */
 void lap_mem_overwritten(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The device has finished with the range, and nobody has read it yet. */
+/* The device has finished with the range, which has not been read yet. */
 void lap_mem_left(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* The shadow of the range goes away. */
 void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* An object is about to be bound over the range. */
 void lap_mem_inherit(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The mapping shows what the device wrote: what is owed there is given. */
+/* The mapping shows the device's writes: owed bytes there are given. */
 void lap_mem_settle(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The host sees from now on what the device wrote: what is mapped is read. */
+/* The host sees the device's writes from now on: the mapping is read. */
 void lap_mem_becomes_coherent(struct lap_mem *mem);
-/* The shadow is what the host sees, and is given in the meantime; it goes on being owed. */
+/* The shadow is the host's view, and is given in the meantime; the range stays owed. */
 void lap_mem_settle_host_view(struct lap_mem *mem, uint64_t begin, uint64_t end);
 
 /* object.c */

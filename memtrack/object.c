@@ -157,7 +157,7 @@ void lap_memobj_unbind(struct lap_memobj *object, uint64_t object_offset, uint64
     lap_memtrack_lock(object->tracker);
     if (splits_a_piece(object, object_offset, end)) {
         spare = malloc(sizeof(*spare));
-        if (!spare) { /* the far part goes too: its writes are lost, so nothing may be trusted from here on */
+        if (!spare) { /* the far part goes too: its writes are lost, so nothing is valid from here on */
             lap_memtrack_break(object->tracker);
             end = UINT64_MAX;
         }
@@ -210,9 +210,9 @@ static struct lap_piece *make_pieces(struct lap_mem *mem, uint64_t at, uint64_t 
     return first;
 }
 
-/* The replay's object is empty: everything that the host wrote here earlier has to be sent, again if need be, and so
- * has what was inherited. Not so what is left of D: the device is about to write it, or an alias of the object has it.
- */
+/* The replay's object is empty: all of the host's earlier writes here have to be sent, again if need be, and so have
+ * inherited bytes. Other bytes of D are not sent: the device is about to write them, or an alias of the object has
+ * them. */
 static void expect_contents(struct lap_memobj *object, uint64_t object_begin, const struct lap_part *part)
 {
     const struct lap_mem *mem = part->mem;
@@ -248,7 +248,8 @@ static enum lap_status bind(struct lap_memobj *object, uint64_t object_offset, s
     uint64_t end;
     if (mem->tracker != tracker || object_offset > object->bytes || offset > mem->bytes)
         return lap_fail(LAP_ERROR_ARGUMENT, "an object was bound outside of its memory");
-    if (bytes > object->bytes - object_offset) /* the padding of a sparse block, or of an allocation, is nobody's */
+    if (bytes >
+        object->bytes - object_offset) /* the padding of a sparse block, or of an allocation, belongs to no object */
         bytes = object->bytes - object_offset;
     if (bytes > mem->bytes - offset)
         return lap_fail(LAP_ERROR_ARGUMENT, "an object was bound across the end of its memory");

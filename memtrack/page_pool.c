@@ -8,8 +8,8 @@
 #define BLOCK_PAGES 64u
 #define BLOCK_BYTES ((size_t)BLOCK_PAGES * LAP_POOL_PAGE)
 #define ALL_FREE    (~UINT64_C(1)) /* the first page is the block's own */
-/* A pool that has some blocks gets the next ones together, as one huge page: a comparison reaches for pages all over a
- * pool, and a walk of the page table for each costs as much as a fourth of what it reads. */
+/* A pool that has some blocks gets the next ones together, as one huge page: a comparison accesses pages all over a
+ * pool, and a page table walk for each costs a fourth of the time of reading it. */
 #define HUGE_BYTES ((size_t)2 << 20)
 #define FEW_BLOCKS 32u
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_pool: storage for shadow pages. Pages come in blocks of 64, of which the kernel is asked for the memory at once:
- * a page fault for each page would cost more than what is done with it. A pool that grows takes eight blocks at once,
- * as one huge page where the kernel has them. One thread at a time.
+ * page_pool: storage for shadow pages. Pages come in blocks of 64, each allocated with one call to the kernel: a page
+ * fault for each page would cost more than its use. A pool that grows takes eight blocks at once, as one huge page
+ * where the kernel has them. One thread at a time.
  */
 #ifndef LAP_MEMTRACK_PAGE_POOL_H
 #define LAP_MEMTRACK_PAGE_POOL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a mapping now, against the shadow: the three answers are a host write, a baseline and a device write. */
+/* Compares a mapping with its shadow. The three results are a host write, a baseline and a device write. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,8 +95,8 @@ static void joiner_flush(struct joiner *joiner)
 static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
 {
     struct span *span = &joiner->span;
-    /* The gap becomes part of an update. Bytes that the device owns must not: the replay's device may have written
-     * them already, where ours has yet to. */
+    /* The gap becomes part of an update. It must not have bytes that the device owns: the replay's device may have
+     * written them already, where ours has yet to. */
     if (span->begin != span->end && begin - span->end < joiner->mem->tracker->gap_bytes &&
         !lap_interval_intersects(&joiner->mem->device, span->end, begin)) {
         span->end = end;
@@ -106,8 +106,8 @@ static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
     *span = (struct span){begin, end};
 }
 
-/* Bytes that the device wrote, that nobody has read since, in a page that the host wrote: any of them may be the
- * host's, so all count as such. It happens only where no readable object lay when the memory was mapped. */
+/* Bytes that the device wrote, that were not read since, in a page that the host wrote: any of them may be the host's,
+ * so all count as such. It happens only where no readable object lay when the memory was mapped. */
 static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     uint64_t from, to;
@@ -127,8 +127,7 @@ static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struc
     }
 }
 
-/* The program may be writing here. One copy is what gets compared, kept and sent; whatever comes later differs from it
- * next time. */
+/* The program may be writing here. One copy is compared, kept and sent; later stores differ from it next time. */
 static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, unsigned char *known, size_t gap)
 {
     unsigned char *copy = joiner->mem->tracker->page;
@@ -149,7 +148,7 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
         size_t bytes = part_of_page(begin, end), from, to = 0, gap = 0;
         const unsigned char *live = live_bytes(mem, begin);
         unsigned char *known = NULL;
-        /* Most pages lie in no cache: each byte is fetched once, and only what changed is stored to. */
+        /* Most pages lie in no cache: each byte is fetched once, and only changed bytes are stored. */
         while (lap_diff_next_blocks(live, known ? known : known_bytes(mem, begin), bytes, to, &from, &to)) {
             if (!known) {
                 known = lap_shadow_own(&mem->shadow, begin / LAP_SHADOW_PAGE);
@@ -167,7 +166,7 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
     joiner_flush(&joiner);
 }
 
-/* Compares what no submitted work is writing now. The rest stays a candidate: it is compared when the work has
+/* Compares bytes that no submitted work is writing now. The rest stay candidates: they are compared when the work has
  * finished. */
 static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
@@ -183,7 +182,7 @@ static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, stru
         lap_mem_compare(mem, begin, end, stats);
 }
 
-/* ---- what the watch says ---- */
+/* ---- reports of the watch ---- */
 
 static void add_candidate(void *context, const void *reported, size_t bytes)
 {
@@ -228,7 +227,7 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
         compare_candidates(mem, begin, end, stats);
         return;
     }
-    /* Candidates are what was busy last time; all of it is looked at now. */
+    /* Candidates were busy last time; all of the range is compared now. */
     if (!lap_interval_remove(&mem->candidates, begin, end))
         lap_memtrack_break(mem->tracker);
     compare_idle(mem, begin, end, stats);
@@ -239,8 +238,8 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
         lap_mem_watch_chosen(mem);
 }
 
-/* To ask for two ranges costs a system call more than to ask for one; to ask for what lies between costs a nanosecond
- * or two a page. */
+/* A second range costs one more system call; asking for the gap between two ranges costs one or two nanoseconds a
+ * page. */
 #define TAKE_GAP_BYTES (UINT64_C(1) << 20)
 
 static bool reserve_asked(struct lap_memtrack *tracker)
@@ -299,9 +298,9 @@ void lap_mem_scan_todo(struct lap_mem *mem, struct lap_collect_stats *stats)
     lap_interval_clear(&mem->todo);
 }
 
-/* ---- what is no host write ---- */
+/* ---- writes that are not the host's ---- */
 
-/* Without coherence only an invalidate shows what the device wrote. */
+/* Without coherence only an invalidate shows the device's writes. */
 static void was_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     if (!lap_interval_remove(&mem->unread, begin, end) ||
@@ -309,7 +308,7 @@ static void was_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
         lap_memtrack_break(mem->tracker);
 }
 
-/* Makes the shadow what the mapping holds. */
+/* Copies the mapping to the shadow. */
 static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
 {
     unsigned char *known;
@@ -324,7 +323,7 @@ static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
         lap_memtrack_break(mem->tracker);
 }
 
-/* Bytes of W are not what they were, and the shadow is about to be what the mapping holds. */
+/* Bytes of W have changed, and the shadow is about to be a copy of the mapping. */
 static void device_changed(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     device_wrote(mem, (struct span){begin, end});
@@ -348,7 +347,7 @@ void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
                 lap_memtrack_break(tracker);
                 return;
             }
-            /* Byte by byte: bytes that are as the host wrote them are still the host's, and may be pending. */
+            /* Byte by byte: unchanged bytes of the host are still the host's, and may be pending. */
             memcpy(tracker->page, live_bytes(mem, begin), bytes);
             while (lap_diff_next(tracker->page, known + within, bytes, to, 0, &from, &to))
                 if (lap_interval_intersects(&mem->written, begin + from, begin + to))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow: what is known of one memory's bytes, as sparse copies of 4 KiB pages of the memory's offset space. A page
- * that is all zero takes no storage. One thread at a time.
+ * shadow: the last known bytes of one memory, as sparse copies of 4 KiB pages of the memory's offset space. A page that
+ * is all zero takes no storage. One thread at a time.
  */
 #ifndef LAP_MEMTRACK_SHADOW_H
 #define LAP_MEMTRACK_SHADOW_H

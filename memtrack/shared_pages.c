@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memories that have bytes in common: those that are made of the same host pages of the program's own, and those that
- * are one payload under several names.
+ * Memories that have bytes in common: those made of the same host pages of the program's own, and those that are one
+ * payload under several names.
  *
- * What is known of a byte must be known once: what the device wrote through one memory is no host write in the other,
- * and what the host wrote goes to the objects of both. So an import is a view, and what is known lies in parts:
- * memories that nobody outside sees, at disjoint ranges of addresses. A view lies over one or more whole parts. Where a
- * new view begins or ends inside of a part, that falls in two; it goes with the last view, so no watch and no
- * comparison ever reaches a page that the program has got back. Memories of one payload have one part, all of it; who
- * maps them says where it can be read. All parts of an origin keep its offsets: only what is mapped of it differs.
+ * The state of a byte must be kept once: a device write through one memory is no host write in the other, and a host
+ * write belongs to the objects of both. So an import is a view, and the state lies in parts: internal memories at
+ * disjoint ranges of addresses. A view lies over one or more whole parts. Where a new view begins or ends inside a
+ * part, the part is split. A part is destroyed with its last view, so no watch and no comparison ever accesses a page
+ * that the program has got back. Memories of one payload have one part, all of it; lap_mem_point sets where it can be
+ * read. All parts of an origin keep its offsets: only their mapped ranges differ.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void leave_whole(struct lap_mem *part)
         lap_mem_remove(part);
 }
 
-/* ---- a part falls in two ---- */
+/* ---- splitting a part ---- */
 
 static bool move_set(struct lap_interval *from, struct lap_interval *to, uint64_t at)
 {
@@ -103,7 +103,7 @@ static bool move_set(struct lap_interval *from, struct lap_interval *to, uint64_
     return lap_interval_remove(from, at, UINT64_MAX);
 }
 
-/* The page that both have a share of is copied; nobody looks at the other's share. */
+/* The page that both have a share of is copied; neither uses the other's share. */
 static bool move_shadow(struct lap_mem *head, struct lap_mem *tail, uint64_t at)
 {
     uint64_t page = at / LAP_SHADOW_PAGE, end = (head->bytes + LAP_SHADOW_PAGE - 1) / LAP_SHADOW_PAGE;
@@ -118,7 +118,7 @@ static bool move_shadow(struct lap_mem *head, struct lap_mem *tail, uint64_t at)
     return true;
 }
 
-/* Pending is the object's, so it stays as it is. */
+/* Pending belongs to the object, so it stays as it is. */
 static bool move_pieces(struct lap_mem *head, struct lap_mem *tail, uint64_t at)
 {
     struct lap_tree_node *node;
@@ -150,11 +150,10 @@ static void arm_part(struct lap_mem *part, const struct lap_watch_ops *watch)
     part->region = NULL;
     if (watch->arm(part->tracker->watch_context, part->pointer, (size_t)(part->map_end - part->map_begin),
                    &part->region) < 0)
-        part->watch = &lap_watch_compare; /* the shadow is what was there when it was last looked at, as that needs */
+        part->watch = &lap_watch_compare; /* the shadow is the content when it was last read, as this watch needs */
 }
 
-/* Both halves are watched before the whole is not watched any more, and what that has seen is kept: no store is missed.
- */
+/* Both halves are watched before the watch of the whole ends, and its reports are kept: no store is missed. */
 static void split_watch(struct lap_mem *head, struct lap_mem *tail, uint64_t at)
 {
     const struct lap_watch_ops *watch = head->watch;
@@ -167,7 +166,7 @@ static void split_watch(struct lap_mem *head, struct lap_mem *tail, uint64_t at)
     watch->disarm(region);
 }
 
-/* Out of memory breaks the tracker, and leaves nothing that could not be destroyed. */
+/* Out of memory breaks the tracker, but leaves everything fit to be destroyed. */
 static enum lap_status split(struct lap_mem *head, uint64_t at)
 {
     struct lap_memtrack *tracker = head->tracker;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of touched ranges. No lock: objects don't change in what is read here (order, bytes), and only when they are
- * added. */
+/* Lists of touched ranges. No lock: the fields of objects read here (order, bytes) don't change, and they are read only
+ * when a range is added. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +38,7 @@ static int compare_ranges(const void *a, const void *b)
     return comes_before(a, b) ? -1 : comes_before(b, a);
 }
 
-/* The end of the run that begins at `at`: what is in order already, or few enough ranges to be put in order one by one.
- */
+/* The end of the run that begins at `at`: ranges that are sorted already, or few enough for an insertion sort. */
 static size_t make_run(struct lap_touched_range *ranges, size_t at, size_t count)
 {
     enum { FEW = 12 };
@@ -66,7 +65,7 @@ static void merge_runs(const struct lap_touched_range *ranges, size_t at, size_t
                                                                                                : ranges[second++];
 }
 
-/* Command buffers are sealed, so what comes together are runs; and nothing is called for each comparison. False: there
+/* Command buffers are sealed, so the list consists of runs; and no function is called for each comparison. False: there
  * is no memory. */
 static bool sort_by_runs(struct lap_touched_range *ranges, size_t count)
 {

@@ -5,7 +5,7 @@
 #include "base/process.h"
 #include "memtrack/memtrack_internal.h"
 
-/* About what the head of an update packet takes: sending fewer equal bytes than that is cheaper than a new packet. */
+/* About the size of an update packet's head: sending fewer equal bytes than that is cheaper than a new packet. */
 #define DEFAULT_GAP_BYTES 32u
 
 enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,

@@ -20,8 +20,8 @@ struct candidate {
     uint32_t real;
 };
 
-/* Lazily allocated, protected, AMD's coherent and uncached, RDMA-capable types, and whatever comes after them: a
- * program takes such a type for that very property, so its choice is no riddle. */
+/* Lazily allocated, protected, AMD's coherent and uncached, RDMA-capable and later kinds of types: a program takes such
+ * a type for that very property, so its choice is clear. */
 static bool is_combined(struct lap_type type)
 {
     return (type.flags & (DEVICE_LOCAL | HOST_VISIBLE)) == (DEVICE_LOCAL | HOST_VISIBLE) &&
@@ -122,7 +122,7 @@ void lap_virtual_types_init(struct lap_virtual_types *types, const struct lap_ty
         show_real(types);
         return;
     }
-    /* Always the first that nothing left has to precede. The rule is a partial order, so there is one. */
+    /* Takes the first type that no remaining one has to precede. The rule is a partial order, so there is one. */
     types->split = true;
     while (count) {
         uint32_t at = 0;
@@ -145,8 +145,7 @@ uint32_t lap_virtual_types_shown_mask(const struct lap_virtual_types *types, uin
     for (uint32_t i = 0; i < types->shown_count; i++)
         if (real_mask >> types->real_of[i] & 1)
             shown |= 1u << i;
-    /* Only bits of types that don't exist: a driver's error, and no reason to report to a program that no type will do.
-     */
+    /* Only bits of types that don't exist: a driver's error, and no reason to report that no type will do. */
     return shown || !real_mask ? shown : all_of(types->shown_count);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch: which pages of a mapping may have been written since they were last asked for. A back end narrows down what
- * has to be compared; it never decides that something changed, so reporting too much costs time and nothing else.
+ * watch: finds the pages of a mapping that may have been written since the last request. A back end only limits the
+ * comparison; it never decides that bytes changed, so reporting too much costs time and nothing else.
  *
  * Every call is made under the tracker's mutex. pagemap and mprotect have one object a process, because pages are the
  * process's and several memories, of several trackers, may lie in one: it has a mutex of its own, taken inside the
@@ -19,33 +19,34 @@
 #include "base/status.h"
 #include "memtrack/memtrack.h"
 
-/* One run of bytes that may have been written. Inside the armed range; may pass the range that was asked for, because a
- * back end takes and rearms whole pages. Must not call the watch. */
+/* One run of bytes that may have been written. Inside the armed range; may pass the requested range, because a back end
+ * takes and rearms whole pages. Must not call the watch. */
 typedef void (*lap_watch_report_fn)(void *context, const void *begin, size_t bytes);
 
-/* What a take asks for: a part of an armed region. */
+/* One request of a take: a part of an armed region. */
 struct lap_watch_range {
     void *region;
     const void *begin;
     size_t bytes;
     void *report_context; /* the same for all ranges of a region */
-    bool failed;          /* set by the back end: whatever was not reported counts as written */
+    bool failed;          /* set by the back end: ranges that were not reported count as written */
 };
 
 struct lap_watch_ops {
     const char *name;
 
-    /* take() reports only pages that were written, so what it doesn't report need not be read. Without it take()
-     * reports exactly what was asked for. */
+    /* take() reports only pages that were written, so others need not be read. Without it take() reports exactly the
+     * requested ranges. */
     bool exact;
 
-    /* Starts to watch [begin, begin + bytes); neither need be page-aligned. Until it returns, nothing is known; from
-     * then on every write is reported. *out_region is handed to the other calls. An error leaves nothing behind but a
-     * sentence (lap_error_message); the tracker then compares this mapping. `context` is what came with the ops. */
+    /* Starts to watch [begin, begin + bytes); neither need be page-aligned. Earlier writes may go unreported; from its
+     * return on every write is reported. *out_region is handed to the other calls. An error leaves nothing behind but a
+     * sentence (lap_error_message); the tracker then compares this mapping. `context` is the one in the ops. */
     enum lap_status (*arm)(void *context, void *begin, size_t bytes, void **out_region);
 
-    /* Reports what may have been written in [begin, begin + bytes) since it was armed or last reported, in any order,
-     * and rearms it. On an error whatever was not reported counts as written: the caller reads all it asked for. */
+    /* Reports the ranges in [begin, begin + bytes) that may have been written since they were armed or last reported,
+     * in any order, and rearms them. On an error ranges that were not reported count as written: the caller reads all
+     * that it requested. */
     enum lap_status (*take)(void *region, const void *begin, size_t bytes, lap_watch_report_fn report,
                             void *report_context);
 
@@ -56,13 +57,13 @@ struct lap_watch_ops {
     /* Stops watching; the range is still mapped. */
     void (*disarm)(void *region);
 
-    /* A tracker begins to use the back end, or no longer does: probes, and opens or installs what it needs. On an error
-     * (with a sentence) nothing was begun. NULL: nothing to do. */
+    /* A tracker begins to use the back end, or no longer does. begin probes, and opens or installs all that is needed.
+     * On an error (with a sentence) nothing was begun. NULL: nothing to do. */
     enum lap_status (*begin)(void);
     void (*end)(void);
 };
 
-/* Says "all of it" every time. Works anywhere, and costs a read of every byte that is asked for. */
+/* Always reports everything. Works anywhere, and costs a read of every requested byte. */
 extern const struct lap_watch_ops lap_watch_compare;
 
 /* userfaultfd in WP_ASYNC mode and the PAGEMAP_SCAN ioctl (Linux 6.7): no signal, no thread; writes by system calls are
@@ -70,14 +71,14 @@ extern const struct lap_watch_ops lap_watch_compare;
 extern const struct lap_watch_ops lap_watch_pagemap;
 
 /* Read-only pages and a SIGSEGV handler. System calls that write into watched memory fail with EFAULT, so it is used
- * only when it is asked for. */
+ * only on request. */
 extern const struct lap_watch_ops lap_watch_mprotect;
 
 /* take_many where there is one, else take after take. */
 void lap_watch_take_many(const struct lap_watch_ops *ops, struct lap_watch_range *ranges, size_t count,
                          lap_watch_report_fn report);
 
-/* Picks a back end, which has begun: end() it. reason gets a sentence. Never fails: there is always compare. */
+/* Picks a back end, which has begun: end() it. reason gets a sentence. Never fails: compare is always available. */
 const struct lap_watch_ops *lap_watch_choose(enum lap_watch_kind kind, char *reason, size_t reason_bytes);
 
 #endif

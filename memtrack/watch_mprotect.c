@@ -3,15 +3,15 @@
  * Read-only pages and a handler for SIGSEGV. The first store to a page faults; the handler makes the page writable and
  * notes it. A take() makes noted pages read-only again.
  *
- * What it can't do: the kernel does not raise a signal for its own stores, so read(2) and its like fail with EFAULT
- * when they are given a watched page, and nothing in user space can prevent that for memory that others allocated. A
- * program that installs a handler later gets our faults. It is noticed at the next take(), and from then on everything
- * is compared; a fault before that is the program's to survive. Hence it is used only when it is asked for.
+ * Its limits: the kernel does not raise a signal for its own stores, so read(2) and similar calls fail with EFAULT on a
+ * watched page, and user space can't prevent that for memory that others allocated. A program that installs a handler
+ * later gets our faults. The next take() notices that, and from then on everything is compared; before that the program
+ * has to survive the faults. Hence it is used only on request.
  *
- * The word of a page: WATCHED; WRITTEN when it is writable because somebody stored to it; LOCKED while somebody changes
- * word and protection together, so that no store falls between the two; and how often it faulted since it was last
- * read-only, or was given back. Threads that faulted before a page became writable find it so, and try again. The count
- * has a limit, so that a page which the program itself protected is the program's to handle.
+ * The word of a page: WATCHED; WRITTEN when it is writable because of a store; LOCKED while a thread changes word and
+ * protection together, so that no store falls between the two; and the number of its faults since it was last
+ * read-only, or was given back. Threads that faulted before a page became writable find it writable, and try again. The
+ * count has a limit, so that the program itself handles a page that it protected.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static bool installed; /* the handler was, once; it stays, because others may ha
 static atomic_bool replaced;
 static atomic_int owner; /* the process; locks mean nothing in a child of fork() */
 static uint64_t page_bytes;
-static struct sigaction before; /* whose turn it is when a fault is not ours */
+static struct sigaction before; /* the action for faults that are not ours */
 
 static bool is_child(void)
 {
@@ -108,8 +108,8 @@ static bool make_writable_around(uint64_t page, uint64_t reach)
     return done;
 }
 
-/* The kernel keeps a limited number of mappings, and a writable page between read-only ones takes two more. At the
- * limit neighbours become writable with it, until it works. */
+/* The kernel limits the number of mappings, and a writable page between read-only ones takes two more. At the limit its
+ * neighbours become writable with it, until that works. */
 static bool make_writable_widely(uint64_t page)
 {
     for (uint64_t reach = 1; reach < UINT64_C(1) << 24; reach *= 4)
@@ -140,7 +140,7 @@ static bool is_ours(uint64_t page)
     return !failed || make_writable_widely(page);
 }
 
-/* What would have happened without us. */
+/* Does what the signal would do without us. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     const ucontext_t *interrupted = context;
@@ -148,7 +148,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
     if (!(before.sa_flags & SA_SIGINFO) && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         if (info->si_code <= 0 && before.sa_handler == SIG_IGN)
-            return; /* somebody sent it */
+            return; /* another process or thread sent it */
         sigaction(number, &standard, NULL);
         if (info->si_code <= 0) /* nothing would fault again */
             syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
@@ -188,7 +188,7 @@ static void block_signals(sigset_t *old)
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* what we store ourselves may share a page with a watched range on the heap */
+    sigdelset(&all, SIGSEGV); /* our own stores may share a page with a watched range on the heap */
     pthread_sigmask(SIG_BLOCK, &all, old);
 }
 
@@ -202,7 +202,7 @@ static void give_back(uint64_t begin, uint64_t end)
         unlock(lap_watch_page(page), GIVEN_BACK);
 }
 
-/* Makes [first, stop) read-only. If that can't be, they count as written until they are asked for again. */
+/* Makes [first, stop) read-only. On failure these pages count as written until the next request. */
 static bool rearm(uint64_t first, uint64_t stop)
 {
     unsigned value = WATCHED;
@@ -269,7 +269,7 @@ static void release_copy(uint64_t page, atomic_uint *word)
     atomic_store_explicit(word, GIVEN_BACK, memory_order_relaxed);
 }
 
-/* The first tracker that a child of fork() makes: what its parent watched is not watched here. */
+/* Runs for the first tracker that a child of fork() makes: its parent's watches do not exist here. */
 static void leave_parent(void)
 {
     pthread_mutex_init(&mutex, NULL);
@@ -322,7 +322,7 @@ static void release_node(void *context, struct lap_tree_node *node)
     give_back(lap_watch_page_floor(node->begin, page_bytes), lap_watch_page_ceil(node->end, page_bytes));
 }
 
-/* The program's handler would get our faults: pages become writable, and what is mapped is compared from now on. */
+/* The program's handler would get our faults: pages become writable, and the mappings are compared from now on. */
 static bool was_replaced(void)
 {
     if (!atomic_load(&replaced) && !handler_is_ours()) {

@@ -3,16 +3,16 @@
  * The kernel's own record of writes. A userfaultfd in WP_ASYNC mode lets PAGEMAP_SCAN write-protect pages; the first
  * store to one, also one by a system call, makes it writable again inside the fault. PAGEMAP_SCAN then finds the pages
  * that are not protected and protects them again in one step, which is atomic for each page. A page of plain memory
- * (base/address_space.h) without storage is left as it is: a store gives it storage, and no protection.
+ * (base/address_space.h) without storage is left as it is: a store gives it storage without protection.
  *
- * What a page table covers (2 MiB on most machines) is a granule. A granule without a table, or in one huge page, costs
- * a scan next to nothing. The kernel has a short way of scanning a table, which takes pages without storage for
+ * A granule is the range of one page table (2 MiB on most machines). A granule without a table, or in one huge page,
+ * costs a scan next to nothing. The kernel has a short way of scanning a table, which takes pages without storage for
  * written ones, and a long way, in which they can be left out: the short one is used for granules that have storage
  * nearly everywhere (dense), the long one for all others.
  *
  * One userfaultfd and one open pagemap a process, from the first arm on until the last tracker is gone. A program may
- * close them. With the userfaultfd the kernel forgets what it watched: scans then fail, so that all of it is compared,
- * and what is armed later is watched through a new one.
+ * close them. A closed userfaultfd ends its watches: scans then fail, so that all of these ranges are compared; ranges
+ * armed later are watched through a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,8 @@
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
 
-/* Laid out as the kernel's struct page_region and struct pm_scan_arg; names of our own, so that both may be there. */
+/* The layout of the kernel's struct page_region and struct pm_scan_arg; the names are our own, so that both may be
+ * defined. */
 struct scanned_run {
     __u64 start, end, categories;
 };
@@ -77,7 +78,7 @@ static struct lap_watch_regions regions;
 static unsigned users; /* trackers */
 
 /* The files watch the memory of this process: a child of fork() that used them would change its parent's, and the mutex
- * may have been held when it was copied. 0: nobody uses the back end. */
+ * may have been held when it was copied. 0: the back end is not in use. */
 static atomic_int owner;
 
 static bool is_child(void)
@@ -124,7 +125,7 @@ static enum lap_status open_pagemap(struct files *f)
     return LAP_OK;
 }
 
-/* Opens what is not open, or what the program has closed. */
+/* Opens files that are not open, or that the program has closed. */
 static enum lap_status open_files(struct files *f)
 {
     enum lap_status status = lap_own_file_fd(&f->fault) < 0 ? open_fault(f) : LAP_OK;
@@ -213,8 +214,8 @@ static uint64_t pages_with_storage(const struct files *f, uint64_t begin, uint64
     return pages;
 }
 
-/* The long way found these pages written. A granule where that was so for as many as it has is looked at: it may be
- * dense by now. */
+/* The long way found these pages written. A granule with as many such pages as it has is checked: it may be dense by
+ * now. */
 static void count_written(const struct files *f, const struct granules *g, uint64_t begin, uint64_t end)
 {
     uint64_t page = lap_watch_page_bytes();
@@ -230,7 +231,7 @@ static void count_written(const struct files *f, const struct granules *g, uint6
     }
 }
 
-/* The end of the run of granules that are like the one where `begin` lies. */
+/* The end of the run of granules of the same kind as the one at `begin`. */
 static uint64_t like_granules(const struct granules *g, uint64_t begin, uint64_t end, bool *out_dense)
 {
     uint64_t at = lap_watch_page_floor(begin, g->bytes);
@@ -245,8 +246,8 @@ static uint64_t like_granules(const struct granules *g, uint64_t begin, uint64_t
     return at < end ? at : end;
 }
 
-/* Finds what was written in [*at, end) and protects it again. *at is moved as far as that was done. watched: all of it
- * is, or it is an error; otherwise what isn't is passed over. */
+/* Finds the written pages in [*at, end) and protects them again. *at moves as far as that was done. watched: an
+ * unwatched page is an error; otherwise it is skipped. */
 static int scan_written(const struct files *f, const struct granules *g, bool watched, uint64_t *at, uint64_t end,
                         void (*found)(void *context, uint64_t begin, uint64_t end), void *context)
 {
@@ -274,8 +275,8 @@ static int scan_written(const struct files *f, const struct granules *g, bool wa
 
 static void ignore_run(void *context, uint64_t begin, uint64_t end) {}
 
-/* Pages of files and shared memory lose what says that they were stored to when the kernel takes them out of the page
- * table. Where they are protected before they are in it, it leaves a mark in their place, and that way is kept. */
+/* Pages of files and shared memory lose their dirty state when the kernel takes them out of the page table. If they are
+ * protected before they are in it, the kernel leaves a mark in their place, which keeps the state. */
 static int watch_pages(const struct files *f, const struct granules *g, uint64_t begin, uint64_t end)
 {
     struct uffdio_register argument = {.range = {begin, end - begin}, .mode = UFFDIO_REGISTER_MODE_WP};
@@ -331,7 +332,7 @@ static enum lap_status try_stores(const struct files *f, const struct granules *
     if (!finds(f, g, begin, end, begin, begin + page))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "a write to a page that was used before was not seen");
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return LAP_OK; /* out of descriptors: what can't be tried here is tried by the program */
+        return LAP_OK; /* out of descriptors: this last test is skipped */
     read_seen = write(fds[1], "x", 1) == 1 && read(fds[0], scratch + 2 * page, 1) == 1 &&
                 finds(f, g, begin, end, begin + 2 * page, begin + 3 * page);
     close(fds[0]);
@@ -372,7 +373,7 @@ static enum lap_status probe(void)
 
 /* ---- the operations ---- */
 
-/* The first tracker that a child of fork() makes: what its parent watched is not watched here. */
+/* The first tracker that a child of fork() makes: its parent's watches do not exist here. */
 static void leave_parent(void)
 {
     pthread_mutex_init(&mutex, NULL);
@@ -451,11 +452,11 @@ static enum lap_status pagemap_arm(void *context, void *begin, size_t bytes, voi
 
 /* ---- takes ---- */
 
-/* Ranges that lie no further apart than this are one scan: to ask once more costs a system call, and where something
- * was written all processors on which the program runs are interrupted once more; what lies between is read for 2 to 5
- * ns a page, and passed over as a whole where it isn't watched. */
+/* Ranges no further apart than this are one scan. A second scan costs a system call, and, where pages were written,
+ * interrupts all processors of the program once more. The gap costs 2 to 5 ns a page, and nothing where it isn't
+ * watched. */
 #define GAP_BYTES (UINT64_C(256) << 10)
-/* What is larger knows its granules, and which way each of them is to be scanned. */
+/* A larger region keeps its granules, and how each of them is to be scanned. */
 #define MOST_MERGED_BYTES (UINT64_C(2) << 20)
 
 static uint64_t first_page(const struct lap_watch_range *range)
@@ -508,8 +509,8 @@ static void fail_all(struct lap_watch_range *ranges, size_t count)
         ranges[i].failed = true;
 }
 
-/* A scan that passes over what lies between ranges passes over ranges, too, that are not watched any more: the driver
- * has unmapped them, and something else lies there. Protects nothing, so nobody is interrupted. */
+/* A scan over the gaps between ranges also skips ranges that are not watched any more: the driver has unmapped them,
+ * and other memory lies there. Protects nothing, so it interrupts no processor. */
 static void find_unwatched(struct lap_watch_range *first, size_t count, uint64_t end)
 {
     struct scanned_run runs[RUNS_A_CALL];
@@ -532,7 +533,7 @@ static void find_unwatched(struct lap_watch_range *first, size_t count, uint64_t
     }
 }
 
-/* Several regions are scanned the long way, which is right for all that is plain. */
+/* Several regions are scanned the long way, which is right for all plain memory. */
 static void take_run(struct lap_watch_range *first, size_t count, uint64_t end, bool close, bool is_open,
                      lap_watch_report_fn report)
 {
@@ -544,7 +545,7 @@ static void take_run(struct lap_watch_range *first, size_t count, uint64_t end, 
         return;
     }
     (void)lap_fail(LAP_ERROR_IO, "PAGEMAP_SCAN: %s", strerror(errno));
-    /* What was taken before it failed is not known: it may have been written, for all that lies there. */
+    /* The pages taken before the failure are unknown: all of the regions there may have been written. */
     lap_watch_region_found(&regions, at, end, report);
     fail_all(first, count);
 }
@@ -568,7 +569,7 @@ static void pagemap_take_many(struct lap_watch_range *ranges, size_t count, lap_
         return;
     }
     pthread_mutex_lock(&mutex);
-    /* Whether the userfaultfd is there the kernel says: it scans nothing that is not watched. */
+    /* The kernel checks the userfaultfd: it scans nothing that is not watched. */
     bool is_open = lap_own_file_fd(&files.pagemap) >= 0 || open_pagemap(&files) == LAP_OK;
     if (count > 1)
         qsort(ranges, count, sizeof(*ranges), compare_ranges);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * watch_region: the ranges of addresses that one back end watches. They need not be page-aligned, several may lie in
- * one page, and they may overlap (one piece of host memory imported twice). A page is taken for all of them: what one
- * take() finds is kept for the others. Under the back end's mutex.
+ * one page, and they may overlap (one piece of host memory imported twice). A page is taken for all of them: the result
+ * of one take() is kept for the others. Under the back end's mutex.
  */
 #ifndef LAP_MEMTRACK_WATCH_REGION_H
 #define LAP_MEMTRACK_WATCH_REGION_H
@@ -17,10 +17,10 @@
 struct lap_watch_region {
     struct lap_tree_node node; /* [begin, end): addresses */
     struct lap_interval taken; /* found by a take() of another region in the same page */
-    void *asked;               /* during a take: the context of reports about this region; NULL: it is not asked for */
+    void *asked;               /* during a take: the context of reports about this region; NULL: it is not requested */
     int process;               /* a child of fork() has a copy, and nothing is watched there */
     bool all;                  /* there was no memory for it: all of the region may have been written */
-    bool plain;                /* pages without storage hold zeroes, and nobody stores to them but through the region */
+    bool plain;                /* pages without storage hold zeroes, and are stored to only through the region */
     uint16_t *counts;          /* the back end's own; freed with the region */
 };
 
@@ -47,16 +47,16 @@ static inline uint64_t lap_watch_page_ceil(uint64_t address, uint64_t page)
 }
 
 /* The first run of whole pages inside [*at, end) in which no region of the set lies; *at is moved behind it. False:
- * there is none. Both are page-aligned. To be asked for a region that is not in the set. */
+ * there is none. Both are page-aligned. For a region that is not in the set. */
 bool lap_watch_region_own_pages(const struct lap_watch_regions *regions, uint64_t *at, uint64_t end,
                                 uint64_t *out_begin, uint64_t *out_end);
 
-/* Pages [begin, end) were written and are armed again: reports the parts of regions that are asked for and keeps those
- * of others. */
+/* Pages [begin, end) were written and are armed again: reports the requested parts of regions and keeps the others for
+ * later. */
 void lap_watch_region_found(struct lap_watch_regions *regions, uint64_t begin, uint64_t end,
                             lap_watch_report_fn report);
 
-/* Reports what other regions' takes left for this one in [begin, end). */
+/* Reports the written ranges that takes of other regions kept for this one in [begin, end). */
 void lap_watch_region_left(struct lap_watch_region *region, uint64_t begin, uint64_t end, lap_watch_report_fn report,
                            void *report_context);
 

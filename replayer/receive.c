@@ -60,7 +60,7 @@ static enum lap_status open_file(struct replay_receive *receive)
     return receive->file >= 0 ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s: %s", receive->path, strerror(errno));
 }
 
-/* The file goes on without a name, until nobody has it open. */
+/* The file stays without a name while a descriptor is open. */
 static void remove_folder(struct replay_receive *receive)
 {
     if (receive->folder[0]) {
@@ -73,16 +73,16 @@ static void remove_folder(struct replay_receive *receive)
 
 /* ---- the child ---- */
 
-/* One trace is taken at a time, by a thread, so that others who come are answered meanwhile. */
+/* A thread takes one trace at a time, so that other connections get answers meanwhile. */
 struct taking {
     const struct replay_receive *receive;
     const struct lap_log *log;
     struct lap_command_board board;
     atomic_uint visitors;
     pthread_t thread;
-    int fd, wake; /* wake: an eventfd, for when the thread is through */
+    int fd, wake; /* wake: an eventfd, for the end of the thread */
     bool under_way, done;
-    enum child_code code; /* when it is done */
+    enum child_code code; /* valid when it is done */
 };
 
 /* False: there was no trace, and the file is empty. */
@@ -93,7 +93,7 @@ static bool take_trace(const struct taking *taking, enum child_code *out)
 
     *out = CHILD_FAILED;
     lap_arrival_init(&arrival, fcntl(taking->receive->file, F_DUPFD_CLOEXEC, 3));
-    lap_arrival_take(&arrival, taking->fd); /* the file says what was wrong */
+    lap_arrival_take(&arrival, taking->fd); /* the file's end has the reason */
     switch (lap_arrival_finish(&arrival, taking->receive->path)) {
     case LAP_ARRIVAL_NOTHING:
         lap_log(log, LAP_LOG_INFO, "nothing came of that: %s",
@@ -120,7 +120,7 @@ static void *run_taking(void *argument)
     return NULL;
 }
 
-/* Somebody whom a thread serves that nobody waits for. */
+/* A connection with its own thread, which is never joined. */
 struct visitor {
     struct taking *taking;
     struct lap_greeted who;
@@ -162,7 +162,7 @@ static int serve_visitor(struct taking *taking, const struct lap_greeted *who, i
     return error;
 }
 
-/* Somebody has come. */
+/* Handles a new connection. */
 static void greet(struct taking *taking, int fd)
 {
     const unsigned commands = 1u << LAP_ROLE_OBEY | 1u << LAP_ROLE_COMMAND;
@@ -250,7 +250,7 @@ static void show_progress(int file)
     fflush(stderr);
 }
 
-/* The child's wait status. A signal that is to end the process ends both. */
+/* The child's wait status. A signal that would end the process ends both. */
 static int wait_for(pid_t process, struct replay_receive *receive, const sigset_t *all, const sigset_t *before,
                     bool progress)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receive: a trace that a program streams, for a replay that plays it when all of it has arrived (docs/streaming.md):
- * how objects share memory, and what of a device a trace needs, only the whole trace says. A child process in the
- * sandbox receives, into a file that loses its name then.
+ * receive: receives a trace that a program streams, for a replay that begins when all of it has arrived
+ * (docs/streaming.md): only the whole trace shows how objects share memory and which features it needs. A child process
+ * in the sandbox receives it, into a file that loses its name then.
  */
 #ifndef LAP_REPLAYER_RECEIVE_H
 #define LAP_REPLAYER_RECEIVE_H

@@ -11,7 +11,7 @@
 #include "base/folder.h"
 #include "replayer/present/window_system.h"
 
-/* The folder belongs to this user, nobody else can write to it, and it is no symbolic link. */
+/* The folder belongs to this user, others can't write to it, and it is no symbolic link. */
 static bool is_own_folder(const char *path)
 {
     struct stat info;
@@ -58,7 +58,7 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
     struct lap_sandbox_options wanted = {.folders = folders,
                                          .gpus = true,
                                          .shared_memory = has_x_display(options->displays),
-                                         /* NVIDIA's driver makes no device that traces rays where it can't have one. */
+                                         /* NVIDIA's driver creates no device with ray tracing without such a socket. */
                                          .waiting_sockets = access("/dev/nvidiactl", F_OK) == 0};
     char caches[PATH_MAX];
 

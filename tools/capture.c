@@ -125,7 +125,7 @@ static bool one_of(const char *option, const char *value, const char *const *all
     return false;
 }
 
-/* Of who receives the trace, or where commands are taken. The layer checks this too, but then the program runs on. */
+/* The address of a receiver, or for commands. The layer checks this too, but then the program runs on. */
 static bool check_address(const struct options *options, const char *text)
 {
     struct lap_address address;
@@ -147,7 +147,7 @@ static bool is_streamed(const struct options *options)
     return options->output && lap_address_is(options->output);
 }
 
-/* Whether somebody can command the program. */
+/* Whether the program takes commands. */
 static bool is_commanded(const struct options *options)
 {
     const char *control = getenv("LAPILLI_CONTROL");
@@ -188,7 +188,7 @@ static bool is_list(const char *option, const char *text, enum lap_status (*pars
     return status == LAP_OK;
 }
 
-/* What begins a part, and leaves its end to --trigger-frames. */
+/* Whether the trigger begins a part whose end --trigger-frames gives. */
 static bool is_moment(const char *trigger)
 {
     return strcmp(trigger, "signal") == 0 || lap_key_trigger(trigger) ||

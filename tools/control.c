@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli-control: commands recorded programs, through who receives their traces or has started them. */
+/* lapilli-control: gives commands to recorded programs, through the receiver of their traces or the launcher that
+ * started them. */
 #include <cjson/cJSON.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -173,7 +174,7 @@ static int read_answers(const struct options *options, int fd)
     bool good = true;
 
     for (;; count++) {
-        int64_t deadline = lap_exchange_now_ms() + 2 * LAP_COMMAND_WAIT_MS; /* somebody else may command, too */
+        int64_t deadline = lap_exchange_now_ms() + 2 * LAP_COMMAND_WAIT_MS; /* others may give commands, too */
         status = lap_command_process_receive(fd, &process, deadline);
         if (status != LAP_OK || !process.name[0])
             break;

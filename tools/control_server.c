@@ -13,7 +13,7 @@
 #include "tools/tool.h"
 #include "trace/listener.h"
 
-/* What a terminal sends to all is for the program, which may go on. */
+/* Ignores signals that the terminal sends to the whole process group: they are for the program, which may go on. */
 static void ignore_the_terminal(void)
 {
     (void)signal(SIGINT, SIG_IGN);
@@ -21,7 +21,7 @@ static void ignore_the_terminal(void)
     (void)signal(SIGHUP, SIG_IGN);
 }
 
-/* The process, or -1. */
+/* Returns the process, or -1. */
 static pid_t start(const char *program, const struct lap_token *token, int listener)
 {
     pid_t parent = getpid(), process;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_server: takes the commands of lapilli control for a program that is recorded into files, as long as it runs.
- * A child process does it (tools/serve.h). For a program with one thread.
+ * control_server: takes the commands of lapilli control for a program that is recorded into files, as long as it runs,
+ * in a child process (tools/serve.h). For a program with one thread.
  */
 #ifndef LAP_TOOLS_CONTROL_SERVER_H
 #define LAP_TOOLS_CONTROL_SERVER_H
@@ -13,15 +13,15 @@
 
 struct lap_control_server {
     pid_t process;              /* 0: there is none */
-    struct lap_address address; /* where it listens, with the port that it has */
+    struct lap_address address; /* of the listener, with the actual port */
 };
 
-/* token_file: NULL, none; then the one of LAPILLI_TOKEN_FILE, if there is. Says where it listens, unless quiet. False,
- * and it was said why: it can't be done. */
+/* token_file: NULL: the one of LAPILLI_TOKEN_FILE, or none. Prints the address, unless quiet. False, after a message:
+ * it can't listen. */
 bool lap_control_server_begin(struct lap_control_server *commanded, const char *program, const char *address,
                               const char *token_file, bool quiet);
 
-/* Who has given a command gets the answer before. */
+/* Clients get the answers to their commands before it ends. */
 void lap_control_server_end(struct lap_control_server *commanded);
 
 #endif

@@ -17,19 +17,19 @@
 #include "trace/writer.h"
 
 #define FAILED_MARK '!' /* in front of a path: the recording failed (layer/core/recording.c) */
-#define STREAM_MARK '@' /* in front of an address: somebody else writes the trace */
+#define STREAM_MARK '@' /* in front of an address: a receiver writes the trace */
 #define STEP_NS     INT64_C(50000000)
 #define MOST_STEPS  20u /* for all traces: processes that ended with the program may take a moment longer */
 
 struct traces {
     char **paths; /* in the order in which they were begun; NULL: already reported */
     size_t count;
-    size_t streamed; /* traces that are somebody else's */
+    size_t streamed; /* traces that receivers write */
     bool any;        /* a process used Vulkan */
     bool failed;     /* it could not be recorded, and has reported that */
 };
 
-/* Recordings in turn take names again: the file is the later one. */
+/* Successive recordings may reuse a name: the file is that of the later one. */
 static void forget_earlier(struct traces *traces, const char *line)
 {
     size_t at = 0;
@@ -183,7 +183,7 @@ static void print_command(char *const argv[])
     fputc('`', stderr);
 }
 
-/* Whether parts of the run were asked for (layer/core/options.c). */
+/* Whether parts of the run were requested (layer/core/options.c). */
 static bool has_parts(void)
 {
     static const char *const names[] = {"LAPILLI_FRAMES", "LAPILLI_SUBMITS", "LAPILLI_SECONDS", "LAPILLI_TRIGGER"};

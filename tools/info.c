@@ -305,8 +305,8 @@ static bool put_part(cJSON *object, const cJSON *info)
                                 : put(object, "part", cJSON_CreateNull());
 }
 
-/* How long the program waited for somebody to receive its trace; null: it was not streamed. With which frame a part of
- * another trace begins; null: it is whole. */
+/* The program's wait for a receiver; null: it was not streamed. The frame with which a part of another trace begins;
+ * null: it is whole. */
 static bool put_numbers(cJSON *object, const cJSON *info)
 {
     static const char *const names[] = {"receiver_waited_ms", "trimmed_first_frame"};

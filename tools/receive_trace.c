@@ -37,7 +37,7 @@ static void say(const struct incoming *in, const char *what)
             in->from.process, what);
 }
 
-/* A new file: a name that is taken gets a number. -1: there is none, and it was said why. */
+/* A new file: a name that is taken gets a number. -1, after a message: none could be created. */
 static int open_file(struct incoming *in)
 {
     struct lap_pattern_values values = {(long)in->from.process, in->from.program};
@@ -57,7 +57,7 @@ static int open_file(struct incoming *in)
         say(in, strerror(error));
         return -1;
     }
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* nobody else ends it meanwhile */
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* no other process ends it meanwhile */
     return fd;
 }
 
@@ -92,7 +92,7 @@ void lap_receive_say_listening(const char *address)
     cJSON_Delete(object);
 }
 
-/* Says what the file has. */
+/* Determines the outcome from the file. */
 static enum lap_receive_outcome look(const struct incoming *in)
 {
     struct lap_reader *reader;
@@ -115,7 +115,7 @@ static enum lap_receive_outcome look(const struct incoming *in)
     return outcome;
 }
 
-/* Somebody may have put another file in its place meanwhile. */
+/* Another process may have replaced the file meanwhile. */
 static void remove_file(const struct incoming *in)
 {
     struct stat now;

@@ -25,8 +25,8 @@ enum lap_receive_outcome {
     LAP_RECEIVE_FAILED      /* it could not be written */
 };
 
-/* fd: a connected socket, which stays open, of this process, which has been greeted. told_to_end: this program was, and
- * has shut the socket down. Says what came of it. */
+/* fd: a connected, greeted socket of this process, which stays open. told_to_end: this program was, and has shut the
+ * socket down. Prints the outcome. */
 enum lap_receive_outcome lap_receive_trace(const struct lap_receive_job *job, int fd, const struct lap_greeted *from,
                                            const atomic_bool *told_to_end);
 

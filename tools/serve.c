@@ -112,7 +112,7 @@ static void accept_one(struct server *server, struct connection *place)
     }
 }
 
-/* What has arrived is still taken in; nothing more comes. Who commands still gets answers. */
+/* Data that has arrived is still received, but no more comes. Clients still get their answers. */
 static void stop(struct server *server)
 {
     server->ending = true;

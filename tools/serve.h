@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * serve: connections at an address, each with a thread of its own: recorded processes that take commands
- * (trace/command_board.h), who gives commands, and, where they are taken, traces. Strangers may connect, so a process
- * of its own does it, in the sandbox.
+ * (trace/command_board.h), clients that give commands, and traces, where accepted. Any process may connect, so this
+ * runs in a process of its own, in the sandbox.
  */
 #ifndef LAP_TOOLS_SERVE_H
 #define LAP_TOOLS_SERVE_H
@@ -20,18 +20,19 @@ struct lap_serve_job {
     const struct lap_token *token;
     int listener;         /* trace/listener.h */
     const sigset_t *ends; /* signals that end it; they are blocked */
-    pid_t parent;         /* who has made this process, with whose end it ends, too */
+    pid_t parent;         /* the process that made this one, which ends with it */
     enum lap_sandbox_wish sandbox;
     const char *folder; /* the only one where files can be made; NULL: none */
-    /* Takes a trace until its connection, which stays open, ends; on the thread of that. told_to_end: a signal came,
-     * and the connection was shut down. True: one has come. NULL: no traces are taken. */
+    /* Receives a trace until its connection ends; the connection stays open. Runs on the connection's thread.
+     * told_to_end: a signal came, and the connection was shut down. True: a trace has come. NULL: traces are not
+     * accepted. */
     bool (*take_trace)(void *user, int fd, const struct lap_greeted *from, const atomic_bool *told_to_end);
     void *user;
     bool once; /* end after one trace */
 };
 
-/* Serves until a signal comes: what has arrived is still taken in, and who has given a command gets the answers. In a
- * process of one thread. False, and it was said why: it can't be done. */
+/* Serves until a signal comes: data that has arrived is still received, and clients get the answers to their commands.
+ * In a process of one thread. False, after a message: it can't serve. */
 bool lap_serve(const struct lap_serve_job *job);
 
 #endif

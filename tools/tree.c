@@ -15,7 +15,7 @@
 #include "trace/reader.h"
 
 #define PROGRAM     "lapilli-tree"
-#define FRAME_DEPTH 4u /* of what is in a frame: to the render passes */
+#define FRAME_DEPTH 4u /* inside a frame: to the render passes */
 
 static const char help[] =
     "usage: lapilli tree [options] FILE\n"
@@ -60,7 +60,7 @@ static bool parse_depth(const char *text, struct options *options)
     depth = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || depth == 0)
         return false;
-    options->depth = depth > 1000 ? 1000 : (unsigned)depth; /* which is all */
+    options->depth = depth > 1000 ? 1000 : (unsigned)depth; /* everything */
     options->has_depth = true;
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree: writes what a trace consists of (inspector/position/tree.h) as text or as one JSON object. One thread.
+ * tree: writes the contents of a trace (inspector/position/tree.h) as text or as one JSON object. One thread.
  */
 #ifndef LAP_TOOLS_TREE_H
 #define LAP_TOOLS_TREE_H

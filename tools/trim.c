@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lapilli-trim: writes a part of a trace, with what it depends on.
+ * lapilli-trim: writes a part of a trace, with the work it depends on.
  *
  * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
  */
@@ -33,7 +33,7 @@
 #include "trace/reader.h"
 
 #define PROGRAM    "lapilli-trim"
-#define LEVEL      12 /* of Zstandard, as lapilli compress has it */
+#define LEVEL      12 /* of Zstandard, as in lapilli compress */
 #define BEST_LEVEL 19
 
 static const char help[] =
@@ -72,7 +72,7 @@ enum {
 
 enum gpu_wish { GPU_AUTO, GPU_ON, GPU_OFF };
 
-/* What the child that finds out what is to be read tells its parent. */
+/* The answer to the parent from the child that finds the contents to read. */
 struct found {
     bool done;
     uint64_t packet; /* the last one in front of the part; 0: none is there */
@@ -89,8 +89,8 @@ struct job {
     const char *sandbox_text;
     enum gpu_wish wish;
     const char *gpu;           /* NULL: any */
-    struct found *found;       /* not NULL: only what is to be read is found out, and listed in replay.list */
-    struct trim_replay replay; /* replay.contents is -1 where nothing is taken, and replay.reason may say why */
+    struct found *found;       /* not NULL: only finds the contents to read, and lists them in replay.list */
+    struct trim_replay replay; /* replay.contents is -1 where nothing is taken, and replay.reason may give the cause */
 };
 
 /* "A-B", "A", "A-", "-B" */
@@ -111,12 +111,12 @@ static bool parse_range(const char *text, struct lap_frame_range *out)
     return *text == 0 && out->first <= out->last;
 }
 
-/* ---- which packets are the part ---- */
+/* ---- the packets of the part ---- */
 
 struct search {
     struct lap_frame_range range;
     uint64_t submits, last_ticket;
-    uint64_t first, last; /* what was found; 0: nothing */
+    uint64_t first, last; /* the part; 0: nothing */
     uint64_t first_frame; /* from 0 */
     struct position_found draw;
     bool to_end; /* no frame or submit comes after the part */
@@ -190,7 +190,7 @@ struct work {
     uint64_t bytes_before, bytes_after;
     bool copied;
     const struct contents_file *contents; /* NULL: none */
-    const char *reason;                   /* why not; NULL: nobody asked */
+    const char *reason;                   /* the cause; NULL: not requested */
     struct cut_result result;
 };
 
@@ -318,8 +318,8 @@ static enum lap_status copy_source(struct work *work)
     return LAP_OK;
 }
 
-/* A part is never larger than the whole: of one that was packed well before and of which nothing falls away, the new
- * file may have to be packed as well, or to be the old one. */
+/* A part is never larger than the whole. If the source was packed well and all of it is needed, the new file may need
+ * the best packing, too, or be a copy of the source. */
 static enum lap_status cut_small(struct work *work)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(work->trace);
@@ -331,15 +331,15 @@ static enum lap_status cut_small(struct work *work)
         work->bytes_before = (uint64_t)source.st_size;
     if (status == LAP_OK && work->bytes_after > work->bytes_before)
         status = cut_at_level(work, BEST_LEVEL);
-    if (status == LAP_OK && work->bytes_after > at_first) /* small files need not obey */
+    if (status == LAP_OK && work->bytes_after > at_first) /* the better level may give larger small files */
         status = cut_at_level(work, LEVEL);
     if (status == LAP_OK && work->bytes_after > work->bytes_before && summary->complete && work->search->to_end)
         status = copy_source(work);
     return status;
 }
 
-/* What earlier work makes may be smaller than what it made, and a replay's contents may be more than can be cut: nobody
- * who did not ask for them gets them then. */
+/* A part with earlier work may be smaller than one with the contents of a replay, and contents of a replay may be
+ * impossible to cut. They are then used only on request. */
 static enum lap_status cut_smallest(struct work *work, struct contents_file *file)
 {
     enum lap_status status;
@@ -364,7 +364,7 @@ static enum lap_status cut_smallest(struct work *work, struct contents_file *fil
     return status;
 }
 
-/* What a replay is to read, instead of a cut. */
+/* Lists the contents for a replay to read, instead of a cut. */
 static int list(const struct job *job, const struct lap_reader *trace, const struct search *search)
 {
     struct slice *slice = NULL;
@@ -387,7 +387,7 @@ static int list(const struct job *job, const struct lap_reader *trace, const str
     }
     (void)fclose(to);
     slice_destroy(&slice);
-    if (status == LAP_OK) /* else the cut will say it */
+    if (status == LAP_OK) /* else the cut reports it */
         *job->found = (struct found){true, search->first - 1, job->found->lines, job->found->contents};
     return LAP_TOOL_OK;
 }
@@ -425,7 +425,7 @@ static int cut(const struct job *job, const struct lap_reader *trace, const stru
     return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
 }
 
-/* Says why a part was not found, or what there is instead. */
+/* Reports why a part was not found, or the trace's own range. */
 static int no_part(const struct job *job, const struct lap_reader *trace, const struct search *search,
                    enum lap_status status)
 {
@@ -499,7 +499,7 @@ static int read_contents(struct job *job)
     if (done)
         return LAP_TOOL_OK;
     trim_replay_end(&job->replay);
-    if (job->wish != GPU_ON || !job->replay.reason[0]) /* what can't be cut is said by the cut */
+    if (job->wish != GPU_ON || !job->replay.reason[0]) /* if it can't be cut, the cut reports that */
         return LAP_TOOL_OK;
     fprintf(stderr, PROGRAM ": --gpu: %s can't be played up to the part: %s\n", job->from, job->replay.reason);
     return LAP_TOOL_UNSUPPORTED;

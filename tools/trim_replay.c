@@ -102,7 +102,7 @@ static void execute(const struct trim_replay *replay, const char *program, const
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     (void)dup2(say_to, STDERR_FILENO);
     (void)dup2(say_to, STDOUT_FILENO);
-    (void)fcntl(replay->list, F_SETFD, 0); /* it opens both by their numbers */
+    (void)fcntl(replay->list, F_SETFD, 0); /* the replay opens both by their numbers */
     (void)fcntl(replay->contents, F_SETFD, 0);
     execv(program, (char *const *)(uintptr_t)words);
     _exit(LAP_TOOL_NOT_STARTED);
@@ -113,7 +113,7 @@ static const char *without(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix) : text;
 }
 
-/* The last line of what it says. */
+/* Returns the last line of its output. */
 static void listen_to(int from, char *out, size_t bytes)
 {
     char line[512], c;

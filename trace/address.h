@@ -23,14 +23,14 @@ struct lap_address {
 /* Whether a name of a trace is an address and no file. */
 bool lap_address_is(const char *text);
 
-/* LAP_ERROR_ARGUMENT: it is none. */
+/* LAP_ERROR_ARGUMENT: no address. */
 enum lap_status lap_address_parse(const char *text, struct lap_address *out) LAP_MUST_CHECK;
 
 /* The same address as text, but with a path of a Unix socket that is right in any folder. The caller frees it. NULL:
  * out of memory, or no current folder (errno). */
 char *lap_address_absolute(const char *text);
 
-/* As lap_address_parse takes it. */
+/* The text form that lap_address_parse accepts. */
 void lap_address_text(const struct lap_address *address, char out[LAP_ADDRESS_TEXT_BYTES]);
 
 #endif

@@ -50,7 +50,7 @@ static enum lap_status cut(void *user, uint64_t bytes)
     return lap_fail(LAP_ERROR_IO, "the receiver can't cut the file: %s", strerror(errno));
 }
 
-/* Who does not take so few bytes has gone, which is no harm: all is there. */
+/* A sender that does not take these few bytes has gone. This does no harm: the trace is complete. */
 static enum lap_status confirm(void *user, uint64_t bytes)
 {
     struct lap_arrival *arrival = user;
@@ -105,7 +105,7 @@ static enum lap_status end_file(const struct lap_arrival *arrival, const char *p
     return status == LAP_OK && result.outcome == LAP_FINISH_REFUSED ? LAP_ERROR_FORMAT : status;
 }
 
-/* The disk is full: the last bytes make room for an end, which says so. */
+/* The disk is full: the end chunk, which gives that reason, replaces the last bytes. */
 static enum lap_status end_in_less(const struct lap_arrival *arrival, const char *path, int fd)
 {
     enum lap_status status = LAP_ERROR_IO;

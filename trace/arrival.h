@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrival: a trace that arrives on a connection, behind the greeting, and the file that it becomes: taken in until the
- * connection ends, and finished where its end is missing. For lapilli-receive and lapilli-replay.
+ * arrival: receives a trace on a connection, after the greeting, into a file, until the connection ends. Finishes the
+ * file where its end is missing. For lapilli-receive and lapilli-replay.
  *
  * The socket and the file are the caller's. One thread for each arrival.
  */
@@ -20,18 +20,18 @@ struct lap_arrival {
     struct lap_receive receive;
     _Atomic uint64_t bytes; /* in the file so far; any thread may look */
     bool write_failed;
-    char reason[160]; /* why it ends, should the trace not say so */
+    char reason[160]; /* the reason for its end, if the trace has none */
 };
 
 enum lap_arrival_end {
     LAP_ARRIVAL_KEPT,    /* the file is complete, or was finished */
     LAP_ARRIVAL_NOTHING, /* there is no trace in it: nothing came, or a process got no instance */
-    LAP_ARRIVAL_FAILED   /* it has not been finished; lap_error_message() says why */
+    LAP_ARRIVAL_FAILED   /* it has not been finished; lap_error_message() has the reason */
 };
 
 void lap_arrival_init(struct lap_arrival *arrival, int file);
 
-/* Until the connection ends, or something is wrong: then it is shut down. `reason` is set. */
+/* Receives until the connection ends or an error occurs, which shuts it down. Sets `reason`. */
 enum lap_status lap_arrival_take(struct lap_arrival *arrival, int socket);
 
 /* Ends the file, which can be opened by `path`. Its descriptor is closed in any case. */

@@ -90,15 +90,16 @@ static bool take_log(struct lap_blob_store *store)
     store->log_refused =
         !lap_output_reserve_notes(store->output, &notes->journal, offsetof(struct lap_journal, streams));
     if (!store->log_refused) {
-        lap_journal_set_state(&notes->journal, LAP_JOURNAL_ALL); /* before a stream has a log, and may say otherwise */
+        lap_journal_set_state(&notes->journal,
+                              LAP_JOURNAL_ALL); /* before a stream has a log, and may change the state */
         lap_journal_init(&store->log, notes->journal.blobs, LAP_JOURNAL_BLOBS_BYTES, store->output->queue.seed);
     }
     return !store->log_refused;
 }
 
-/* The first blob of what is pending is in the journal with the chunk that it begins, others if that one is. The half
- * that is begun for it was left by what was pending before the last time; that is in the queue, for `order` was given
- * back since. */
+/* Writes a pending blob to the journal. The first pending blob begins a half there; the others follow only if it could.
+ * The blobs pending before the last time have left that half. They are in the queue, for `order` was given back
+ * since. */
 static void log_pending(struct lap_blob_store *store, uint64_t id, const uint8_t *entry, size_t bytes)
 {
     struct lap_journal_head head = {.kind = LAP_JOURNAL_BLOBS, .first = id};
@@ -115,7 +116,7 @@ static void log_pending(struct lap_blob_store *store, uint64_t id, const uint8_t
         lap_journal_mask();
 }
 
-/* What is pending is the caller's to write, and others add to what was spare. Both mutexes are held. */
+/* The caller writes the pending blobs; other threads then add to the spare buffer. Both mutexes are held. */
 static struct taken take_pending(struct lap_blob_store *store)
 {
     struct taken taken = {
@@ -202,8 +203,7 @@ static void number(struct lap_blob_store *store, struct lap_blob_slot *slot, str
     *slot = wanted;
 }
 
-/* Nobody gets a later number before it is written: what the journal has is read up to the first blob that is missing.
- */
+/* No other blob gets a later number before this one is written: the journal is read up to the first missing blob. */
 static enum lap_status add_large(struct lap_blob_store *store, struct lap_blob_slot wanted, const void *data,
                                  uint64_t *out_id, bool *out_new)
 {
@@ -229,7 +229,7 @@ static enum lap_status add_large(struct lap_blob_store *store, struct lap_blob_s
     return status;
 }
 
-/* LAP_AGAIN: there is no room before what is pending is handed over. The mutex is held. */
+/* LAP_AGAIN: there is no room until the pending blobs are handed over. The mutex is held. */
 static enum lap_status add_small(struct lap_blob_store *store, const struct lap_blob_slot *wanted, const void *data,
                                  uint64_t *out_id, bool *out_new)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blob_store: which blobs a file already has, and those on their way into it. Part of a writer.
+ * blob_store: finds the blobs that a file already has, and gathers new ones on their way into it. Part of a writer.
  *
- * Numbers are given in the order in which blobs stand in the file. Any thread. Who adds a small blob holds `mutex` for
- * no longer than it takes to find its number and to copy it; what was gathered is handed over under `order`, which is
- * taken before `mutex`, so that others go on adding meanwhile. For a large blob both are held until it is handed over.
+ * Blobs have numbers in the order of the file. Any thread. Adding a small blob holds `mutex` only to find its number
+ * and to copy it. Gathered blobs are handed over under `order`, which is taken before `mutex`, so that other threads go
+ * on adding meanwhile. For a large blob both are held until it is handed over.
  */
 #ifndef LAP_TRACE_BLOB_STORE_H
 #define LAP_TRACE_BLOB_STORE_H
@@ -29,10 +29,10 @@ struct lap_blob_store {
     uint64_t count;              /* blobs so far: the last number */
     _Atomic uint64_t bytes;      /* of the distinct blobs */
     uint8_t *pending;            /* the payload of the next BLOBS chunk */
-    uint8_t *spare;              /* that of the last one, which whoever holds `order` may be handing over */
+    uint8_t *spare;              /* that of the last one, which the holder of `order` may be handing over */
     size_t pending_bytes;
     uint32_t pending_count;
-    struct lap_journal_log log; /* of what is pending */
+    struct lap_journal_log log; /* of the pending blobs */
     bool log_refused;
 };
 
@@ -43,16 +43,16 @@ void lap_blob_store_finish(struct lap_blob_store *store); /* frees memory; takes
 enum lap_status lap_blob_store_add(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                    size_t bytes, uint64_t *out_id, bool *out_new) LAP_MUST_CHECK;
 
-/* The same for bytes that nobody stores again, behind all others, without memory; bytes 0: lap_blob_store_flush alone,
- * and *out_id stays. */
+/* The same for bytes that are never stored again, after all others, without memory. bytes 0: lap_blob_store_flush
+ * alone, and *out_id stays. */
 enum lap_status lap_blob_store_append(struct lap_blob_store *store, enum lap_blob_kind kind, const void *data,
                                       size_t bytes, uint64_t *out_id) LAP_MUST_CHECK;
 
-/* From now on blobs are in the journal as soon as they have a number, and those that have one can be found. False: they
- * can't be. */
+/* From now on a blob is in the journal as soon as it has a number; earlier blobs can be found, too. False: they can't
+ * be. */
 bool lap_blob_store_begin_log(struct lap_blob_store *store) LAP_MUST_CHECK;
 
-/* Sees to it that every blob that has a number is in the file. */
+/* Makes sure that every blob with a number is in the file. */
 enum lap_status lap_blob_store_flush(struct lap_blob_store *store) LAP_MUST_CHECK;
 
 #endif

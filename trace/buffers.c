@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #define ALIGN      16u
-#define HUGE_BYTES ((size_t)2 << 20) /* from here on memory is asked for in pages of this size */
+#define HUGE_BYTES ((size_t)2 << 20) /* memory from this size on is allocated in pages of this size */
 
 void lap_buffers_init(struct lap_buffers *buffers)
 {

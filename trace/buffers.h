@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffers: memory that chunks are unpacked into. Some of what is given back waits for its next use: new memory comes
- * from the kernel page by page, and cleared. Any thread.
+ * buffers: memory that chunks are unpacked into. Some returned buffers are kept for reuse: new memory comes from the
+ * kernel page by page, and cleared. Any thread.
  */
 #ifndef LAP_TRACE_BUFFERS_H
 #define LAP_TRACE_BUFFERS_H
@@ -27,11 +27,11 @@ struct lap_buffers {
 void lap_buffers_init(struct lap_buffers *buffers);
 void lap_buffers_finish(struct lap_buffers *buffers);
 
-/* At least so many bytes, uninitialised; data is NULL when there is no memory. */
+/* At least this size, uninitialised; data is NULL when there is no memory. */
 struct lap_buffer lap_buffers_take(struct lap_buffers *buffers, size_t bytes);
 /* Gives one back; also one without data. */
 void lap_buffers_put(struct lap_buffers *buffers, struct lap_buffer buffer);
-/* How many bytes wait for their next use, and freeing some of them: false when there are none. */
+/* The bytes that are kept for reuse. Frees some of them: false when there are none. */
 uint64_t lap_buffers_spare(struct lap_buffers *buffers);
 bool lap_buffers_free_one(struct lap_buffers *buffers);
 

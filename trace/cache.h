@@ -2,12 +2,11 @@
 /*
  * cache: unpacked chunks and assembled blobs. Part of a reader.
  *
- * Most blobs of a long trace are needed once, a few in every frame. What comes in is on trial, for as long as
- * LAP_CACHE_TRIAL_BYTES of newer ones do not push it out; what is asked for again stays among those that are kept, of
- * which the least recently used goes first. So the memory that a trace is read into is used again and again, and is
- * not new memory each time, which the kernel would have to clear.
+ * Most blobs of a long trace are needed once, a few in every frame. A new entry is on trial until LAP_CACHE_TRIAL_BYTES
+ * of newer ones push it out. An entry that is asked for again is kept; the least recently used of the kept entries is
+ * evicted first. So reading a trace reuses the same memory, and the kernel need not clear new memory each time.
  *
- * What was used since the last lap_cache_advance is pinned, so that pointers into it stay good.
+ * Entries used since the last lap_cache_advance are pinned, so that pointers into them stay valid.
  */
 #ifndef LAP_TRACE_CACHE_H
 #define LAP_TRACE_CACHE_H
@@ -28,12 +27,12 @@ struct lap_cached_blob {
     struct lap_blob_hash hash;
     uint8_t kind; /* enum lap_blob_kind */
     bool checked; /* its bytes have this hash */
-    bool used;    /* somebody has asked for it */
+    bool used;    /* a caller has asked for it */
 };
 
 struct lap_cached {
     struct lap_cached *newer, *older;
-    struct lap_cached **home; /* set to NULL when this is thrown out */
+    struct lap_cached **home; /* set to NULL when this is evicted */
     uint64_t used_at;         /* the cache's time of the last use */
     bool counts;              /* has blobs: see lap_cache_add */
     bool kept;                /* which list it is in */
@@ -58,7 +57,7 @@ struct lap_cache {
     struct lap_buffers *buffers;
 };
 
-/* What is thrown out goes to `buffers`, which outlives the cache and counts as part of its limit. */
+/* Memory of evicted entries goes to `buffers`, which outlives the cache and counts as part of its limit. */
 void lap_cache_init(struct lap_cache *cache, uint64_t limit_bytes, struct lap_buffers *buffers);
 void lap_cache_finish(struct lap_cache *cache);
 static inline void lap_cache_advance(struct lap_cache *cache)
@@ -66,8 +65,8 @@ static inline void lap_cache_advance(struct lap_cache *cache)
     cache->time++;
 }
 
-/* Makes room for data of `bytes` and a table of blob_count blobs. Of what counts, two entries that are needed at the
- * same time (a packet's own body and one blob that it names) may pass the limit; a third is LAP_ERROR_LIMIT. */
+/* Makes room for data of `bytes` and a table of blob_count blobs. Of entries that count, two needed at the same time (a
+ * packet's own body and one blob that it names) may pass the limit; a third is LAP_ERROR_LIMIT. */
 enum lap_status lap_cache_reserve(struct lap_cache *cache, uint64_t bytes, uint32_t blob_count,
                                   bool counts) LAP_MUST_CHECK;
 
@@ -86,10 +85,10 @@ static inline void lap_cache_use(struct lap_cache *cache, struct lap_cached *cac
         cached->used_at = cache->time;
 }
 
-/* It was asked for again: it is kept from now on. */
+/* A second request: it is kept from now on. */
 void lap_cache_keep(struct lap_cache *cache, struct lap_cached *cached);
 
-/* Throws one entry out, pinned or not. */
+/* Evicts one entry, pinned or not. */
 void lap_cache_drop(struct lap_cache *cache, struct lap_cached *cached);
 
 #endif

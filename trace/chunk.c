@@ -6,8 +6,8 @@
 #include "trace/bytes.h"
 #include "trace/hash.h"
 
-/* No LZ4 block of n bytes holds more than this many times n, plus what its first token can, and what another codec
- * makes smaller is not stored so: a header that says otherwise would only make us allocate. */
+/* No LZ4 block of n bytes holds more than this many times n, plus the most for its first token. A payload that another
+ * codec makes smaller than that is not stored so. A header with other sizes would only make us allocate. */
 #define MAX_RATIO   255u
 #define RATIO_SLACK 64u
 
@@ -205,7 +205,7 @@ void lap_end_load(const uint8_t in[LAP_END_BYTES], struct lap_end *out)
     load_totals(in + 16, &out->totals);
     memcpy(out->reason, in + 16 + LAP_TOTALS_BYTES, LAP_END_REASON_BYTES);
     out->reason[LAP_END_REASON_BYTES - 1] = 0;
-    /* It goes to somebody's terminal. */
+    /* It is shown on a terminal. */
     for (char *c = out->reason; *c; c++)
         if (*c < ' ' || *c > '~')
             *c = '?';

@@ -30,7 +30,7 @@ struct lap_file_header {
     uint8_t uuid[16];
 };
 
-/* What the hash of each chunk header begins with, so that those of another file are none; 0 in version 2. */
+/* The seed of the hash of each chunk header, so that chunks of another file are not accepted; 0 in version 2. */
 uint64_t lap_file_seed(const struct lap_file_header *header);
 
 void lap_file_header_store(const struct lap_file_header *header, uint8_t out[LAP_FILE_HEADER_BYTES]);
@@ -56,7 +56,7 @@ struct lap_chunk_header {
 /* seed: lap_file_seed. */
 void lap_chunk_header_store(const struct lap_chunk_header *header, uint64_t seed, uint8_t out[LAP_CHUNK_HEADER_BYTES]);
 
-/* Checks the header's own hash, kind, codec and sizes. LAP_ERROR_FORMAT with what is wrong. */
+/* Checks the header's own hash, kind, codec and sizes. LAP_ERROR_FORMAT names the fault. */
 enum lap_status lap_chunk_header_load(const uint8_t in[LAP_CHUNK_HEADER_BYTES], uint64_t seed,
                                       struct lap_chunk_header *out) LAP_MUST_CHECK;
 
@@ -76,7 +76,7 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
 
 /* ---- payloads of fixed shape ---- */
 
-/* What a FRAME chunk and the END chunk say about everything before them: of fixed size in the latter. */
+/* The counters in a FRAME chunk and the END chunk, for everything before them: of fixed size in the latter. */
 struct lap_totals {
     uint64_t counters[LAP_COUNTER_COUNT];
     uint64_t blob_bytes; /* of the distinct blobs */
@@ -104,7 +104,7 @@ struct lap_blob_hash {
 
 struct lap_blob_hash lap_blob_hash_of(const void *data, size_t bytes);
 
-/* What stands in front of a blob, or of each part of a large one, in a BLOBS chunk. */
+/* The head in front of a blob, or of each part of a large one, in a BLOBS chunk. */
 struct lap_blob_entry {
     uint8_t kind; /* enum lap_blob_kind */
     uint64_t total_bytes, part_offset;

@@ -43,7 +43,7 @@ static enum lap_status load_part(struct lap_source *source, const struct lap_chu
     return with_offset(status, chunk);
 }
 
-/* The first part: what it says is how much room all of them need. */
+/* Loads the first part, which gives the size of the whole blob. */
 static enum lap_status begin_blob(struct lap_source *source, struct lap_buffers *buffers,
                                   const struct lap_chunk_ref *chunk, uint64_t room, struct lap_loaded *out)
 {
@@ -63,8 +63,8 @@ static enum lap_status begin_blob(struct lap_source *source, struct lap_buffers 
     return status;
 }
 
-/* A later part, which is unpacked straight to its place where it can be: its entry comes to lie on the end of what
- * there is already, which is put back. */
+/* Loads a later part. It is unpacked straight to its place where possible: its entry overwrites the end of the bytes so
+ * far, which are then restored. */
 static enum lap_status add_part(struct lap_source *source, struct lap_buffers *buffers,
                                 const struct lap_chunk_ref *chunk, uint8_t *data, uint64_t done,
                                 const struct lap_blob_entry *first, struct lap_blob_entry *out)

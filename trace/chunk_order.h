@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk_order: whether a chunk can stand where it does, behind those in front of it (docs/format.md, "Chunks"): there
- * is one dictionary, frame marks and blobs are numbered, tickets of a stream ascend. A chunk that was lost, moved or
- * doubled is found by this where each chunk by itself is whole. One thread.
+ * chunk_order: checks that a chunk can follow the chunks in front of it (docs/format.md, "Chunks"): there is one
+ * dictionary, frame marks and blobs are numbered, tickets of a stream ascend. This finds a chunk that was lost, moved
+ * or doubled although each chunk by itself is whole. One thread.
  */
 #ifndef LAP_TRACE_CHUNK_ORDER_H
 #define LAP_TRACE_CHUNK_ORDER_H
@@ -24,7 +24,7 @@ struct lap_chunk_order {
 void lap_chunk_order_init(struct lap_chunk_order *sequence, uint32_t version);
 void lap_chunk_order_finish(struct lap_chunk_order *sequence);
 
-/* LAP_ERROR_FORMAT: it can't stand here; LAP_ERROR_MEMORY. Not for INDEX and END. */
+/* LAP_ERROR_FORMAT: it can't follow; LAP_ERROR_MEMORY. Not for INDEX and END. */
 enum lap_status lap_chunk_order_add(struct lap_chunk_order *sequence,
                                     const struct lap_chunk_header *header) LAP_MUST_CHECK;
 

@@ -4,8 +4,8 @@
 #include <lz4.h>
 #include <lz4hc.h>
 
-/* States are not put on the stack: this may run on the threads of the recorded program. The output gets less room than
- * the input has, so that what does not shrink is given up early. */
+/* States are not on the stack: this may run on the threads of the recorded program. The output has less room than the
+ * input, so that incompressible payloads are given up early. */
 static size_t lz4_state_bytes(void)
 {
     return (size_t)LZ4_sizeofState();

@@ -18,8 +18,8 @@ struct lap_codec {
     /* Puts fewer bytes than raw_bytes at `out` and returns how many; 0 when it can't. `out` has room for raw_bytes,
      * `state` for state_bytes(). One thread at a time. */
     size_t (*pack)(const struct lap_codec *packer, void *state, const uint8_t *raw, size_t raw_bytes, uint8_t *out);
-    /* For what this one makes smaller than a chunk may be; no larger state. NULL: such payloads are stored as they are.
-     */
+    /* For payloads that this one compresses further than a chunk may be; no larger state. NULL: such payloads are
+     * stored as they are. */
     const struct lap_codec *otherwise;
 };
 

@@ -44,7 +44,7 @@ static enum lap_status receive_head(int fd, uint8_t *head, size_t bytes, const c
     return status;
 }
 
-/* What is not printable becomes '?': it goes to terminals. */
+/* Characters that are not printable become '?': the text goes to terminals. */
 static enum lap_status receive_text(int fd, uint32_t bytes, char *out, int64_t deadline)
 {
     if (bytes >= LAP_COMMAND_TEXT_BYTES)

@@ -21,7 +21,7 @@ enum lap_command {
     LAP_COMMAND_START = 3,     /* a part begins at the end of a frame */
     LAP_COMMAND_FRAMES = 4,    /* one of so many frames; text: the number */
     LAP_COMMAND_KEEP_LAST = 5, /* text: how much of the run's end is kept from now on, as 10s; or "off" */
-    LAP_COMMAND_KEEP = 6,      /* what is kept of it stays */
+    LAP_COMMAND_KEEP = 6,      /* the kept part of the run stays */
     LAP_COMMAND_COUNT
 };
 
@@ -30,7 +30,7 @@ uint32_t lap_command_of(const char *name);
 
 struct lap_command_request {
     uint32_t command; /* may be unknown */
-    uint32_t number;  /* to a process: which the answer repeats; to a receiver: the process that is meant, 0: all */
+    uint32_t number;  /* to a process: the answer repeats it; to a receiver: the process that is meant, 0: all */
     char text[LAP_COMMAND_TEXT_BYTES];
 };
 
@@ -38,7 +38,7 @@ enum lap_command_outcome {
     LAP_COMMAND_DONE,
     LAP_COMMAND_REFUSED,   /* text: why */
     LAP_COMMAND_UNKNOWN,   /* to this process */
-    LAP_COMMAND_NO_ANSWER, /* text: why; a receiver says so */
+    LAP_COMMAND_NO_ANSWER, /* text: why; from a receiver */
     LAP_COMMAND_OUTCOME_COUNT
 };
 

@@ -20,7 +20,7 @@ void lap_command_board_init(struct lap_command_board *board)
         board->all[i].fd = -1;
 }
 
-/* ---- processes that obey ---- */
+/* ---- processes that take commands ---- */
 
 static struct lap_command_obeying *enter(struct lap_command_board *board, int fd, const struct lap_greeted *who)
 {
@@ -47,7 +47,7 @@ static void leave(struct lap_command_board *board, struct lap_command_obeying *p
 
 void lap_command_board_obey(struct lap_command_board *board, int fd, const struct lap_greeted *who)
 {
-    struct pollfd wait = {.fd = fd, .events = POLLRDHUP}; /* answers are read by who has given the command */
+    struct pollfd wait = {.fd = fd, .events = POLLRDHUP}; /* the thread that gives a command reads the answer */
     struct lap_command_obeying *place = enter(board, fd, who);
     if (!place)
         return;
@@ -66,9 +66,9 @@ void lap_command_board_end(struct lap_command_board *board)
     pthread_mutex_unlock(&board->mutex);
 }
 
-/* ---- who commands ---- */
+/* ---- clients that give commands ---- */
 
-/* A process that is meant, and is this one's until put_back; NULL: it is not there, or not meant. */
+/* Takes a process that is meant, until put_back. NULL: it is not there, or not meant. */
 static struct lap_command_obeying *take(struct lap_command_board *board, unsigned i, uint32_t process)
 {
     struct lap_command_obeying *place = &board->all[i];
@@ -82,7 +82,7 @@ static struct lap_command_obeying *take(struct lap_command_board *board, unsigne
     return taken ? place : NULL;
 }
 
-/* broken: nobody knows what the next answer would be about. */
+/* broken: the next answer can't be matched to a command. */
 static void put_back(struct lap_command_board *board, struct lap_command_obeying *place, bool broken)
 {
     pthread_mutex_lock(&board->mutex);
@@ -93,7 +93,7 @@ static void put_back(struct lap_command_board *board, struct lap_command_obeying
     pthread_mutex_unlock(&board->mutex);
 }
 
-/* What did not answer in time may do so later: the number says to what. */
+/* A late answer may still come: its number names its command. */
 static enum lap_status ask(struct lap_command_board *board, int fd, const struct lap_command_request *request,
                            struct lap_command_answer *out)
 {
@@ -147,7 +147,7 @@ void lap_command_board_give(struct lap_command_board *board, int fd)
     }
     if (status == LAP_OK)
         status = lap_command_process_send(fd, &end, lap_exchange_now_ms() + EXCHANGE_MS);
-    (void)status; /* who does not wait for the answers gets none */
+    (void)status; /* a client that does not wait for the answers gets none */
     count(board, -1);
 }
 

@@ -16,7 +16,7 @@
 
 struct lap_command_obeying {
     struct lap_greeted who;
-    int fd; /* -1: nobody is here */
+    int fd; /* -1: no process */
     bool busy, gone;
 };
 
@@ -31,16 +31,16 @@ struct lap_command_board {
 
 void lap_command_board_init(struct lap_command_board *board);
 
-/* A process takes commands at this socket. Returns when it does not any more, or behind lap_command_board_end. */
+/* A process takes commands at this socket. Returns when it no longer does, or after lap_command_board_end. */
 void lap_command_board_obey(struct lap_command_board *board, int fd, const struct lap_greeted *who);
 
-/* Somebody gives a command at this socket. */
+/* A client gives a command at this socket. */
 void lap_command_board_give(struct lap_command_board *board, int fd);
 
-/* No process gets another command; what is under way comes to its end. */
+/* No process gets another command; a command under way is finished. */
 void lap_command_board_end(struct lap_command_board *board);
 
-/* Behind that: waits until those who command have their answers, each at most LAP_COMMAND_WAIT_MS and a little more. */
+/* After that: waits until the clients have their answers, each at most LAP_COMMAND_WAIT_MS and a little more. */
 void lap_command_board_drain(struct lap_command_board *board);
 
 #endif

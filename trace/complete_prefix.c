@@ -8,7 +8,7 @@
 
 #define LEAST_PACKET_BYTES 8u
 
-/* Chunks whose tickets overlap, in the order of their first ones: all that can have those behind `before`, up to
+/* Chunks whose tickets overlap, in the order of their first ones. No other chunk has tickets behind `before`, up to
  * `last`. */
 struct group {
     size_t begin, end; /* in the list of packet chunks */
@@ -111,8 +111,7 @@ static enum lap_status find_hole(struct lap_source *source, const struct list *l
     return status;
 }
 
-/* What is known without looking: the last frame mark, or that everything is there up to a ticket behind it. 0: nothing.
- */
+/* The end that is known without a search: the last frame mark, or a later ticket up to which all is there. 0: none. */
 static uint64_t known_end(const struct lap_source *source)
 {
     uint64_t whole = source->has_end ? source->end.totals.counters[LAP_COUNTER_WHOLE] : source->whole_ticket;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete_prefix: where a trace without an end of its own is read to. Part of a reader.
+ * complete_prefix: up to which ticket a trace without an end chunk is read. Part of a reader.
  */
 #ifndef LAP_TRACE_COMPLETE_PREFIX_H
 #define LAP_TRACE_COMPLETE_PREFIX_H
@@ -8,10 +8,9 @@
 #include "trace/source.h"
 
 /* The ticket of its last packet: that of the last frame mark, or the one up to which the journal (source->whole_ticket,
- * counter WHOLE) has everything; without both, the last up to which none is missing.
- * Streams are not written at the same pace, so behind it there may be packets, too. Headers of chunks mostly show it;
- * only chunks between which one may be missing are unpacked. LAP_ERROR_FORMAT: such a one is damaged; LAP_ERROR_IO,
- * LAP_ERROR_MEMORY. */
+ * counter WHOLE) has everything; without both, the last up to which none is missing. Streams are not written at the
+ * same pace, so behind it there may be packets, too. Headers of chunks mostly show it; only chunks between which a
+ * packet may be missing are unpacked. LAP_ERROR_FORMAT: one of these is damaged; LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status lap_dense_end(struct lap_source *source, uint64_t *out_ticket) LAP_MUST_CHECK;
 
 #endif

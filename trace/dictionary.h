@@ -23,7 +23,7 @@ struct lap_dictionary {
         const char **names; /* [number] */
         uint32_t count;
     } lists[LAP_DICTIONARY_LISTS];
-    char *text; /* what the names point into */
+    char *text; /* the memory of the names */
 };
 
 /* The payload of a dictionary chunk; the caller frees *out_payload. LAP_ERROR_ARGUMENT for a name that a file can't

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exchange: exactly so many bytes over a connected socket, until a moment. It raises no signal. Any thread.
+ * exchange: sends or receives an exact number of bytes on a connected socket, up to a deadline. It raises no signal.
+ * Any thread.
  */
 #ifndef LAP_TRACE_EXCHANGE_H
 #define LAP_TRACE_EXCHANGE_H
@@ -14,7 +15,7 @@
 /* CLOCK_MONOTONIC, in milliseconds. */
 int64_t lap_exchange_now_ms(void);
 
-/* deadline: by that clock. LAP_ERROR_IO with a sentence; how much went over the connection then nobody knows. */
+/* deadline: by that clock. LAP_ERROR_IO with a sentence; an unknown part of the bytes went over the connection then. */
 enum lap_status lap_exchange_send(int fd, const void *data, size_t bytes, int64_t deadline) LAP_MUST_CHECK;
 enum lap_status lap_exchange_receive(int fd, void *data, size_t bytes, int64_t deadline) LAP_MUST_CHECK;
 

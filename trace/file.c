@@ -14,12 +14,12 @@
 
 #include "base/cancel.h"
 
-#define TRIES 64u /* against somebody who closes descriptors all the time */
+#define TRIES 64u /* in case the program closes descriptors all the time */
 
 _Static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 
-/* Before each write of a thread of the program, so by the call that is about itself alone, where the kernel still has
- * it: getrlimit() is one about any process, and takes twice as long. */
+/* Runs before each write of a program's thread. So it uses getrlimit(2), which is about the calling process alone,
+ * where the kernel still has it: the library's getrlimit() calls prlimit(2), which takes twice as long. */
 static int get_size_limit(struct rlimit *limit)
 {
 #if defined(__x86_64__) && defined(__LP64__) && defined(SYS_getrlimit)

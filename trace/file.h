@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file: how a writer writes into its files, inside somebody else's process: nothing here raises a signal, allocates, or
- * stores into a mapping (which ends a process when the file is cut meanwhile). Any thread.
+ * file: how a writer writes into its files, inside another program's process: nothing here raises a signal, allocates,
+ * or stores into a mapping (which ends a process when the file is cut meanwhile). Any thread.
  */
 #ifndef LAP_TRACE_FILE_H
 #define LAP_TRACE_FILE_H
@@ -26,7 +26,7 @@ int lap_file_read_fd(int fd, uint64_t offset, void *out, size_t bytes);
 /* Reads exactly `bytes`. 0 or an errno; ENODATA: the file ends before. */
 int lap_file_read(struct lap_own_file *file, uint64_t offset, void *out, size_t bytes);
 
-/* strerror without its translation, which allocates; of what lap_file_write and lap_file_read return. */
+/* strerror for results of lap_file_write and lap_file_read, but without its translation, which allocates. */
 const char *lap_file_error_text(int error);
 
 #endif

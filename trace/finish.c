@@ -44,8 +44,8 @@ static enum lap_status refuse(struct finish *f, enum lap_finish_outcome outcome)
 
 /* ---- whether it can be done ---- */
 
-/* Whether a chunk begins there. One whose payload is damaged is nothing that can be lost; but a file that is full of
- * such looks as though somebody had made it, and is left alone. */
+/* Whether a chunk begins there. A chunk with a damaged payload is no loss. But a file full of such chunks looks forged,
+ * and is left alone. */
 static bool is_chunk(struct finish *f, const uint8_t *head, uint64_t at, unsigned *damaged)
 {
     const struct lap_source *source = &f->source;
@@ -62,7 +62,7 @@ static bool is_chunk(struct finish *f, const uint8_t *head, uint64_t at, unsigne
     return false;
 }
 
-/* Whether a whole chunk of this trace stands anywhere from `from` on: to cut there would lose it. */
+/* Whether a whole chunk of this trace lies anywhere from `from` on: a cut there would lose it. */
 static enum lap_status find_chunk(struct finish *f, uint64_t from, uint64_t *out_at)
 {
     const struct lap_source *source = &f->source;
@@ -110,9 +110,9 @@ static enum lap_status look_at_end(struct finish *f)
     return refuse(f, LAP_FINISH_REFUSED);
 }
 
-/* ---- what is known of the end ---- */
+/* ---- the end of the process ---- */
 
-/* The process that has recorded, as the trace says; 0: it does not. */
+/* The process that recorded, according to the trace; 0: the trace has none. */
 static enum lap_status read_process(struct finish *f, int64_t *out_process)
 {
     enum lap_status status = LAP_OK;
@@ -133,7 +133,7 @@ static enum lap_status read_process(struct finish *f, int64_t *out_process)
     return status == LAP_ERROR_FORMAT ? LAP_OK : status;
 }
 
-/* The signal of a crash, of which the process itself has written; 0: none. */
+/* The signal of a crash that the process itself has recorded; 0: none. */
 static uint32_t crash_signal(const struct finish *f)
 {
     uint64_t seed = lap_tail_seed(f->source.header.uuid);
@@ -175,8 +175,8 @@ static enum lap_status make_note(struct finish *f)
     for (size_t i = 0; i < source->chunk_count; i++)
         if (source->chunks[i].header.kind == LAP_CHUNK_PACKETS && source->chunks[i].header.last > last)
             last = source->chunks[i].header.last;
-    /* A part of a chunk at the end of the trace is a whole one in the tail file, or comes from somebody who was
-     * interrupted here. */
+    /* A part of a chunk at the end of the trace is whole in the tail file, or comes from an earlier lap_finish that was
+     * interrupted. */
     f->note.whole = source->tail_use == LAP_TAIL_USED && source->tail_joins &&
                     (source->good_bytes == source->file_bytes || source->tail_end) &&
                     (!source->whole_ticket || source->whole_ticket == last);
@@ -200,8 +200,8 @@ static enum lap_status make_note(struct finish *f)
     return LAP_OK;
 }
 
-/* As far as the last frame mark knows them. What there is behind it nobody has counted, and who plans a replay relies
- * on where objects were bound. */
+/* Reads the totals of the last frame mark, and adds the recovered calls. The plan of a replay relies on the counters of
+ * binds, so these become 0 (not known). */
 static enum lap_status read_totals(struct finish *f)
 {
     enum lap_status status = LAP_ERROR_FORMAT;
@@ -319,7 +319,7 @@ enum lap_status lap_finish(const char *path, int fd, const struct lap_finish_opt
         status = read_totals(f);
     if (status == LAP_OK) {
         out->whole = f->note.whole;
-        out->used_tail = f->note.whole; /* else it has what nobody can read now */
+        out->used_tail = f->note.whole; /* else it has parts that can't be read now */
         out->good_bytes = f->source.good_bytes;
         out->cut_bytes = f->source.file_bytes - f->source.good_bytes;
         status = write_end(f, path, fd);

@@ -10,7 +10,7 @@
 #define LAP_FORMAT_MAGIC         "LAPILLI\n" /* 8 bytes at offset 0 */
 #define LAP_FORMAT_VERSION       4u
 #define LAP_FORMAT_OLDEST        2u          /* that is read */
-#define LAP_FORMAT_COPIES        4u          /* since this version the dictionary stands there twice */
+#define LAP_FORMAT_COPIES        4u          /* since this version the dictionary is there twice */
 #define LAP_CHUNK_MAGIC          0x4b43504cu /* "LPCK" little-endian, first word of every chunk header */
 #define LAP_CHUNK_MAX_RAW        (4u << 20)
 #define LAP_PACKET_MAX_INLINE    (64u << 10) /* longer bodies are stored as LAP_BLOB_PACKET blobs */
@@ -21,7 +21,7 @@
 #define LAP_INFO_MAX_TOTAL       (4u << 20)  /* of all of them together */
 #define LAP_INFO_MAX_KEYS        1024u       /* different ones, at the top level of all of them */
 
-/* Of the dictionary: a packet that a reader puts where one is missing (docs/format.md, "The journal"). */
+/* The dictionary's name of a packet that a reader inserts where one is missing (docs/format.md, "The journal"). */
 #define LAP_MISSING_PACKET "lapilliMissing"
 
 enum lap_chunk_kind {
@@ -29,9 +29,9 @@ enum lap_chunk_kind {
     LAP_CHUNK_INFO = 2,       /* one JSON object: program, machine, device, layer options; later ones add keys */
     LAP_CHUNK_PACKETS = 3,    /* packets of one stream */
     LAP_CHUNK_BLOBS = 4,
-    LAP_CHUNK_FRAME = 5, /* a frame mark: everything with a smaller ticket stands before it */
+    LAP_CHUNK_FRAME = 5, /* a frame mark: everything with a smaller ticket comes before it */
     LAP_CHUNK_INDEX = 6,
-    LAP_CHUNK_END = 7 /* why recording ended; the index stands before it */
+    LAP_CHUNK_END = 7 /* why recording ended; the index comes before it */
 };
 
 enum lap_chunk_codec { LAP_CODEC_NONE = 0, LAP_CODEC_LZ4 = 1, LAP_CODEC_ZSTD = 2 };

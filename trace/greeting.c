@@ -67,7 +67,7 @@ enum lap_status lap_token_read(const char *path, struct lap_token *out)
     return LAP_OK;
 }
 
-/* A proof is of one side and one connection: nobody can send back what he got. */
+/* A proof is of one side and one connection: a peer can't send back a proof that it received. */
 static enum lap_status prove(const struct lap_token *token, const char label[LABEL_BYTES], const uint8_t *callers,
                              const uint8_t *receivers, uint8_t out[PROOF_BYTES])
 {

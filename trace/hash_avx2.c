@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For processors with AVX2: trace/hash.c asks for that. */
+/* For processors with AVX2: trace/hash.c checks for that. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_code: the functions of trace/hash.h, once for each set of instructions. Whoever includes this has chosen the
- * instructions, and HASH_NAME(name): their names.
+ * hash_code: the functions of trace/hash.h, once for each set of instructions. The including file chooses the
+ * instructions, and the function names with HASH_NAME(name).
  */
 #ifndef LAP_TRACE_HASH_CODE_H
 #define LAP_TRACE_HASH_CODE_H
 
-#define XXH_INLINE_ALL /* the library has one set only, and keeps to itself what the state of a stream looks like */
+#define XXH_INLINE_ALL /* the library has one set only, and hides the layout of a stream's state */
 #include <xxhash.h>
 
 #include "trace/hash.h"

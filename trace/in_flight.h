@@ -43,8 +43,8 @@ static inline size_t lap_in_flight_stride(size_t bytes)
     return LAP_IN_FLIGHT_HEAD_BYTES + ((bytes + LAP_IN_FLIGHT_ALIGN - 1) & ~(size_t)(LAP_IN_FLIGHT_ALIGN - 1));
 }
 
-/* Writes a head for `call`, whose body stands LAP_IN_FLIGHT_HEAD_BYTES behind `out` already; that it stands there comes
- * last. Safe in a signal handler. seed: lap_tail_seed of the trace. */
+/* Writes a head for `call`, whose body lies LAP_IN_FLIGHT_HEAD_BYTES behind `out` already. The mark that the call is
+ * under way is written last. Safe in a signal handler. seed: lap_tail_seed of the trace. */
 void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed);
 
 /* The call has returned. */
@@ -53,11 +53,11 @@ static inline void lap_in_flight_strike(uint8_t *entry)
     __atomic_store_n(entry + LAP_IN_FLIGHT_STATE_AT, LAP_IN_FLIGHT_RETURNED, __ATOMIC_RELEASE);
 }
 
-/* The number that a command in a block begins with, from *p on, which becomes what is behind it. */
+/* The number that begins a command in a block, read at *p, which moves behind it. */
 uint64_t lap_in_flight_number(const uint8_t **p, const uint8_t *end);
 
-/* The next call of a list of `bytes` bytes from *at on that was not struck out; *at becomes what is behind it. The body
- * points into the list. LAP_END: there is none. Whatever is damaged ends the list. */
+/* The next call of a list of `bytes` bytes from *at on that was not struck out; *at moves behind it. The body points
+ * into the list. LAP_END: there is none. A damaged entry ends the list. */
 enum lap_status lap_in_flight_next(const uint8_t *list, size_t bytes, size_t *at, uint64_t seed,
                                    struct lap_in_flight *out_call) LAP_MUST_CHECK;
 

@@ -93,7 +93,7 @@ static enum lap_status load_index_chunks(struct lap_source *source, const uint64
         status = lap_source_fetch(source, places[i], &header, &stored);
         if (status != LAP_OK)
             return status;
-        /* The header is read a second time here: a file that somebody writes to may have another one by now. */
+        /* The header is read a second time here: another process may have changed it meanwhile. */
         if (header.first != records || header.last - header.first != header.count - UINT64_C(1) ||
             header.raw_bytes != (uint64_t)header.count * LAP_CHUNK_HEADER_BYTES)
             return lap_fail(LAP_ERROR_FORMAT, "index chunks are out of order");
@@ -149,10 +149,10 @@ enum lap_status lap_source_use_index(struct lap_source *source)
 struct scan {
     uint64_t offset, index_at, index_end; /* of the next chunk; from where to where the last INDEX chunk is */
     struct lap_chunk_order sequence;
-    struct lap_chunk_ref blobs; /* the last BLOBS chunk; its offset is 0 as long as there is none */
-    struct lap_blob_entry part; /* what it begins with; has_part: it is known */
+    struct lap_chunk_ref blobs; /* the last BLOBS chunk; its offset is 0 while there is none */
+    struct lap_blob_entry part; /* the entry at its begin, valid with has_part */
     bool has_part;
-    bool fresh; /* payloads are not looked at */
+    bool fresh; /* payloads are not checked */
 };
 
 static enum lap_status load_part(struct lap_source *source, const struct lap_chunk_ref *chunk,
@@ -189,8 +189,8 @@ static enum lap_status see_blobs(struct lap_source *source, struct scan *scan, c
     return LAP_OK;
 }
 
-/* The end chunk that a scan has come to. It says where the index is: if that is not what the scan has just passed,
- * chunks were lost or moved, and those that are left may look whole. */
+/* Takes the end chunk at the end of a scan. It has the place of the index. If the scan has not just passed the index
+ * there, chunks were lost or moved, and the remaining ones may look whole. */
 static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint64_t index_at, uint64_t index_end)
 {
     struct lap_end end;
@@ -204,7 +204,8 @@ static enum lap_status take_end(struct lap_source *source, uint64_t offset, uint
     return LAP_OK;
 }
 
-/* What an INDEX chunk says is not needed for a scan, damaged or not; for an end that is still to be written it is. */
+/* The content of an INDEX chunk is not needed for a scan, damaged or not. It is needed for an end that is still to be
+ * written. */
 static void see_index(struct lap_source *source, struct scan *scan, uint64_t offset,
                       const struct lap_chunk_header *header, const uint8_t *stored)
 {
@@ -248,8 +249,8 @@ static enum lap_status scan_chunk(struct lap_source *source, struct scan *scan)
     return status == LAP_OK ? lap_source_add(source, offset, &header) : status;
 }
 
-/* The header of the dictionary's copy, where that of the dictionary is damaged: nothing says how long that is, but both
- * are. */
+/* Finds the header of the dictionary's copy where the dictionary's own header is damaged. The size is then unknown, but
+ * both have the same. */
 static bool find_copy(struct lap_source *source, struct lap_chunk_header *out)
 {
     uint64_t first = LAP_FILE_HEADER_BYTES + 2 * LAP_CHUNK_HEADER_BYTES, room = source->file_bytes;
@@ -270,7 +271,7 @@ static bool find_copy(struct lap_source *source, struct lap_chunk_header *out)
     return found;
 }
 
-/* A copy of the dictionary that is damaged is taken for what it is, if the other one is whole. */
+/* Accepts a damaged copy of the dictionary if the other one is whole. */
 static bool pass_dictionary(struct lap_source *source, struct scan *scan, uint64_t offset)
 {
     struct lap_chunk_header header;
@@ -309,7 +310,7 @@ static bool is_cut(const struct lap_source *source, uint64_t offset)
            header.stored_bytes > source->file_bytes - offset - sizeof(head);
 }
 
-/* Where the last INDEX chunk is to be, damaged or not. Another chunk there is one that was moved. */
+/* Whether the last INDEX chunk should be there, damaged or not. Any other chunk there was moved. */
 static bool is_index_place(struct lap_source *source, uint64_t offset)
 {
     uint8_t head[LAP_CHUNK_HEADER_BYTES];
@@ -320,7 +321,7 @@ static bool is_index_place(struct lap_source *source, uint64_t offset)
 
 static enum lap_status scan_all(struct lap_source *source, struct scan *scan)
 {
-    /* The end chunk at the end of the file may be good where the index in front of it is not. */
+    /* The end chunk at the end of the file may be good although the index in front of it is not. */
     bool has_tail = source->file_bytes >= LAP_FILE_HEADER_BYTES + TAIL_BYTES &&
                     load_end(source, source->file_bytes - TAIL_BYTES, &source->end) == LAP_OK;
     while (scan->offset < source->file_bytes) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * info: the INFO chunks of a file, put together (docs/format.md, "INFO"): what a reader gives out, and what a writer
- * remembers, so that it never writes more than a reader takes, or the same again. One thread at a time.
+ * info: the INFO chunks of a file, merged (docs/format.md, "INFO"). A reader gives the result out. A writer keeps it,
+ * so that it never writes more than a reader accepts, or the same again. One thread at a time.
  */
 #ifndef LAP_TRACE_INFO_H
 #define LAP_TRACE_INFO_H
@@ -21,7 +21,7 @@ struct lap_info {
 
 void lap_info_finish(struct lap_info *info); /* also for a zeroed one */
 
-/* *out: any JSON value, for cJSON_Delete; NULL on failure. LAP_ERROR_FORMAT: it is none; LAP_ERROR_MEMORY. */
+/* *out: any JSON value, for cJSON_Delete; NULL on failure. LAP_ERROR_FORMAT: no JSON; LAP_ERROR_MEMORY. */
 enum lap_status lap_info_parse(const char *json, size_t bytes, struct cJSON **out) LAP_MUST_CHECK;
 
 /* The members of a JSON object replace those of the same name or are added. *out_news (may be NULL, which is cheaper):

@@ -10,11 +10,11 @@
 
 #define MAGIC       0x4a50414cu /* "LAPJ" little-endian */
 #define USED_AT     0u
-#define HEAD_AT     8u /* what is hashed */
+#define HEAD_AT     8u /* the hash begins here */
 #define HASH_AT     48u
-#define SHORT_BYTES 512u /* for which calling memcpy is not worth while */
+#define SHORT_BYTES 512u /* below this a call of memcpy costs too much */
 
-/* How much of the half is used, twice: a bit that is damaged does not make it another number. */
+/* Stores the used size of the half, twice: a damaged bit does not make another valid number. */
 static void set_used(uint8_t *half, size_t used)
 {
     uint8_t bytes[8];

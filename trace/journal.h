@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal: what recording threads have finished and nobody has handed over yet (docs/format.md, "The journal"). A part
- * of the mapped part of the tail file (trace/notes.h): each packet is copied there when it is whole, each small blob
- * when it has its number, so that a reader has them however the process ends. Nothing is ever read from there but by a
- * reader: chunks are made of the writer's own memory.
+ * journal: packets and blobs that recording threads have finished but not yet handed over (docs/format.md, "The
+ * journal"). A part of the mapped part of the tail file (trace/notes.h): each packet is copied there when it is whole,
+ * each small blob when it has its number, so that a reader has them however the process ends. Only a reader reads from
+ * there: the writer makes chunks from its own memory.
  *
  * A log is one stream's, or that of all blobs. It has two halves, for one chunk each: while one chunk is gathered the
  * one before may still be on its way into the file. A half is used again when its chunk is there.
  *
- * Somebody may cut the file: as for notes a handler of SIGBUS then puts memory of the process's own there.
+ * Another process may truncate the file: as for notes, a handler of SIGBUS then maps private memory there.
  */
 #ifndef LAP_TRACE_JOURNAL_H
 #define LAP_TRACE_JOURNAL_H
@@ -29,7 +29,7 @@
 
 enum lap_journal_kind { LAP_JOURNAL_PACKETS = 1, LAP_JOURNAL_BLOBS = 2 };
 
-/* Whether all streams have logs: then whoever has finished a packet has it in a chunk or here. */
+/* Whether all streams have logs: then each finished packet is in a chunk or here. */
 enum lap_journal_state { LAP_JOURNAL_UNUSED = 0, LAP_JOURNAL_ALL = 1, LAP_JOURNAL_SOME = 2 };
 
 struct lap_journal {
@@ -39,7 +39,7 @@ struct lap_journal {
     uint8_t streams[LAP_JOURNAL_STREAMS][2][LAP_JOURNAL_HALF_BYTES];
 };
 
-/* What a half begins with. */
+/* The head of a half. */
 struct lap_journal_head {
     enum lap_journal_kind kind;
     uint32_t stream;       /* PACKETS: its number */
@@ -66,7 +66,7 @@ void lap_journal_init(struct lap_journal_log *log, void *halves, size_t half_byt
 /* Goes to the other half, for the next chunk. The chunk that was there is in the file. */
 void lap_journal_begin(struct lap_journal_log *log, const struct lap_journal_head *head);
 
-/* False: there is no room; what there is stays. Behind a packet LAP_JOURNAL_SLACK_BYTES are read. */
+/* False: there is no room, and the half stays as it is. LAP_JOURNAL_SLACK_BYTES behind a packet are read, too. */
 bool lap_journal_add_packet(struct lap_journal_log *log, const uint8_t *packet, size_t bytes, uint64_t ticket);
 bool lap_journal_add_blob(struct lap_journal_log *log, const uint8_t *entry, size_t bytes);
 
@@ -77,14 +77,14 @@ static inline unsigned lap_journal_leave(struct lap_journal_log *log)
     return log->half;
 }
 
-/* The chunk of a half that was left is handed over: it is in the file when that has `chunks`. Before the half after it
- * is left. */
+/* The chunk of a half that was left is handed over: it is in the file when that has `chunks` chunks. Call it before the
+ * next half is left. */
 static inline void lap_journal_handed_over(struct lap_journal_log *log, unsigned half, uint64_t chunks)
 {
     log->until[half] = chunks;
 }
 
-/* For the thread whose SIGBUS is blocked: nobody would hear that the file was cut. Around what stores to the journal;
+/* For a thread that blocks SIGBUS: its handler could not run if the file is truncated. Around stores to the journal;
  * they do not nest. */
 bool lap_journal_is_masked(void);
 void lap_journal_unmask(void);
@@ -92,8 +92,8 @@ void lap_journal_mask(void);
 
 /* ---- a reader's side ---- */
 
-/* Reads a half's head, and how much of the half the writer says that it has used. LAP_END: there is nothing in it;
- * LAP_ERROR_FORMAT: it is damaged. */
+/* Reads a half's head, and how much of the half is used. LAP_END: there is nothing in it; LAP_ERROR_FORMAT: it is
+ * damaged. */
 enum lap_status lap_journal_head_load(const uint8_t in[LAP_JOURNAL_HEAD_BYTES], size_t half_bytes, uint64_t seed,
                                       struct lap_journal_head *out, size_t *out_used) LAP_MUST_CHECK;
 
@@ -102,11 +102,11 @@ uint32_t lap_journal_hash(const uint8_t *packet, size_t bytes, uint64_t ticket, 
 
 struct lap_source;
 
-/* Adds what the journal has and no chunk does to the list of a trace without an end, whose tail file is open and has a
- * journal. Then finds up to which ticket all packets are there (source->whole_ticket). Where the packet of a call is
- * missing that was being written when the process ended, and later ones are there, one without a body stands for it
- * (LAP_MISSING_PACKET). *out_damaged: parts that are damaged and left out. Only LAP_ERROR_MEMORY and LAP_ERROR_IO are
- * failures. */
+/* Adds the journal's packets and blobs that no chunk has to the list of a trace without an end, whose tail file is open
+ * and has a journal. Then finds up to which ticket all packets are there (source->whole_ticket). A call may be missing
+ * whose packet was being written when the process ended. Where later packets are there, it is replaced by a packet
+ * without a body (LAP_MISSING_PACKET). *out_damaged: parts that are damaged and left out. Only LAP_ERROR_MEMORY and
+ * LAP_ERROR_IO are failures. */
 enum lap_status lap_journal_recover(struct lap_source *source, unsigned *out_damaged) LAP_MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader makes of the journal of a process that was killed. Its parts become chunks in memory, behind those of
- * the trace and of the ring; whatever reads chunks reads them, too.
+ * How a reader recovers the journal of a process that was killed. Its parts become chunks in memory, behind those of
+ * the trace and of the ring; a reader reads them like all other chunks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static bool read_head(const uint8_t *at, size_t room, struct head *out)
     return true;
 }
 
-/* The last packet may be whole though the writer had not said so yet. */
+/* The last packet may be whole though the half's used size does not cover it yet. */
 static enum lap_status take_packets(struct recovery *r, const struct half *half, struct lap_chunk_order *sequence)
 {
     struct lap_chunk_header header = {.kind = LAP_CHUNK_PACKETS,
@@ -203,7 +203,7 @@ static enum lap_status take_halves(struct recovery *r)
 
 struct whole {
     struct lap_source *source;
-    uint64_t marked, marked_epoch; /* what the last frame mark says */
+    uint64_t marked, marked_epoch; /* of the last frame mark */
     size_t room;                   /* tickets behind that, at most */
     uint8_t *flags;                /* [ticket - marked - 1] */
     uint64_t *epochs;
@@ -262,8 +262,7 @@ static uint32_t unused_stream(const struct lap_source *source)
     return stream;
 }
 
-/* A packet for each of the tickets that nobody has. What they are in the order of barriers follows from those behind
- * them. */
+/* A packet for each missing ticket. Later packets determine whether it counts as a barrier. */
 struct missing {
     struct lap_chunk_header header;
     uint8_t payload[MOST_MISSING * (4 + 4 * LAP_WIRE_MAX_VARINT) + LAP_WIRE_MAX_VARINT];
@@ -290,7 +289,7 @@ static void add_missing(struct missing *m, uint64_t ticket, uint64_t epoch, bool
     m->epoch = epoch;
 }
 
-/* Counts from the last frame mark on. Returns how many tickets are there, or stood for. */
+/* Counts from the last frame mark on. Returns how many tickets are there, or replaced. */
 static size_t count_whole(const struct whole *w, bool fill, struct missing *m)
 {
     uint64_t epoch = w->marked_epoch;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether the socket of a receiver that is gone stands there. */
+/* Whether the socket of a dead receiver is there. */
 static bool is_left_over(const struct lap_address *address, const char *path)
 {
     struct stat info;
@@ -64,6 +64,6 @@ int lap_listener_accept(int listener)
 {
     int one = 1, fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)); /* a machine that is gone says nothing */
+        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)); /* a dead machine sends nothing */
     return fd;
 }

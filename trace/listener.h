@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listener: where recorded processes connect to, who stream their traces. Any thread; but a Unix socket is made with a
- * umask of its own, which is the whole process's for that moment.
+ * listener: a socket to which recorded processes connect to stream their traces. Any thread; but a Unix socket is made
+ * with its own umask, which is the whole process's for that moment.
  */
 #ifndef LAP_TRACE_LISTENER_H
 #define LAP_TRACE_LISTENER_H
@@ -9,13 +9,14 @@
 #include "trace/address.h"
 
 /* Listens. *address becomes what it is bound to (port 0: a free one); the socket, which doesn't wait, is the caller's.
- * A Unix socket that somebody who is gone has left is replaced. LAP_ERROR_IO with a sentence. */
+ * A Unix socket left by a dead process is replaced. LAP_ERROR_IO with a sentence. */
 enum lap_status lap_listener_open(struct lap_address *address, int *out_fd) LAP_MUST_CHECK;
 
 /* Removes the path of a Unix socket. */
 void lap_listener_remove(const struct lap_address *address);
 
-/* The next connection, which waits, notices machines that are gone, and is the caller's; -1: there is none (errno). */
+/* The next connection, the caller's: blocking, and with keepalive, which detects dead peers; -1: there is none
+ * (errno). */
 int lap_listener_accept(int fd);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notes: where the threads of a program say which call they are about to make (docs/format.md, "Notes of calls"). It is
- * a part of the tail file that is mapped, so what stands there is the kernel's when the process is killed, and noting a
- * call costs no call of the kernel. Knows no Vulkan.
+ * notes: a place where each thread of a program notes its next call (docs/format.md, "Notes of calls"). It is a mapped
+ * part of the tail file, so notes survive in the page cache when the process is killed, and noting a call costs no
+ * system call. Knows no Vulkan.
  *
- * A thread has a place for one call. A command buffer that is being recorded has one for the command that its thread is
- * in the driver with: all of it twice, which is cheaper than a hash and shows damage as well. What fits
- * neither has one of a few large places for as long as it takes.
+ * A thread has a place for one call. A command buffer in the recording state has one for the command that its thread is
+ * executing in the driver: all of it twice, which is cheaper than a hash and shows damage as well. A call that fits
+ * neither takes one of a few large places for its duration.
  *
- * Somebody may cut the file. A store to a mapping is then SIGBUS, and lap_tail_drop_notes puts memory of the process's
- * own in its place.
+ * Another process may truncate the file. A store to the mapping then raises SIGBUS, and lap_tail_drop_notes maps
+ * private memory in its place.
  */
 #ifndef LAP_TRACE_NOTES_H
 #define LAP_TRACE_NOTES_H
@@ -31,7 +31,7 @@
 struct lap_note_thread {
     uint64_t kernel_id;             /* as the kernel names the thread */
     uint64_t hash;                  /* of the two, with lap_tail_seed as its seed */
-    atomic_uintptr_t self;          /* what it is called in notes of commands; 0: no thread has the place */
+    atomic_uintptr_t self;          /* the thread's number in notes of commands; 0: no thread has the place */
     _Alignas(8) atomic_uint signal; /* with which the thread crashed in its call, or the process ended; 0: none */
     uint8_t unused[36];
     uint8_t call[4096 - 64]; /* as in the list of calls in flight */
@@ -45,7 +45,7 @@ struct lap_note_command {
     struct lap_noted_command {
         uint64_t command_buffer; /* its index */
         uint32_t bytes, zero;
-        uint8_t body[LAP_NOTE_COMMAND_MOST]; /* as it stands in the block, its number included */
+        uint8_t body[LAP_NOTE_COMMAND_MOST]; /* as in the block, its number included */
     } noted[2];                              /* both the same */
 };
 
@@ -74,14 +74,14 @@ _Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted
 
 void lap_note_thread_begin(struct lap_note_thread *note, uintptr_t self, uint64_t kernel_id, uint64_t seed);
 void lap_note_thread_end(struct lap_note_thread *note);
-/* The thread got a signal that ends programs; 0: it has gone on behind it. Safe in a signal handler. */
+/* The thread got a signal that ends programs; 0: it has continued after it. Safe in a signal handler. */
 static inline void lap_note_thread_stamp(struct lap_note_thread *note, uint32_t signal)
 {
     atomic_store_explicit(&note->signal, signal, memory_order_relaxed);
 }
 
-/* The command is `bytes` bytes, at most LAP_NOTE_COMMAND_MOST; up to 15 more behind them are read. All that a reader
- * needs is stored each time: meanwhile another file may be mapped in place of the one before. */
+/* The command is `bytes` bytes, at most LAP_NOTE_COMMAND_MOST; up to 15 more behind them are read. Everything that a
+ * reader needs is stored each time: another file may have been mapped meanwhile. */
 static inline __attribute__((always_inline)) void lap_note_command(struct lap_note_command *note, uintptr_t thread,
                                                                    uint64_t command_buffer, const uint8_t *body,
                                                                    size_t bytes)
@@ -107,8 +107,8 @@ static inline __attribute__((always_inline)) void lap_note_command_returned(stru
 
 /* ---- a reader's side ---- */
 
-/* The calls that stand in the notes, as a list of calls in flight. Each call gets the signal, and those of the thread
- * that got it count as guilty. */
+/* The calls in the notes, as a list of calls in flight. Each call gets the signal, and those of the thread that got it
+ * count as guilty. */
 struct lap_notes_reader {
     uint64_t seed; /* lap_tail_seed of the trace */
     uint8_t *list; /* has room for all of it */
@@ -120,7 +120,7 @@ struct lap_notes_reader {
 
 /* Takes all but the large notes from the LAP_NOTES_SMALL_BYTES at `notes`; before the next. */
 void lap_notes_take(struct lap_notes_reader *reader, const uint8_t *notes);
-/* Takes the call that stands in a place of `bytes` bytes. */
+/* Takes the call in a place of `bytes` bytes. */
 void lap_notes_take_call(struct lap_notes_reader *reader, const uint8_t *place, size_t bytes);
 
 #endif

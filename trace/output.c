@@ -23,7 +23,7 @@
 #define PAGE        ((size_t)4096)
 #define STACK_BYTES ((size_t)256 << 10)
 
-/* Never makes a file longer that somebody else has cut. */
+/* Never makes a file longer that another process has truncated. */
 static void cut(struct lap_output *output, uint64_t bytes)
 {
     struct stat now;
@@ -35,8 +35,8 @@ static void cut(struct lap_output *output, uint64_t bytes)
     while (result != 0 && errno == EINTR);
 }
 
-/* Of what is written at `at`, in two parts: where the last byte stands that is not zero, and what ends there. Where the
- * file is cut and grows again there are zeroes; behind that byte they make no difference. */
+/* Notes, of two parts written at `at`, the position of the last byte that is not zero, and the bytes that end there. A
+ * file that is truncated and grows again has zeroes; behind that byte they make no difference. */
 static void note_ending(struct lap_output *output, uint64_t at, const uint8_t *head, size_t head_bytes,
                         const uint8_t *rest, size_t rest_bytes)
 {
@@ -119,7 +119,8 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
     if (status == LAP_OK) {
         status = lap_output_begin(output, fd, path, options);
         if (status == LAP_OK)
-            lap_own_file_hold(&output->file); /* for as long as the process lives: nobody else ends the file then */
+            lap_own_file_hold(
+                &output->file); /* for as long as the process lives: no other process ends the file then */
         else
             unlink(path);
         return status;
@@ -244,7 +245,7 @@ static bool lock_file(struct lap_output *output)
     return locked;
 }
 
-/* Who cuts the file just before a write leaves zeroes in front of what is written. fd: one of the file, or -1. */
+/* A truncation just before a write leaves zeroes in front of the written bytes. fd: one of the file, or -1. */
 static void look_back(struct lap_output *output, int fd, const uint8_t head[LAP_CHUNK_HEADER_BYTES],
                       const uint8_t *stored, uint32_t stored_bytes)
 {
@@ -256,7 +257,7 @@ static void look_back(struct lap_output *output, int fd, const uint8_t head[LAP_
     note_ending(output, output->bytes, head, LAP_CHUNK_HEADER_BYTES, stored, stored_bytes);
 }
 
-/* The same where the file is somebody else's. After a failure nobody knows what he has. */
+/* The same for a streamed file. After a failure the receiver's file has an unknown size. */
 static enum lap_status send_chunk(struct lap_output *output, const struct iovec *parts)
 {
     int error = lap_send_append(&output->file, parts, 2);
@@ -280,7 +281,7 @@ static enum lap_status write_chunk(struct lap_output *output, const struct lap_c
         return send_chunk(output, parts);
     int fd = output->looked_at, error = fd >= 0 ? lap_file_write_fd(fd, output->bytes, parts, 2) : EBADF;
     output->looked_at = -1;
-    if (error == EBADF) { /* nobody has looked, or the program has closed it since */
+    if (error == EBADF) { /* the descriptor was not checked, or the program has closed it since */
         fd = -1;
         error = lap_file_write(&output->file, output->bytes, parts, 2);
     }
@@ -373,8 +374,8 @@ static enum lap_status fail_of_other(struct lap_output *output, const char *deed
 
 static void give_up(struct lap_output *output, enum lap_status status);
 
-/* Ends the file and closes it; the mutex is held. Without room for an index the end chunk stands alone: a scan makes up
- * for the index, but nothing else says why recording ended. */
+/* Ends the file and closes it; the mutex is held. Without room for an index there is only the end chunk: a scan can
+ * replace the index, but not the reason. */
 static enum lap_status finish(struct lap_output *output, const struct lap_totals *totals, const char *reason,
                               bool with_index)
 {
@@ -383,7 +384,7 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     enum lap_status status = with_index ? write_end(output, &end, true) : LAP_AGAIN;
     if (status != LAP_OK && lap_own_file_is_open(&output->file))
         status = write_end(output, &end, false);
-    /* Nobody looks after this: what was cut while the end was written would have an end that says nothing of it. */
+    /* A truncation while the end was written would go unnoticed: the end would not mention it. */
     if (status == LAP_OK && !reason[0] && is_cut(output)) {
         status = fail_of_other(output, "cut");
         give_up(output, status);
@@ -400,14 +401,15 @@ static enum lap_status finish(struct lap_output *output, const struct lap_totals
     return status;
 }
 
-/* In a file that was cut and has grown again only the hashes show where. */
+/* In a file that was truncated and has grown again only the hashes show where. */
 static bool payload_is_there(struct lap_output *output, uint64_t at, const struct lap_chunk_header *header)
 {
     return !output->torn || (lap_file_read(&output->file, at, output->payload, header->stored_bytes) == 0 &&
                              lap_chunk_check(header, output->payload) == LAP_OK);
 }
 
-/* Goes back to the last frame mark (without one: the last chunk) that is whole in what somebody else has left. */
+/* Goes back to the last frame mark (without one: the last chunk) that is whole in a file that another process has
+ * changed. */
 static void find_what_is_left(struct lap_output *output, uint64_t size, struct lap_totals *totals)
 {
     uint64_t at = LAP_FILE_HEADER_BYTES, frames = 0, marked = 0;
@@ -431,7 +433,7 @@ static void find_what_is_left(struct lap_output *output, uint64_t size, struct l
     cut(output, output->bytes);
 }
 
-/* A chunk is lost, so the file ends behind the last place at which nothing was. */
+/* A chunk is lost, so the file ends behind the last place without a loss. */
 static void give_up(struct lap_output *output, enum lap_status status)
 {
     char reason[LAP_END_REASON_BYTES] = "";
@@ -451,7 +453,7 @@ static void give_up(struct lap_output *output, enum lap_status status)
         with_index = output->mark_index_chunks == output->index_chunks;
     }
     (void)finish(output, &totals, reason, with_index);
-    (void)lap_fail(status, "%s", reason); /* what happened while ending the file is not the cause */
+    (void)lap_fail(status, "%s", reason); /* an error while ending the file is not the cause */
 }
 
 static void fail(struct lap_output *output, enum lap_status status)
@@ -475,7 +477,7 @@ static enum lap_status check_file(struct lap_output *output)
     uint64_t bytes, names;
     enum lap_status status;
     if (output->options.streamed)
-        return LAP_OK; /* sending finds out */
+        return LAP_OK; /* a failed send shows it */
     output->looked_at = lap_own_file_look(&output->file, &bytes, &names);
     if (output->looked_at < 0)
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
@@ -547,7 +549,7 @@ static enum lap_status drain(struct lap_output *output)
     while (status == LAP_OK && lap_queue_count_taken(&output->queue) < wanted)
         status = write_oldest(output);
     lap_queue_give_back(&output->queue);
-    return status == LAP_END ? LAP_ERROR_STOPPED : status; /* there are some, so the lock can't be had */
+    return status == LAP_END ? LAP_ERROR_STOPPED : status; /* there are some, so the lock is not available */
 }
 
 static enum lap_status write_behind_queue(struct lap_output *output, struct lap_chunk_header *header,
@@ -612,7 +614,7 @@ enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_hea
     enum lap_status status = LAP_AGAIN;
     if (output->queue.durable && output->has_thread) {
         status = put_in_tail(output, header, &part, 1);
-        /* This mark may be what finds out that there is no tail file any more. */
+        /* Setting this mark may have found that there is no tail file any more. */
         if (status == LAP_OK && !output->queue.durable)
             status = lap_output_drain(output);
     } else if (output->options.streamed && output->has_thread && !is_hurried(output)) {
@@ -713,8 +715,8 @@ void lap_output_start(struct lap_output *output)
 
 /* ---- the end ---- */
 
-/* File systems that write when a file is closed (NFS) say then what they could not write. Here the file's end can still
- * tell of it. */
+/* File systems that write when a file is closed (NFS) report their errors then. The file's end can still record
+ * them. */
 static enum lap_status check_written(struct lap_output *output)
 {
     if (output->options.streamed)
@@ -737,7 +739,7 @@ enum lap_status lap_output_finish(struct lap_output *output, const struct lap_to
     enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : drain(output);
     if (status == LAP_OK && output->queue.memory)
         lap_queue_close(&output->queue);
-    /* What was put while this drained, and what an interrupted thread has begun to put, is not in the file. */
+    /* Chunks put during this drain, and those an interrupted thread has begun to put, are not in the file. */
     if (status == LAP_OK)
         status = drain(output);
     if (status == LAP_OK)
@@ -756,7 +758,7 @@ enum lap_status lap_output_break_off(struct lap_output *output, const struct lap
         return LAP_ERROR_STOPPED;
     enum lap_status status = !lap_own_file_is_open(&output->file) ? LAP_ERROR_STOPPED : LAP_OK;
     if (status == LAP_OK && (output->queue.durable || (output->options.streamed && output->queue.memory))) {
-        /* There are frames in it. Where its lock can't be had they stay in the tail file, beside a trace without an
+        /* The queue has frames. Where its lock is not available they stay in the tail file, beside a trace without an
          * end. */
         lap_queue_close(&output->queue);
         status = drain(output);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output: the file that a writer appends chunks to, and what is needed to end it well at any moment: the headers of the
- * last chunks (they become the index, a part of it whenever LAP_INDEX_RECORDS have gathered, so that memory does not
- * grow with the file) and where the last frame mark ends.
+ * output: the file that a writer appends chunks to, and the data to end it properly at any moment. These are the
+ * headers of the last chunks and the end of the last frame mark. The headers become the index, in parts of
+ * LAP_INDEX_RECORDS, so that memory does not grow with the file.
  *
  * Chunks go through a queue of bounded size: a helper thread packs and writes them. Frame marks are chunks like others
  * where the queue is a tail file (trace/tail.h), which a reader finds when the process is killed. Where there can be
- * none, whoever sets a mark writes what the queue still has, together with the helper, so that a frame is in the file
- * when its mark is. Without the thread, or the memory for the queue, everything is written by whoever brings it.
+ * none, the thread that sets a mark writes the rest of the queue, together with the helper, so that a frame is in the
+ * file when its mark is. Without the helper thread, or the memory for the queue, each thread writes its own chunks.
  *
- * Any thread may append. The file is closed by whatever comes first: lap_output_finish, or a write that fails, which
- * cuts the file behind its last frame mark (without one: behind its last chunk) and ends it there.
+ * Any thread may append. The first of two events closes the file: lap_output_finish; or a failed write, which truncates
+ * the file behind its last frame mark (without one: behind its last chunk) and ends it there.
  *
- * Nobody but the helper thread packs where there is one: a thread that records waits where the queue is full, and how
- * long is in the trace.
+ * Only the helper thread packs, where there is one: a recording thread waits while the queue is full, and the trace has
+ * the time of these waits.
  *
- * Somebody else may cut or remove either file. The tail file is then given up; a payload that was only there, or what
- * the trace had, is lost, and ends the recording.
+ * Another process may truncate or remove either file. A tail file is then given up. A payload that was only there, or a
+ * lost part of the trace, ends the recording.
  *
- * A trace can be streamed while it is made: the file is then somebody else's, who gets what would be written to it.
- * It has no tail file. A frame mark is on its way when the helper thread comes to it, and nobody waits for that; a
- * connection that is lost ends the recording.
+ * A trace can be streamed while it is made: a receiver then gets all writes and makes the file. There is no tail file.
+ * The helper thread sends frame marks, and no thread waits for that. A lost connection ends the recording.
  *
  * From lap_output_create on nothing here allocates or frees.
  */
@@ -45,8 +44,9 @@ _Static_assert(LAP_INDEX_RECORDS *LAP_CHUNK_HEADER_BYTES <= LAP_CHUNK_MAX_RAW, "
 struct lap_output_options {
     const struct lap_codec *packer; /* NULL: nothing is compressed */
     size_t queue_bytes;             /* 0: no queue and no helper thread */
-    bool streamed;                  /* the file is a socket, behind which a receiver makes it: trace/send.h */
-    /* The helper thread could not write and has closed the file; its lap_error_message() says why. No lock is held. */
+    bool streamed;                  /* the file is a socket; a receiver makes the real file: trace/send.h */
+    /* The helper thread could not write and has closed the file; its lap_error_message() has the reason. No lock is
+     * held. */
     void (*failed)(void *user, enum lap_status status);
     void *user;
 };
@@ -55,7 +55,7 @@ struct lap_output {
     pthread_mutex_t mutex;    /* for everything below but the atomics */
     _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
     struct lap_own_file file;
-    int looked_at;           /* its descriptor, from the look at it to the write behind that; else -1 */
+    int looked_at;           /* its descriptor, from its check to the write after that; else -1 */
     char *path;              /* as messages name it */
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
@@ -67,7 +67,7 @@ struct lap_output {
     struct lap_output_options options;
     pthread_t thread;
     bool has_thread;
-    atomic_bool busy; /* the helper thread has the mutex: it gives it back whatever happens to others */
+    atomic_bool busy; /* the helper thread has the mutex: it releases it even if other threads are interrupted */
 
     uint8_t *memory; /* of the next four */
     size_t memory_bytes;
@@ -79,17 +79,17 @@ struct lap_output {
     uint64_t index_at; /* where the last INDEX chunk is; 0: none */
     uint32_t index_chunks;
 
-    uint64_t resumed_at; /* the file was this long when somebody else went on with it; 0: it is our own */
-    bool without_index;  /* what is there of an index can't be gone on with */
+    uint64_t resumed_at; /* the file's size when another process resumed it; 0: it is our own */
+    bool without_index;  /* the index there can't be continued */
 
     struct lap_own_file ended; /* a file that has come to an orderly end, or none */
     struct lap_end end;        /* of that */
 
     uint8_t ending[LAP_ENDING_BYTES]; /* the file's last bytes, as they were written, but for zeroes behind them */
     uint64_t ending_at;
-    bool torn; /* they were not there any more when more had been written behind them */
+    bool torn; /* they were gone when more had been written behind them */
 
-    /* As things were behind the last frame mark. */
+    /* The state behind the last frame mark. */
     uint64_t mark_bytes; /* 0: there was none */
     size_t mark_chunks;
     uint32_t mark_index_chunks;
@@ -106,17 +106,17 @@ enum lap_status lap_output_open(const char *path, int *out_fd) LAP_MUST_CHECK;
 enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
                                  const struct lap_output_options *options) LAP_MUST_CHECK;
 
-/* Goes on with the file of a process that is gone, without an end: behind the chunks that a scan has found, whatever is
- * there is cut off. `fd`, open for reading and writing, is taken in any case. A write that fails leaves the chunks that
- * were there, and no end. On failure *output is as after lap_output_release. */
+/* Resumes the file of a dead process, which has no end. Cuts off everything behind the chunks that a scan has found.
+ * `fd`, open for reading and writing, is taken in any case. A write that fails leaves the chunks that were there, and
+ * no end. On failure *output is as after lap_output_release. */
 enum lap_status lap_output_resume(struct lap_output *output, int fd, const char *path, const struct lap_source *source,
                                   const struct lap_output_options *options) LAP_MUST_CHECK;
 
-/* Takes back what was appended since, unless a failed write has done so. */
+/* Removes the chunks appended since, unless a failed write has done so. */
 void lap_output_undo(struct lap_output *output);
 
 /* Makes the queue and starts the helper thread; without them everything works, more slowly. Where the queue is no tail
- * file (queue.durable) lap_error_message() says why. */
+ * file (queue.durable) lap_error_message() has the reason. */
 void lap_output_start(struct lap_output *output);
 
 /* Appends a chunk, whose payload is `count` parts (at most LAP_QUEUE_MAX_PARTS, LAP_CHUNK_MAX_RAW bytes together),
@@ -126,23 +126,23 @@ void lap_output_start(struct lap_output *output);
 enum lap_status lap_output_chunk(struct lap_output *output, struct lap_chunk_header *header, const struct iovec *parts,
                                  unsigned count) LAP_MUST_CHECK;
 
-/* Appends the dictionary, twice: what is in the file is nothing without it. Before all other chunks. */
+/* Appends the dictionary, twice: without it the file can't be read. Before all other chunks. */
 enum lap_status lap_output_dictionary(struct lap_output *output, const uint8_t *names, size_t bytes) LAP_MUST_CHECK;
 
-/* Sets a frame mark: what was appended before is safe should the process be killed, and where the mark is in the file
- * that is cut should a later write fail. */
+/* Sets a frame mark: the chunks before it survive a kill of the process. A write that fails later truncates the file at
+ * the mark. */
 enum lap_status lap_output_frame(struct lap_output *output, struct lap_chunk_header *header,
                                  const struct lap_totals *totals) LAP_MUST_CHECK;
 
-/* What a reader finds should the process be killed has all chunks up to now, where there is a tail file. */
+/* If the process is killed, a reader finds all chunks up to now, where there is a tail file. */
 void lap_output_save(struct lap_output *output);
 
 /* Where the notes of calls are mapped, or NULL. */
 struct lap_notes *lap_output_notes(struct lap_output *output);
 
-/* Reserves room in the notes, which nobody has stored to yet. False: it can't be had. */
+/* Reserves room in notes that were not stored to yet. False: there is no room. */
 bool lap_output_reserve_notes(struct lap_output *output, const void *from, size_t bytes) LAP_MUST_CHECK;
-/* Begins a half of a log for the next chunk: the chunk that was there is in the file then. */
+/* Begins a half of a log for the next chunk. The half's last chunk is in the file then. */
 void lap_output_log_chunk(struct lap_output *output, struct lap_journal_log *log, const struct lap_journal_head *head);
 /* The chunk of a half that was left was appended. */
 static inline void lap_output_log_handed_over(struct lap_output *output, struct lap_journal_log *log, unsigned half)
@@ -150,43 +150,42 @@ static inline void lap_output_log_handed_over(struct lap_output *output, struct 
     lap_journal_handed_over(log, half, atomic_load_explicit(&output->queue.put, memory_order_relaxed));
 }
 
-/* Writes what is in the queue. */
+/* Writes the chunks in the queue. */
 enum lap_status lap_output_drain(struct lap_output *output) LAP_MUST_CHECK;
 
-/* Writes what is in the queue, what the index lacks and the end chunk and closes the file. reason: "" for an orderly
- * end. LAP_ERROR_STOPPED (without a new sentence) when it was closed before, or its lock can't be had; LAP_ERROR_IO
- * when there was no room even for the end chunk. */
+/* Writes the chunks in the queue, the rest of the index and the end chunk, and closes the file. reason: "" for an
+ * orderly end. LAP_ERROR_STOPPED (without a new sentence) when it was closed before, or its lock is not available;
+ * LAP_ERROR_IO when there was no room even for the end chunk. */
 enum lap_status lap_output_finish(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
 /* Puts a reason into the end chunk of a file that has come to an orderly end. LAP_ERROR_STOPPED (without a new
- * sentence) when it has not, has a reason already, or somebody else has changed it. */
+ * sentence) when it has not, has a reason already, or another process has changed it. */
 enum lap_status lap_output_amend(struct lap_output *output, const char *reason) LAP_MUST_CHECK;
 
 /* Of a streamed trace that has come to an orderly end: waits until the receiver has written all of it, at most
- * LAP_CONFIRM_WAIT_MS; no lock is held meanwhile. LAP_ERROR_IO: it has not said so. LAP_OK for all others. */
+ * LAP_CONFIRM_WAIT_MS; no lock is held meanwhile. LAP_ERROR_IO: no confirmation came. LAP_OK for all other traces. */
 enum lap_status lap_output_confirm(struct lap_output *output) LAP_MUST_CHECK;
 
-/* Of a file that has come to an orderly end: closes what is kept for lap_output_amend and lap_output_forget. */
+/* Of a file that has come to an orderly end: closes the descriptors kept for lap_output_amend and lap_output_forget. */
 void lap_output_settle(struct lap_output *output);
 
-/* Of a streamed trace that has come to an orderly end: its connection is *out from now on, which was closed. False:
- * there is none. */
+/* Of a streamed trace that has come to an orderly end: moves its connection to *out, which was closed. False: there is
+ * none. */
 bool lap_output_take_connection(struct lap_output *output, struct lap_own_file *out) LAP_MUST_CHECK;
 
 /* Of a streamed trace that has come to an orderly end: the receiver shall have no file. LAP_ERROR_STOPPED (without a
- * new sentence) where there is none, or its lock can't be had. */
+ * new sentence) where there is none, or its lock is not available. */
 enum lap_status lap_output_forget(struct lap_output *output) LAP_MUST_CHECK;
 
-/* Only the end chunk, for when a thread may have been interrupted anywhere; with a tail file what is in that before it,
- * or, where the lock for that can't be had, not even the end chunk. */
+/* Writes only the end chunk, for when a thread may have been interrupted anywhere. With a tail file its chunks come
+ * first; without the lock for them there is no end chunk either. */
 enum lap_status lap_output_break_off(struct lap_output *output, const struct lap_totals *totals, const char *reason);
 
-/* The process ends: from now on everything is written by whoever brings it, and nobody waits long for lap_output_lock.
- * A thread that the exiting one interrupted (it may be the same one, in a signal handler) never lets go of what it
- * holds. */
+/* The process ends: from now on each thread writes its own chunks, and lap_output_lock does not wait long. A thread
+ * that the exiting one interrupted (it may be the same one, in a signal handler) never releases its locks. */
 void lap_output_hurry(struct lap_output *output);
 
-/* Locks the file's mutex or one that is held around it. False past the deadline that lap_output_hurry has set. */
+/* Locks the file's mutex or one that is taken before it. False past the deadline that lap_output_hurry has set. */
 bool lap_output_lock(struct lap_output *output, pthread_mutex_t *mutex) LAP_MUST_CHECK;
 
 /* Closes the descriptors without the lock, in a child after fork(): the files are the parent's. */

@@ -12,14 +12,14 @@
 #define HEAD_BYTES   ((size_t)LAP_TAIL_ENTRY_BYTES)
 #define LOCK_WAIT_NS 200000000L
 #define WAKE_BYTES   ((size_t)64 << 10)  /* less is not worth a switch to another thread */
-#define REST_BYTES   ((size_t)512 << 10) /* the same, of what the tail file has anyway */
+#define REST_BYTES   ((size_t)512 << 10) /* the same, for chunks that the tail file has */
 #define NEARLY_EMPTY 8u                  /* this part of the ring is used */
-#define CALM         256u                /* times that a ring larger than needed is borne */
+#define CALM         256u                /* times that the ring may be larger than needed */
 #define LARGE_BYTES                                                                                                    \
-    ((size_t)32 << 10) /* a payload for which it is worth while to call the kernel, not to copy it twice */
+    ((size_t)32 << 10) /* a payload of this size or more: a system call costs less than copying it twice */
 #define SPINS       100u
-#define LOOK_CHUNKS 64u                 /* as often the file is looked at, and room is given back */
-#define GIVE_BYTES  ((size_t)256 << 10) /* as soon as this much was taken it is given back, too */
+#define LOOK_CHUNKS 64u                 /* the file is checked, and room given back, every so many chunks */
+#define GIVE_BYTES  ((size_t)256 << 10) /* taken chunks of this size are given back at once, too */
 #define SAVE_BYTES  ((size_t)64 << 10)  /* goes into the file even if no frame ends */
 
 _Static_assert(LAP_QUEUE_MIN_BYTES >= 3 * (LAP_CHUNK_MAX_RAW + 4096), "a chunk fits wherever the others end");
@@ -74,13 +74,12 @@ static inline void pause_a_little(void)
 #endif
 }
 
-/* A thread has the lock for a moment only, unless it is interrupted by a signal handler that ends the process: then it
- * is turned away, and so are others in the end. */
+/* A thread has the lock for a moment only, unless a signal handler that ends the process interrupts it: then it does
+ * not get the lock again, and in the end neither do others. */
 static bool lock(struct lap_queue *queue)
 {
     int error = pthread_mutex_trylock(&queue->mutex);
-    for (unsigned i = 0; error == EBUSY && i < SPINS;
-         i++) { /* it is held for as long as the kernel copies a few bytes */
+    for (unsigned i = 0; error == EBUSY && i < SPINS; i++) { /* it is held only while the kernel copies a few bytes */
         pause_a_little();
         error = pthread_mutex_trylock(&queue->mutex);
     }
@@ -98,7 +97,7 @@ static bool lock(struct lap_queue *queue)
     return error == 0;
 }
 
-/* What only the file has may still be read from there. The mutex is held. */
+/* Payloads that only the file has may still be read from there. The mutex is held. */
 static void give_file_up(struct lap_queue *queue, int error)
 {
     queue->file_error = error;
@@ -129,9 +128,9 @@ static bool grow(struct lap_queue *queue, size_t end)
     return true;
 }
 
-/* Where `need` bytes can go in one piece, or SIZE_MAX. Behind an entry there is always room for a mark that says that
- * the ring goes on at its beginning; the bytes that are passed over count as used until they are taken. While the ring
- * goes around it can't grow, so before the capacity is used up it goes around only where it is nearly empty. */
+/* Where `need` bytes can go in one piece, or SIZE_MAX. Behind an entry there is always room for a wrap mark; the
+ * skipped bytes count as used until they are taken. A ring that has wrapped can't grow, so below the capacity it wraps
+ * only where it is nearly empty. */
 static size_t find_place(struct lap_queue *queue, size_t need)
 {
     if (queue->used && queue->head <= queue->tail)
@@ -172,7 +171,7 @@ static size_t wait_for_place(struct lap_queue *queue, size_t need)
 
 /* ---- the file; the mutex is held ---- */
 
-/* Writes into the file's ring. What stands there is not overwritten before the file says that it begins behind it. */
+/* Writes into the file's ring. The file's start moves behind old entries before they are overwritten. */
 static bool write_file(struct lap_queue *queue, size_t at, const struct iovec *parts, unsigned count)
 {
     size_t end = at;
@@ -192,8 +191,8 @@ static bool write_file(struct lap_queue *queue, size_t at, const struct iovec *p
     return !error;
 }
 
-/* Brings the file up to date as far as `end` of the ring. Entries that were taken meanwhile go along, so that it has
- * all of them from its start on. */
+/* Brings the file up to date as far as `end` of the ring. Entries taken meanwhile are written, too, so that the file
+ * has all entries from its start on. */
 static void save(struct lap_queue *queue, size_t end)
 {
     struct iovec part = {queue->memory + queue->unsaved, end - queue->unsaved};
@@ -215,7 +214,7 @@ size_t lap_queue_copy(uint8_t *to, const struct iovec *parts, unsigned count)
     return bytes;
 }
 
-/* A large payload is in the file before its entry's head is, so that the head never announces what is missing. */
+/* A large payload is in the file before its entry's head, so that the head never announces a missing payload. */
 static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *entry, const struct iovec *parts,
                   unsigned count)
 {
@@ -258,14 +257,14 @@ void lap_queue_save(struct lap_queue *queue)
     pthread_mutex_unlock(&queue->mutex);
 }
 
-/* A thread that works beside the program's costs them more than its time: they are interrupted whenever the kernel
- * changes the protection of a page. */
+/* A helper thread beside the program's costs them more than its time: they are interrupted whenever the kernel changes
+ * the protection of a page. */
 static size_t wake_bytes(const struct lap_queue *queue)
 {
     return queue->durable ? REST_BYTES : WAKE_BYTES;
 }
 
-/* The mutex is held. While nobody takes, everything that was taken is given back. */
+/* The mutex is held. While no thread takes, everything that was taken is given back. */
 static bool is_worth_writing(const struct lap_queue *queue)
 {
     return queue->used >= wake_bytes(queue) || queue->given_back < queue->wanted;
@@ -302,8 +301,8 @@ enum lap_status lap_queue_put(struct lap_queue *queue, struct lap_chunk_header *
 
 /* ---- taking ---- */
 
-/* The mutex is held. A short queue stays in the same few pages; what a long one needed is given back when it is not
- * needed for a while. */
+/* The mutex is held. A short queue stays in the same few pages; the memory of a long one is given back when it has not
+ * been needed for a while. */
 static void become_empty(struct lap_queue *queue)
 {
     queue->calm = queue->peak > queue->limit / 2 ? 0 : queue->calm + 1;
@@ -319,7 +318,7 @@ static void become_empty(struct lap_queue *queue)
     queue->full = false;
 }
 
-/* The mutex is held. What was taken since the last time can be used again. */
+/* The mutex is held. The room of chunks taken since the last time can be used again. */
 static void give_back(struct lap_queue *queue)
 {
     if (queue->given_back == queue->taken)
@@ -332,7 +331,7 @@ static void give_back(struct lap_queue *queue)
     pthread_cond_broadcast(&queue->room);
 }
 
-/* Reads a payload that only the file has. Without the lock: nobody but who takes changes what is there. */
+/* Reads a payload that only the file has. Without the lock: only the taking thread changes these bytes. */
 static const uint8_t *read_payload(struct lap_queue *queue, uint8_t *room)
 {
     size_t at = queue->next + HEAD_BYTES, bytes = queue->oldest.header.stored_bytes;
@@ -349,8 +348,8 @@ static void go_around(struct lap_queue *queue)
     queue->tail = queue->next = 0;
 }
 
-/* Reads the head of the oldest entry. Who takes needs no lock for what was put before it last had it: nobody writes
- * between tail and head. */
+/* Reads the head of the oldest entry. The taking thread needs no lock for entries put before it last had the lock: no
+ * thread writes between tail and head. */
 static bool read_oldest(struct lap_queue *queue)
 {
     struct lap_tail_entry entry;
@@ -363,7 +362,7 @@ static bool read_oldest(struct lap_queue *queue)
         pthread_mutex_unlock(&queue->mutex);
         status = lap_tail_entry_load(queue->memory, queue->seed, queue->seed, &entry);
     }
-    queue->lost = status != LAP_OK; /* somebody writes where he should not */
+    queue->lost = status != LAP_OK; /* another process has written into the file */
     queue->oldest = (struct lap_queued){entry.header, entry.in_file};
     return true;
 }

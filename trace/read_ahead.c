@@ -6,11 +6,10 @@
 #include <stdlib.h>
 
 #define STACK_BYTES ((size_t)256 << 10)
-/* Blobs that nobody has asked for when packets so many chunks behind them are read are of packets that are not played.
- */
+/* Blobs not asked for until packets so many chunks behind them are read belong to packets that are not played. */
 #define PATIENCE 1024u
-/* Read so far ahead to begin with, and more when that was not enough: buffers that are used again soon are in memory,
- * and in caches, already. */
+/* Read so far ahead at first, and more when that was not enough: buffers reused soon are still in memory, and in
+ * caches. */
 #define FIRST_WINDOW_BYTES ((uint64_t)1 << 20)
 
 enum state { UNTOUCHED, UNDER_WAY, LOADED, GONE };
@@ -29,14 +28,14 @@ struct lap_read_ahead {
     struct lap_loaded **loaded;
     uint64_t bytes;  /* loaded and not taken, with what is under way */
     uint64_t window; /* no more than that, and no more than limit_bytes */
-    uint64_t wanted; /* full: what there is no room for */
-    size_t swept;    /* what is before it is not LOADED */
+    uint64_t wanted; /* full: the size that there is no room for */
+    size_t swept;    /* chunks before it are not LOADED */
     bool stop, full, done;
     /* The thread's. */
     size_t next, next_blob; /* in the source's list, in blob_chunks */
 };
 
-/* Where there was no room once, half of all has to be free, so that the thread sleeps seldom. Under the mutex. */
+/* After a lack of room, half of all has to be free, so that the thread sleeps seldom. Under the mutex. */
 static bool has_room(const struct lap_read_ahead *ahead, uint64_t bytes)
 {
     uint64_t most = ahead->full ? ahead->window / 2 : ahead->window;

@@ -107,7 +107,7 @@ static enum lap_status read_frames(struct lap_reader *reader, const struct lap_r
         last = chunk;
     }
     reader->summary.frames = reader->frame_count;
-    /* Who has gone through the file has seen them. */
+    /* A reader that has scanned the file has seen them. */
     reader->marks_unseen = known || !source->indexed ? reader->frame_count : 0;
 
     /* The counters of a file without an end are those of its last frame whose mark is whole. */
@@ -132,7 +132,7 @@ static enum lap_status read_frames(struct lap_reader *reader, const struct lap_r
     return LAP_OK;
 }
 
-/* What whoever has ended the trace has noted. The calls become the source's. */
+/* Reads the note of the end. The calls become the source's. */
 static enum lap_status read_end_note(struct lap_reader *reader, const struct lap_reader *known)
 {
     struct lap_source *source = &reader->source;
@@ -162,7 +162,7 @@ static enum lap_status read_end_note(struct lap_reader *reader, const struct lap
     return LAP_OK;
 }
 
-/* The calls in flight. One whose command is not in the dictionary ends the list, like whatever else is damaged. */
+/* The calls in flight. A call whose command is not in the dictionary ends the list, like other damage. */
 static enum lap_status read_in_flight(struct lap_reader *reader)
 {
     const struct lap_source *source = &reader->source;
@@ -185,7 +185,7 @@ static enum lap_status read_in_flight(struct lap_reader *reader)
     return LAP_OK;
 }
 
-/* What they are, behind why the trace ends. */
+/* Appends them to the reason why the trace ends. */
 static void tell_in_flight(struct lap_reader *reader)
 {
     const struct lap_reader_summary *summary = &reader->summary;
@@ -207,7 +207,7 @@ static void tell_in_flight(struct lap_reader *reader)
                        summary->in_flight_count, name);
 }
 
-/* Where reading ends, and what is said about it. known: another reader of the file, or NULL. */
+/* Finds the end of reading and its reason. known: another reader of the file, or NULL. */
 static enum lap_status find_end(struct lap_reader *reader, const struct lap_reader *known)
 {
     const struct lap_source *source = &reader->source;

@@ -3,13 +3,12 @@
  * reader: opens a .lapilli file and gives its packets in ticket order. Knows no Vulkan; trusts no byte.
  *
  * The file is read with pread (never mapped: a file that shrinks must not kill us). Without an index the file is
- * scanned once. A damaged or cut file is readable up to its last complete frame, or, where there is none, up to
- * the last ticket from which on packets are missing; the summary then says that it is incomplete, and why. What a
- * process that was killed had recorded last is read from the tail file beside its trace, if that is there. No file is
- * changed.
+ * scanned once. A damaged or cut file is readable up to its last complete frame, or, where there is none, up to the
+ * last ticket before packets are missing; the summary then has the reason. The last packets of a process that was
+ * killed are read from the tail file beside its trace, if that is there. No file is changed.
  *
- * One thread at a time per reader. A thread of its own reads ahead where that is asked for; what is given out, and
- * which failures there are and when, does not depend on it.
+ * One thread at a time per reader. A thread of its own reads ahead where that is asked for; packets, errors and their
+ * order do not depend on it.
  */
 #ifndef LAP_TRACE_READER_H
 #define LAP_TRACE_READER_H
@@ -31,18 +30,17 @@ struct lap_reader_options {
     uint64_t memory_limit_bytes; /* for caches of chunks and blobs; 0: 512 MiB, in 32-bit programs 128. One blob may
                                     always be held. */
     uint64_t ahead_bytes; /* a thread unpacks so many, or one blob, before they are asked for; 0: there is none */
-    /* Blobs need not have their own hash, which says that they are what the writer took them for. Damage is found
-     * without: each chunk has a hash of what is stored, and parts of a blob must fit together. */
+    /* Blobs are not checked against their own hash, the one by which the writer found them. Damage is found without:
+     * each chunk has a hash of its stored bytes, and parts of a blob must fit together. */
     bool trusts_blobs;
 };
 
 /* LAP_ERROR_IO: can't be opened or read; LAP_ERROR_FORMAT: no trace, or another format version. */
 enum lap_status lap_reader_open(const char *path, const struct lap_reader_options *options,
                                 struct lap_reader **out_reader) LAP_MUST_CHECK;
-/* One more reader of the same file, at its first packet: what the first one found out by going through a file without
- * an index, or through one that ends in the middle, is taken over. Both are independent from then on.
- * LAP_ERROR_ARGUMENT: `reader` is NULL.
- */
+/* One more reader of the same file, at its first packet. It takes over the first one's results of scanning a file
+ * without an index, or one that ends in the middle. Both are independent from then on. LAP_ERROR_ARGUMENT: `reader` is
+ * NULL. */
 enum lap_status lap_reader_open_again(const struct lap_reader *reader, const struct lap_reader_options *options,
                                       struct lap_reader **out_reader) LAP_MUST_CHECK;
 void lap_reader_close(struct lap_reader **reader);
@@ -63,22 +61,21 @@ struct lap_packet {
 /* Waits until all has been read ahead, or as much as ahead_bytes allow: then false. */
 bool lap_reader_preload(struct lap_reader *reader);
 
-/* The next packet by ticket; body valid until the next call. LAP_END after the last one that can be had.
- * Errors: LAP_ERROR_FORMAT (a damaged chunk, named with its offset), LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+/* The next packet by ticket; body valid until the next call. LAP_END after the last available one. Errors:
+ * LAP_ERROR_FORMAT (a damaged chunk, named with its offset), LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *out_packet) LAP_MUST_CHECK;
 
-/* Packets that follow each other in one chunk, with no other stream's between them, within one frame, none of them the
- * chunk's last, as long as nobody asks for a blob: they are given out with a look at the head alone. Where the next one
- * is not as such packets nearly always are, the run ends, and lap_reader_next says what it is. A reader's own; here for
- * the sake of lap_reader_run. */
+/* Successive packets of one chunk, with no other stream's between them, within one frame, none of them the chunk's
+ * last, while no blob is asked for. They are read with a look at the head alone. The run ends at a packet with an
+ * unusual head, which lap_reader_next reads. A reader's own; here for the sake of lap_reader_run. */
 struct lap_run {
-    const uint8_t *at;         /* the head of the next packet; NULL: no run */
-    const uint8_t *last_at;    /* where the last head may begin that is sure to lie within the chunk */
-    uint64_t last_ticket;      /* of the last one that may be given out */
-    uint64_t left;             /* that may be */
-    uint64_t epoch;            /* of the next one */
-    uint32_t steps;            /* what the next head must say of ticket and epoch: a byte each, the low one first */
-    uint32_t commands;         /* in the dictionary, but for the first, which may have no name */
+    const uint8_t *at;      /* the head of the next packet; NULL: no run */
+    const uint8_t *last_at; /* where the last head may begin that is sure to lie within the chunk */
+    uint64_t last_ticket;   /* of the last one that may be given out */
+    uint64_t left;          /* that may be */
+    uint64_t epoch;         /* of the next one */
+    uint32_t steps;         /* the expected ticket and epoch steps of the next head: a byte each, the low one first */
+    uint32_t commands;      /* in the dictionary, but for the first, which may have no name */
     const uint8_t *data, *end; /* the chunk's payload */
     uint64_t frame, thread_id, file_offset;
     uint32_t stream;
@@ -86,11 +83,11 @@ struct lap_run {
 
 #define LAP_RUN_HEAD_BYTES 12u /* that are looked at; a head has 8 or 9 */
 
-/* What is looked at of steps and flags: a blob is nothing for a run. */
+/* The checked bits of steps and flags: a packet with a blob ends a run. */
 #define LAP_RUN_MUST_BE (0xffffu | (~((uint32_t)LAP_PACKET_ALL_FLAGS & ~LAP_PACKET_BLOB_BODY) & 0xff) << 16)
 
-/* False: the run has ended, or the next packet is not one of those that it is for. Of *packet the ticket, the frame and
- * what comes of the chunk is left alone. */
+/* False: the run has ended, or can't have the next packet. Leaves *packet's ticket, frame and the fields of its chunk
+ * alone. */
 static inline bool lap_run_next(struct lap_run *run, struct lap_packet *packet)
 {
     const uint8_t *p = run->at;
@@ -128,11 +125,11 @@ static inline bool lap_run_next(struct lap_run *run, struct lap_packet *packet)
     return true;
 }
 
-/* lap_reader_next for the packet that it was called with before, which nobody else has changed, as long as those follow
- * that a run is for. False: nothing is changed, and lap_reader_next says what comes. */
+/* lap_reader_next for the packet of the last call, which is unchanged since, while a run lasts. False: nothing is
+ * changed, and lap_reader_next gives the next packet. */
 static inline bool lap_reader_run(struct lap_reader *reader, struct lap_packet *packet)
 {
-    struct lap_run *run = (struct lap_run *)(void *)reader; /* it begins with that */
+    struct lap_run *run = (struct lap_run *)(void *)reader; /* its first member */
     if (__builtin_expect(!lap_run_next(run, packet), 0))
         return false;
     packet->ticket++;
@@ -155,7 +152,7 @@ uint32_t lap_reader_command_count(const struct lap_reader *reader);
 uint32_t lap_reader_struct_count(const struct lap_reader *reader);
 uint32_t lap_reader_handle_type_count(const struct lap_reader *reader);
 
-/* The last ticket of a complete frame, counted from 0; UINT64_MAX where there is none such. */
+/* The last ticket of a complete frame, counted from 0; UINT64_MAX: no such frame. */
 uint64_t lap_reader_frame_end(const struct lap_reader *reader, uint64_t frame);
 
 struct lap_reader_summary {
@@ -164,10 +161,10 @@ struct lap_reader_summary {
     bool complete;       /* it has an end chunk and recording was not stopped */
     bool indexed;        /* the index was there and good */
     const char *stopped; /* why recording ended early or the file is cut; NULL when complete */
-    /* The file, or a tail file beside it, has more behind what is damaged, or that can't be read now. */
+    /* The file, or a tail file beside it, has more behind the damage, or has bytes that can't be read now. */
     bool has_rest;
-    /* What is damaged and was made up for, so that nothing is missing; NULL when nothing is known to be. Frame marks
-     * are looked at when their frames have been read. */
+    /* Damage that was repaired from copies, without a loss; NULL when none is known. Frame marks are checked when their
+     * frames have been read. */
     const char *repaired;
     uint64_t frames; /* complete ones */
     uint32_t streams;
@@ -178,12 +175,12 @@ struct lap_reader_summary {
     uint64_t recovered_packets;                 /* of these: behind the last frame mark, wherever they are */
     uint64_t counters[LAP_COUNTER_COUNT];
     /* Calls that had not returned when the recorded process was last heard of, in the order of the file; none for
-     * lap_reader_open_again. The numbers of their commands are in the dictionary, their bodies are as damaged as any.
-     */
+     * lap_reader_open_again. The numbers of their commands are in the dictionary; their bodies may be damaged, like
+     * others. */
     const struct lap_in_flight *in_flight;
     size_t in_flight_count;
-    /* Somebody else has ended the trace, since its process was gone: what is known of that, and a sentence. NULL for
-     * any other; a trace may be complete with them. */
+    /* Another process has ended the trace, since its own was gone: the note of that, and a sentence. NULL for all
+     * others; a trace may be complete with them. */
     const struct lap_end_note *end_note;
     const char *ended;
     const char *info; /* the merged info object as JSON text; "{}" when there is none */

@@ -109,7 +109,7 @@ enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind ki
     *out_data = NULL;
     *out_bytes = 0;
     reader->run.last_ticket -= reader->run.left;
-    reader->run.left = 0; /* what is asked for is needed until the next packet, and no longer */
+    reader->run.left = 0; /* the blob is needed until the next packet, and no longer */
     if (id == 0 || id > reader->summary.blobs)
         return lap_fail(LAP_ERROR_FORMAT, "there is no blob %" PRIu64, id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader_internal: what the parts of a reader share. reader.c opens and checks, reader_blob.c finds blobs,
+ * reader_internal: shared by the parts of a reader. reader.c opens and checks, reader_blob.c finds blobs,
  * reader_packet.c merges the streams.
  */
 #ifndef LAP_TRACE_READER_INTERNAL_H
@@ -16,11 +16,11 @@
 #include "trace/reader.h"
 #include "trace/source.h"
 
-/* Where one stream stands. Its chunks are chunk_order[chunk .. chunk_end). */
+/* The position in one stream. Its chunks are chunk_order[chunk .. chunk_end). */
 struct lap_cursor {
     size_t first_chunk, chunk, chunk_end;
     struct lap_chunk_ref *ref; /* that of `chunk`; NULL behind the last one */
-    uint64_t ticket;           /* of the next packet: what the heap is ordered by */
+    uint64_t ticket;           /* of the next packet; the heap's order */
     bool started;              /* the fields below belong to the chunk; else only its header is known */
     uint32_t left;             /* packets of the chunk from the next one on */
     uint64_t thread_id;
@@ -35,8 +35,8 @@ struct lap_frame_mark {
 };
 
 struct lap_reader {
-    struct lap_run
-        run; /* first: lap_reader_run. Its cursor is the first of the heap, and knows of it only when it has ended */
+    struct lap_run run; /* first: lap_reader_run. Its cursor is the first of the heap, and is updated only when the run
+                           has ended */
     struct lap_source source;
     struct lap_buffers buffers;
     struct lap_cache cache;
@@ -51,7 +51,7 @@ struct lap_reader {
 
     struct lap_frame_mark *frames;
     size_t frame_count;
-    size_t marks_unseen; /* frames from this one on whose marks nobody has looked at; frame_count: nobody will */
+    size_t marks_unseen; /* frames from this one on whose marks were not checked; frame_count: they never are */
     size_t *blob_chunks; /* in the source's list; the numbers of their blobs ascend without a gap */
     size_t blob_chunk_count;
     size_t *chunk_order; /* of packets: by stream, then by ticket */
@@ -69,11 +69,11 @@ struct lap_reader {
     size_t frame;       /* of the next packet */
     uint64_t frame_end; /* its last ticket; UINT64_MAX behind the last mark */
     enum lap_status failed;
-    enum lap_status behind; /* the packet behind the one that was given out last is damaged; failure says how */
+    enum lap_status behind; /* the packet behind the last one given out is damaged; failure has the sentence */
     char failure[512];
 };
 
-/* Loads a chunk, or a large blob, or takes what was loaded ahead: trace/chunk_load.h. */
+/* Loads a chunk or a large blob, or takes the one that was loaded ahead: trace/chunk_load.h. */
 enum lap_status lap_reader_load(struct lap_reader *reader, const struct lap_chunk_ref *chunk,
                                 const struct lap_parts *parts, struct lap_loaded *out) LAP_MUST_CHECK;
 

@@ -139,7 +139,7 @@ static enum lap_status damaged(const struct lap_chunk_ref *chunk, const char *wh
     return lap_fail(LAP_ERROR_FORMAT, "chunk at offset %" PRIu64 ": %s", chunk->offset, what);
 }
 
-/* What stands in front of a packet's body. */
+/* The head in front of a packet's body. */
 struct packet_head {
     uint32_t body_bytes, command;
     uint64_t ticket_step, epoch_step, flags;
@@ -256,7 +256,7 @@ static void keep_message(struct lap_reader *reader)
     memcpy(reader->failure, lap_error_message(), strnlen(lap_error_message(), sizeof(reader->failure) - 1) + 1);
 }
 
-/* The packet in front is given out: damage to the next one is reported when that is asked for. */
+/* The packet in front is given out: damage to the next one is reported with the next call. */
 static enum lap_status step_over(struct lap_reader *reader, struct lap_cursor *cursor)
 {
     enum lap_status status = step_first(reader, cursor);
@@ -274,7 +274,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Behind the packet of the first of the heap, which was given out: false where no run begins. */
+/* Begins a run behind the last packet of the first of the heap: false where none begins. */
 static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_packet *packet)
 {
     const struct lap_chunk_ref *chunk = cursor->ref;
@@ -282,7 +282,7 @@ static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, cons
     const uint8_t *at = data + cursor->body_offset + cursor->body_bytes;
     uint32_t is_barrier = packet->flags & LAP_PACKET_BARRIER;
     uint64_t last = smaller(reader->frame_end, reader->last_ticket);
-    /* A blob that this packet is the body of is not needed any longer than that. */
+    /* The blob that is this packet's body is not needed any longer than that. */
     if (cursor->left < 3 || end - at < (ptrdiff_t)LAP_RUN_HEAD_BYTES || chunk->cached != reader->cache.trial.newest)
         return false;
     for (size_t child = 1; child <= 2 && child < reader->heap_count; child++)
@@ -337,7 +337,7 @@ static enum lap_status missing(const struct lap_reader *reader, const struct lap
                     reader->next_ticket, cursor->ticket, cursor->ref->offset);
 }
 
-/* Of the frames in front of `frame`: where the index is good, nobody else reads them. */
+/* Checks the marks of the frames in front of `frame`: where the index is good, nothing else reads them. */
 static void see_marks(struct lap_reader *reader, size_t frame)
 {
     struct lap_source *source = &reader->source;
@@ -406,7 +406,7 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     return begin_run(reader, cursor, out) ? LAP_OK : step_over(reader, cursor);
 }
 
-/* Not inlined: what it saves and restores the quick way does without. */
+/* Not inlined: the quick way then does without its saved registers. */
 static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *reader, struct lap_packet *out_packet)
 {
     lap_cache_advance(&reader->cache);
@@ -414,7 +414,8 @@ static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *re
         return lap_fail(reader->failed, "%s", reader->failure);
     if (reader->finished) {
         if (reader->finished->cached)
-            lap_cache_drop(&reader->cache, reader->finished->cached); /* nobody goes back but to the beginning */
+            lap_cache_drop(&reader->cache,
+                           reader->finished->cached); /* reading only ever restarts at the first packet */
         reader->finished = NULL;
     }
     enum lap_status status = reader->run.at ? end_run(reader) : LAP_OK;

@@ -78,7 +78,7 @@ static enum lap_status write_gathered(struct rewrite *w, struct gathered *from)
     return status;
 }
 
-/* A blob stands before the packets that name it, and these before the mark of their frame. */
+/* A blob comes before the packets that name it, and these before the mark of their frame. */
 static enum lap_status write_all(struct rewrite *w)
 {
     enum lap_status status = write_gathered(w, &w->blobs);
@@ -94,7 +94,7 @@ static enum lap_status add_blobs(struct rewrite *w, const struct lap_chunk_ref *
 {
     const struct lap_chunk_header *header = &chunk->header;
     struct gathered *blobs = &w->blobs;
-    /* Parts of a large one have a chunk each; so has, for a reader's sake, whatever is not small. */
+    /* Parts of a large one have a chunk each; for a reader's sake every blob that is not small has one, too. */
     bool alone = header->raw_bytes > CHUNK_BYTES / 4 || header->first == header->last;
     enum lap_status status = LAP_OK;
     if (header->count > header->raw_bytes / LAP_BLOB_ENTRY_BYTES)
@@ -127,7 +127,7 @@ static enum lap_status add_blobs(struct rewrite *w, const struct lap_chunk_ref *
     return status == LAP_OK && alone ? write_gathered(w, blobs) : status;
 }
 
-/* What a chunk of packets begins with, and what the next one of its stream counts from. */
+/* The begin of a chunk of packets, and the base from which the next chunk of its stream counts. */
 struct packets {
     uint64_t thread_id, last_epoch;
     size_t first_at;   /* of the first packet, in the payload */
@@ -141,7 +141,7 @@ static bool is_command(const struct lap_dictionary *dictionary, uint64_t number)
            (number || dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0]);
 }
 
-/* False for a chunk with anything in it that a reader would not take. */
+/* False for a chunk that a reader would not accept. */
 static bool look_at_packets(const struct rewrite *w, const struct lap_chunk_ref *chunk, struct packets *out)
 {
     const struct lap_chunk_header *header = &chunk->header;
@@ -200,8 +200,7 @@ static bool fits(const struct gathered *stream, const struct lap_chunk_header *h
            stream->header.count <= UINT32_MAX - header->count;
 }
 
-/* What is damaged stays by itself: a reader that comes to it says so, and what stands before it may never be followed.
- */
+/* A damaged chunk is not joined with others: only a reader that reaches it reports it. */
 static enum lap_status add_packets(struct rewrite *w, const struct lap_chunk_ref *chunk)
 {
     const struct lap_chunk_header *header = &chunk->header;
@@ -243,8 +242,7 @@ static enum lap_status add_mark(struct rewrite *w, const struct lap_chunk_ref *c
     return ++w->mark_count == GATHERED_MARKS ? write_all(w) : LAP_OK;
 }
 
-/* One that is damaged: the index has what it says, but for the counters, which nobody needs but those of the last one.
- */
+/* A damaged mark: the index has its contents, but for the counters, of which only those of the last mark are needed. */
 static enum lap_status add_mark_anew(struct rewrite *w, const struct lap_chunk_ref *chunk)
 {
     w->marks[w->mark_count++] = (struct mark){.header = chunk->header, .totals = w->totals};

@@ -110,7 +110,7 @@ enum lap_status lap_rewrite_compare(const char *from, const char *to, const stru
         status = compare_wholes(a, b);
     for (uint64_t id = 1; status == LAP_OK && id <= lap_reader_summary(a)->blobs; id++) {
         status = compare_blob(a, b, id);
-        if (status == LAP_OK) /* what was read may be forgotten */
+        if (status == LAP_OK) /* the data read so far may be freed */
             status = lap_reader_rewind(a);
         if (status == LAP_OK)
             status = lap_reader_rewind(b);

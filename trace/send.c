@@ -45,7 +45,7 @@ static int connect_to(int fd, const struct lap_address *address)
     if (connect(fd, (const struct sockaddr *)&address->storage, address->bytes) == 0)
         return 0;
     if (errno != EINPROGRESS)
-        return errno == EAGAIN ? ECONNREFUSED : errno; /* a Unix socket whose list of waiting ones is full */
+        return errno == EAGAIN ? ECONNREFUSED : errno; /* a Unix socket whose backlog is full */
     while ((now = now_ms()) < end && (ready = poll(&wait, 1, (int)(end - now))) < 0 && errno == EINTR)
         ;
     if (ready <= 0)
@@ -73,7 +73,7 @@ static int open_socket(const struct lap_address *address, int *out_fd)
     return 0;
 }
 
-/* Nobody is there yet, but somebody may come. */
+/* No process listens yet, but one may come. */
 static bool may_come(int error)
 {
     return error == ECONNREFUSED || error == ENOENT || error == ETIMEDOUT || error == EHOSTUNREACH ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send: a trace that is streamed while it is made, from within the recorded process: connecting, and the records that
- * make up the file on the receiver's side (docs/streaming.md, "The protocol"). Nothing here raises a signal. What sends
- * allocates nothing and may be called by any thread, one at a time.
+ * send: streams a trace from within the recorded process while it is made: the connection, and the records from which
+ * the receiver makes the file (docs/streaming.md, "The protocol"). Nothing here raises a signal. Functions that send
+ * allocate nothing and may be called by any thread, one at a time.
  *
- * Who does not take a byte for LAP_SEND_WAIT_MS has lost the rest.
+ * A receiver that takes no byte for LAP_SEND_WAIT_MS gets no more.
  */
 #ifndef LAP_TRACE_SEND_H
 #define LAP_TRACE_SEND_H
@@ -43,7 +43,7 @@ struct lap_send_options {
     const struct lap_log *log;
 };
 
-/* Connects and greets. *out_fd: the caller's. *out_waited_ms: for somebody to listen there. LAP_ERROR_ARGUMENT,
+/* Connects and greets. *out_fd: the caller's. *out_waited_ms: the wait for a listening process. LAP_ERROR_ARGUMENT,
  * LAP_ERROR_IO, LAP_ERROR_FORMAT with a sentence. */
 enum lap_status lap_send_connect(const struct lap_send_options *options, int *out_fd,
                                  uint64_t *out_waited_ms) LAP_MUST_CHECK;

@@ -64,7 +64,7 @@ static enum lap_status fetch_header(const struct lap_source *source, uint64_t of
     enum lap_status status = lap_source_read(source, offset, head, LAP_CHUNK_HEADER_BYTES);
     if (status == LAP_OK)
         status = lap_chunk_header_load(head, source->seed, out_header);
-    /* Before anything is allocated for it. */
+    /* This check precedes any allocation for it. */
     if (status == LAP_OK && out_header->stored_bytes > bytes_from(source, offset) - LAP_CHUNK_HEADER_BYTES)
         status = lap_fail(LAP_ERROR_FORMAT, "the file ends in the middle of a chunk");
     return status;
@@ -117,7 +117,7 @@ enum lap_status lap_source_load(struct lap_source *source, const struct lap_chun
     if (status == LAP_OK && !is_header(source, &chunk->header, head))
         status = lap_fail(LAP_ERROR_FORMAT, "the chunk is not the one that the index describes");
     if (status == LAP_OK && header.codec == LAP_CODEC_NONE) {
-        /* What is not packed is read to its place. */
+        /* A payload that is not packed is read straight to its place. */
         status = lap_source_read(source, chunk->offset + sizeof(head), raw, header.stored_bytes);
         if (status == LAP_OK)
             status = lap_chunk_unpack(&header, raw, raw);
@@ -146,7 +146,7 @@ enum lap_status lap_source_load_dictionary(struct lap_source *source, uint8_t *r
                     chunks[1].header.kind == LAP_CHUNK_DICTIONARY;
     if (source->chunk_count == 0 || chunks[0].header.kind != LAP_CHUNK_DICTIONARY)
         return lap_fail(LAP_ERROR_FORMAT, "the trace has no dictionary");
-    /* The second one first: whether it is whole is to be known, too. */
+    /* The second one first: its state is needed, too. */
     bool copy_is_good = false;
     enum lap_status status = LAP_OK;
     if (has_copy && chunks[1].header.raw_bytes != chunks[0].header.raw_bytes)
@@ -216,7 +216,7 @@ static enum lap_status open_source(struct lap_source *source, const char *path, 
 {
     memset(source, 0, sizeof(*source));
     source->tail_fd = -1;
-    /* Not blocking: somebody may hand us a pipe. */
+    /* Not blocking: the path may be a pipe. */
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0)
         return lap_fail(LAP_ERROR_IO, "can't open %s: %s", path, strerror(errno));
@@ -264,7 +264,7 @@ enum lap_status lap_source_open_fresh(struct lap_source *source, const char *pat
     return open_source(source, path, true);
 }
 
-/* Reads name their place, so one open file does for all. */
+/* Reads give their offset, so one open file description is enough for all. */
 static enum lap_status copy_fd(int from, int *out)
 {
     *out = from < 0 ? -1 : fcntl(from, F_DUPFD_CLOEXEC, 3);

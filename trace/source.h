@@ -18,13 +18,13 @@ struct lap_chunk_ref {
     uint64_t offset; /* in the file, of the header; past the end of the file: in the tail file */
     struct lap_chunk_header header;
     uint32_t parts;            /* BLOBS: how many chunks its (only) blob takes, itself included; 0 for the later ones */
-    struct lap_cached *cached; /* what is unpacked of it now, or NULL */
+    struct lap_cached *cached; /* its unpacked data, or NULL */
 };
 
-/* What became of the tail file of a trace without an end. */
+/* The result for the tail file of a trace without an end. */
 enum lap_tail_use {
     LAP_TAIL_NONE,     /* there is none, or it was not looked for */
-    LAP_TAIL_USED,     /* what it has is in the list */
+    LAP_TAIL_USED,     /* its chunks are in the list */
     LAP_TAIL_FOREIGN,  /* it is that of another trace */
     LAP_TAIL_IN_USE,   /* the trace is still being recorded */
     LAP_TAIL_UNUSABLE, /* it can't be opened, or is damaged */
@@ -46,12 +46,12 @@ struct lap_source {
     int tail_fd;
     uint64_t tail_bytes, recovered_bytes, recovered_frames;
     enum lap_tail_use tail_use;
-    bool tail_joins;   /* it begins where the trace ends, or before: nothing between is known to be lost */
-    uint64_t tail_end; /* the number behind that of its last chunk, whether that is read or not; 0: it has none */
-    /* Chunks that were made of the tail file's journal, in memory; they count on behind the tail file. */
+    bool tail_joins;   /* it begins at the trace's end, or before: no loss between the two is known */
+    uint64_t tail_end; /* the number after that of its last chunk, read or not; 0: it has none */
+    /* Chunks made from the tail file's journal, in memory; their offsets continue behind the tail file. */
     uint8_t *made;
     size_t made_bytes, made_capacity;
-    /* Every packet up to this ticket is there, though no frame mark says so; 0: nobody looked. How many of them are
+    /* Every packet up to this ticket is there, though no frame mark covers it; 0: not determined. How many of them are
      * behind the last frame mark, and how many of these are calls of the program. */
     uint64_t whole_ticket, recovered_packets, recovered_calls;
     struct lap_file_header header;
@@ -60,8 +60,8 @@ struct lap_source {
     struct lap_chunk_ref *chunks; /* in the order of the file, without index and end */
     size_t chunk_count, chunk_capacity;
     bool indexed; /* the list comes from the index */
-    /* Of a file that was scanned: how many of the chunks are in it, not in a tail file, and where they end; and what
-     * stands there of an index. */
+    /* Of a file that was scanned: how many of the chunks are in it, not in a tail file, where they end, and its INDEX
+     * chunks. */
     size_t in_file_count;
     uint64_t good_bytes;
     bool cut; /* behind them is a part of a chunk, and nothing else */
@@ -69,8 +69,9 @@ struct lap_source {
     bool has_end; /* `end` is valid */
     struct lap_end end;
     char damage[320];   /* where and why a scan stopped before an end chunk; "" when it did not */
-    bool has_rest;      /* there is more, here or in a tail file, than could be read: not just an end that was cut */
-    char repaired[160]; /* what is damaged and was made up for; "" when nothing is known to be */
+    bool has_rest;      /* there are more bytes, here or in a tail file, than could be read: not just an end that was
+                           truncated */
+    char repaired[160]; /* damage that was repaired from copies, without a loss; "" when none is known */
 
     uint8_t *calls; /* of the tail file: the list of calls in flight (trace/in_flight.h); NULL: none */
     size_t calls_bytes;
@@ -81,18 +82,18 @@ struct lap_source {
 
 /* Opens the file and finds its chunks. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_open(struct lap_source *source, const char *path) LAP_MUST_CHECK;
-/* The same for who has seen the process end that has written the file: of a file without an index the payloads are not
- * read, so damage within them goes unnoticed, and it takes as long as there are chunks. */
+/* The same after the writing process was seen to end: without an index only headers are read, so damage in payloads
+ * goes unnoticed, and the time depends on the number of chunks. */
 enum lap_status lap_source_open_fresh(struct lap_source *source, const char *path) LAP_MUST_CHECK;
 /* The same file with the same chunks, and a buffer of its own. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_copy(struct lap_source *source, const struct lap_source *from) LAP_MUST_CHECK;
 void lap_source_close(struct lap_source *source);
 
-/* What stands in front of this chunk is all that is read. Why is the current error's sentence. */
+/* Ends the list in front of this chunk. The reason is the current error's sentence. */
 void lap_source_end_at(struct lap_source *source, size_t chunk);
 
-/* The mark of a frame (from 0) is damaged, and the index has what readers need of it: puts that into source->repaired,
- * unless something is there. */
+/* Puts into source->repaired, unless it is set, that the mark of a frame (from 0) is damaged and the index replaces
+ * it. */
 void lap_source_repair_mark(struct lap_source *source, const struct lap_chunk_ref *chunk, uint64_t frame);
 
 /* Reads exactly `bytes`; LAP_ERROR_FORMAT where the file ends too early. */
@@ -103,11 +104,11 @@ enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset
 enum lap_status lap_source_load(struct lap_source *source, const struct lap_chunk_ref *chunk,
                                 uint8_t *raw) LAP_MUST_CHECK;
 
-/* The same for the dictionary, from whichever of its copies is good; the first chunk says how large it is. That one of
- * them is damaged is put into source->repaired, unless something is there. */
+/* The same for the dictionary, from either copy that is good; the first chunk has its size. Damage to one copy is put
+ * into source->repaired, unless it is set. */
 enum lap_status lap_source_load_dictionary(struct lap_source *source, uint8_t *raw) LAP_MUST_CHECK;
 
-/* Reads a chunk's header and payload as they are stored; the payload is not yet checked. */
+/* Reads a chunk's header and payload as they are stored; does not check the payload. */
 enum lap_status lap_source_fetch(struct lap_source *source, uint64_t offset, struct lap_chunk_header *out_header,
                                  const uint8_t **out_stored) LAP_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 #include "trace/notes.h"
 #include "trace/writer_internal.h"
 
-#define LARGEST_IDLE_BUFFER ((size_t)1 << 20) /* what one huge body needed is given back */
+#define LARGEST_IDLE_BUFFER ((size_t)1 << 20) /* a larger buffer, which one huge body needed, is freed */
 #define PACKET_HEAD_BYTES   (4 + 4 * LAP_WIRE_MAX_VARINT)
 
 _Static_assert(LAP_SEAL_MOST_BYTES + LAP_PACKET_MAX_INLINE + 4096 <= LAP_CHUNK_MAX_RAW,
@@ -69,7 +69,7 @@ static bool take_log(struct lap_stream *stream)
     if (stream->log.halves || stream->log_refused || !notes)
         return notes && stream->log.halves;
     stream->log_refused = true;
-    if (!lap_blob_store_begin_log(&writer->blobs)) /* and so no stream has a log */
+    if (!lap_blob_store_begin_log(&writer->blobs)) /* so no stream has a log either */
         return false;
     number = atomic_fetch_add(&writer->logs, 1);
     if (number < LAP_JOURNAL_STREAMS) {
@@ -151,7 +151,7 @@ struct lap_enc *lap_packet_begin(struct lap_stream *stream, uint32_t command, ui
 {
     struct lap_writer *writer = stream->writer;
     struct lap_enc *enc = &stream->enc;
-    /* Before the lock: in the child of a fork its owner may be gone. */
+    /* Before the lock: after a fork the child may have no thread that owns it. */
     if (lap_writer_stopped(writer))
         return NULL;
     pthread_mutex_lock(&stream->mutex);

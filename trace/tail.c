@@ -79,11 +79,11 @@ bool lap_tail_reserve(struct lap_tail *tail, size_t from, size_t to)
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)end > limit.rlim_cur)
         return false;
     int fd, result, retries = 0, cancel = lap_cancel_off();
-    do { /* not posix_fallocate: where nothing can be reserved it makes up for that by writing, block by block */
+    do { /* not posix_fallocate: without kernel support it writes block by block instead */
         fd = lap_own_file_fd(&tail->own);
         result = fd >= 0 ? fallocate(fd, 0, begin, end - begin) : -1;
     } while (fd >= 0 && result != 0 && (errno == EINTR || errno == EBADF) && retries++ < MOST_RETRIES);
-    /* Where nothing can be reserved a write that finds no room says so. */
+    /* Without that support, a write that finds no room reports it. */
     if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
         result = (uint64_t)end > tail->bytes ? ftruncate(fd, end) : 0;
     if (result == 0 && (uint64_t)end > tail->bytes)
@@ -118,7 +118,7 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at)
     return lap_file_write(&tail->own, LAP_TAIL_START_AT, &part, 1);
 }
 
-/* Not ever by writing: what the file system does not promise may be missing when it is stored to. */
+/* Never reserves by writing: a store would fault where the file system has not reserved the block. */
 static bool promise(struct lap_tail *tail, size_t from, size_t to)
 {
     int fd, result, retries = 0, cancel = lap_cancel_off();
@@ -131,8 +131,8 @@ static bool promise(struct lap_tail *tail, size_t from, size_t to)
     return result == 0;
 }
 
-/* The file once more: a mapping keeps what it was made of open for as long as somebody, a driver's kernel part say, has
- * the process's memory, and the lock would stay with it. -1: it is not to be had. */
+/* Opens the file a second time. A mapping keeps its open file description, with the lock, for as long as anything (a
+ * kernel driver, say) holds the process's memory. -1: it can't be opened. */
 static int open_again(struct lap_tail *tail)
 {
     struct stat ours, there;
@@ -232,7 +232,7 @@ enum lap_status lap_tail_create(struct lap_tail *tail, const char *trace_path, c
         lap_tail_release(tail);
         return status;
     }
-    /* A file system that writes elsewhere what is overwritten (btrfs) needs room for that again and again. */
+    /* A copy-on-write file system (btrfs) needs new room for each overwrite. */
     int flags = 0;
     if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_NOCOW_FL;

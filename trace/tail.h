@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail: the file beside a trace in which chunks wait that are not yet in it (docs/format.md, "The tail file"). What was
- * written there is the kernel's, so it outlives a process that is killed. It is not mapped, since somebody may cut it,
- * but for the notes of calls (trace/notes.h).
+ * tail: the file beside a trace with the chunks that are not yet in it (docs/format.md, "The tail file"). Its writes
+ * are in the page cache, so they survive a process that is killed. Only the notes of calls (trace/notes.h) are mapped,
+ * since another process may truncate the file.
  *
- * Here are its layout, what the writer's queue does with the file, and how a reader finds what is in it. The queue
- * decides where in the ring an entry lies, and calls all but the last part under its own lock. Nothing between
- * lap_tail_create and lap_tail_release allocates or frees.
+ * Here are its layout, the operations of the writer's queue on it, and its recovery by a reader. The queue chooses the
+ * place of an entry in the ring, and calls all but the last part under its own lock. Nothing between lap_tail_create
+ * and lap_tail_release allocates or frees.
  */
 #ifndef LAP_TRACE_TAIL_H
 #define LAP_TRACE_TAIL_H
@@ -45,12 +45,12 @@ enum lap_tail_kind {
 
 struct lap_tail_entry {
     enum lap_tail_kind kind;
-    bool in_file;    /* for the writer alone: its payload is nowhere else */
+    bool in_file;    /* for the writer alone: its payload is only in the file */
     uint64_t number; /* of the chunk in the trace, from 0, INDEX and END not counted */
     struct lap_chunk_header header;
 };
 
-/* What hashes of entries begin with, so that those of another trace are none. */
+/* The seed of the hashes of entries, so that entries of another trace are not accepted. */
 uint64_t lap_tail_seed(const uint8_t uuid[16]);
 
 void lap_tail_entry_store(uint8_t out[LAP_TAIL_ENTRY_BYTES], const struct lap_tail_entry *entry, uint64_t seed);
@@ -91,23 +91,24 @@ int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes);
 int lap_tail_set_start(struct lap_tail *tail, size_t at);
 
 /* Maps the notes of calls, in place of the LAP_NOTES_BYTES of memory at `place`, which stay the caller's; false: they
- * can't be had. All of them are zero and can be stored to but for the large ones and the journal, which
- * lap_tail_reserve_notes is to be asked for first. A store is SIGBUS when somebody has cut the file, or the file system
- * breaks its word, until lap_tail_drop_notes has put private memory there: that is safe in a signal handler and comes
- * with the end of the file's use in any case. It is false when there is no such memory. */
+ * can't be mapped. All of them are zero and can be stored to. The large ones and the journal need
+ * lap_tail_reserve_notes first. A store raises SIGBUS when another process has truncated the file, or a reservation of
+ * the file system fails. lap_tail_drop_notes then maps private memory there; it is safe in a signal handler and is part
+ * of the end of the file's use in any case. It is false when there is no such memory. */
 bool lap_tail_map_notes(struct lap_tail *tail, void *place);
 bool lap_tail_reserve_notes(struct lap_tail *tail, const void *from, size_t bytes);
 bool lap_tail_drop_notes(struct lap_tail *tail);
-/* The same, and what stands in the file goes, since nobody says any more that a call has returned. */
+/* The same, and clears the notes in the file, since no thread records any more that a call has returned. */
 void lap_tail_give_notes_up(struct lap_tail *tail);
 
-/* False: somebody else has cut or deleted the file. To be asked before room is reserved, which makes it longer. */
+/* False: another process has truncated or deleted the file. To be called before room is reserved, which makes it
+ * longer. */
 bool lap_tail_is_whole(struct lap_tail *tail);
 
 /* Deletes the file, if it is still the one that was created. */
 void lap_tail_remove(struct lap_tail *tail);
 
-/* In a child after fork(): the file is the parent's. What is written from now on goes nowhere. */
+/* In a child after fork(): the file is the parent's. Later writes do nothing. */
 void lap_tail_abandon(struct lap_tail *tail);
 
 /* Closes; the file stays unless it was removed. */
@@ -117,13 +118,13 @@ void lap_tail_release(struct lap_tail *tail);
 
 struct lap_source;
 
-/* Adds the entries behind what *source has to its list, up to the last frame mark: for a trace without an end. What is
- * wrong with a tail file is appended to source->damage and makes it count for less; only LAP_ERROR_MEMORY and
- * LAP_ERROR_IO are failures. */
+/* Adds the entries behind *source's chunks to its list, up to the last frame mark: for a trace without an end. Damage
+ * to a tail file is appended to source->damage, and fewer entries are used; only LAP_ERROR_MEMORY and LAP_ERROR_IO are
+ * failures. */
 enum lap_status lap_tail_recover(struct lap_source *source, const char *trace_path) LAP_MUST_CHECK;
 
-/* Whether there is any entry with a larger number, where lap_tail_recover would not come to it because something in
- * front of it is damaged: for a source with a tail file. */
+/* Whether an entry has a larger number, though lap_tail_recover can't reach it because of damage in front of it: for a
+ * source with a tail file. */
 enum lap_status lap_tail_find_behind(const struct lap_source *source, uint64_t number, bool *out_found) LAP_MUST_CHECK;
 
 #endif

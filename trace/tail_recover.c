@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader finds in the tail file of a process that was killed. An entry counts when its head and its payload have
- * their hashes and its number is the next one: it can't be anything but the chunk with this number, however it was
- * found. So where the ring is entered, and what the bytes between entries are, decides only how much is found.
+ * How a reader recovers the tail file of a process that was killed. An entry counts when its head and its payload have
+ * their hashes and its number is the next one: it is then the chunk with this number, wherever it lies. So the place
+ * where the ring is entered, and the bytes between entries, affect only how much is found.
  */
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
@@ -25,7 +25,7 @@
 
 #define WINDOW_BYTES ((size_t)1 << 20) /* a multiple of LAP_TAIL_ENTRY_ALIGN */
 
-/* Adds to what is said about how the trace ends. */
+/* Appends to the description of the trace's end. */
 static void remark(struct lap_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void remark(struct lap_source *source, const char *format, ...)
 {
@@ -36,13 +36,13 @@ static void remark(struct lap_source *source, const char *format, ...)
     va_end(arguments);
 }
 
-/* What a header says. */
+/* The layout in a header. */
 struct layout {
     uint64_t start, ring;
     bool has_notes, has_journal;
 };
 
-/* Opens the file if it belongs to this trace; false (with a remark, unless there is none): it does not count. */
+/* Opens the file if it belongs to this trace. False (with a remark, unless there is none): it is not used. */
 static bool open_tail(struct lap_source *source, const char *trace_path, struct layout *out)
 {
     char *path = NULL;
@@ -108,7 +108,7 @@ static bool is_fit(const struct lap_chunk_header *header, uint64_t frames)
     }
 }
 
-/* Goes through the ring, which begins at `ring`, from `start` on and adds the entries whose turn it is. */
+/* Goes through the ring, which begins at `ring`, from `start` on and adds the entries whose numbers follow. */
 static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t start, uint64_t frames)
 {
     uint64_t seed = lap_tail_seed(source->header.uuid), wanted = source->chunk_count, at = start, walked = 0;
@@ -125,7 +125,7 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
         if (status == LAP_OK)
             status = lap_tail_entry_load(head, seed, source->seed, &entry);
         if (status == LAP_OK && entry.number > wanted)
-            source->tail_joins = false; /* what is between was in the trace, or here, and is lost */
+            source->tail_joins = false; /* the chunks between were in the trace, or here, and are lost */
         if (status != LAP_OK || (expected && entry.number != expected) || entry.number == 0 || entry.number > wanted)
             break;
         expected = entry.number;
@@ -185,7 +185,8 @@ static enum lap_status read_tail(const struct lap_source *source, uint64_t at, v
     return lap_source_read(source, source->file_bytes + at, out, bytes);
 }
 
-/* Appends what is whole of the list of calls in flight to source->calls. Nobody writes a list there any more. */
+/* Appends the undamaged entries of the list of calls in flight to source->calls. Writers of this version have no list
+ * there. */
 static enum lap_status read_list(struct lap_source *source, size_t bytes)
 {
     uint64_t seed = lap_tail_seed(source->header.uuid);
@@ -197,7 +198,7 @@ static enum lap_status read_list(struct lap_source *source, size_t bytes)
     return status;
 }
 
-/* Appends what the notes say. */
+/* Appends the calls in the notes. */
 static enum lap_status read_notes(struct lap_source *source)
 {
     const size_t large_at = offsetof(struct lap_notes, large), large_bytes = sizeof(struct lap_note_long);
@@ -228,7 +229,7 @@ static enum lap_status read_notes(struct lap_source *source)
 
 _Static_assert(sizeof(struct lap_note_long) >= LAP_NOTES_SMALL_BYTES, "read_notes has one buffer for both");
 
-/* The calls in flight, as one list; the reader looks at it. */
+/* Makes one list of the calls in flight; the reader checks it. */
 static enum lap_status read_calls(struct lap_source *source, const struct layout *layout)
 {
     uint64_t end = layout->ring < source->tail_bytes ? layout->ring : source->tail_bytes;
@@ -254,7 +255,7 @@ static enum lap_status read_calls(struct lap_source *source, const struct layout
     return status;
 }
 
-/* Without a journal: what stands behind the last frame mark is not read, unless there is none at all. */
+/* Without a journal: chunks behind the last frame mark are not read, unless there is no mark at all. */
 static void end_at_mark(struct lap_source *source, size_t in_file, uint64_t frames)
 {
     size_t count = source->chunk_count;

@@ -99,7 +99,7 @@ void lap_enc_string(struct lap_enc *enc, const char *text)
 
 const uint8_t lap_dec_nothing[1];
 
-/* Nothing can be read any more: the inline readers look only at p and end. */
+/* After this nothing can be read: the inline readers look only at p and end. */
 static void latch(struct lap_dec *dec, enum lap_status status)
 {
     dec->status = status;

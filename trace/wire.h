@@ -33,11 +33,11 @@ struct lap_writer;
 #define LAP_ENC_SPARE_BYTES 16u
 
 struct lap_enc {
-    uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written. Behind what lap_enc_grow made are
-                                 LAP_ENC_SPARE_BYTES more, for who reads in words */
+    uint8_t *base, *p, *end;  /* a heap buffer that grows; base..p is written. lap_enc_grow adds LAP_ENC_SPARE_BYTES
+                                 behind it, for readers of whole words */
     bool failed;              /* out of memory, or the writer stopped: nothing more is written */
-    uint32_t unknown_structs; /* pNext structures that were left out: the registry has no such type, or it is hidden */
-    bool takes_hidden;        /* no hidden ones are left out: for traces made by hand, which a replay is to refuse */
+    uint32_t unknown_structs; /* pNext structures that were left out: the registry lacks the type, or it is hidden */
+    bool takes_hidden;        /* keeps hidden ones: for traces made by hand, which a replay is to refuse */
     bool fixed;               /* the buffer is the caller's and does not grow: too much is a failure */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
@@ -50,7 +50,7 @@ void lap_enc_finish(struct lap_enc *enc);
 /* Empties the buffer, keeps its memory, clears failed. */
 void lap_enc_reset(struct lap_enc *enc);
 
-/* Whether a structure of a hidden extension is left out, which then counts. */
+/* Whether a structure of a hidden extension is left out; counts it then. */
 static inline bool lap_enc_leaves_out(struct lap_enc *enc)
 {
     enc->unknown_structs += !enc->takes_hidden;
@@ -172,8 +172,8 @@ void lap_enc_string(struct lap_enc *enc, const char *text); /* 0 for NULL, else 
 
 struct lap_dec;
 
-/* Live handles by index, in pages: what is looked at before a source is asked. Small ones: one object that is alive
- * keeps the page of its neighbours. */
+/* Live handles by index, in pages, looked up before a source is asked. Pages are small: one live object keeps the page
+ * of its neighbours. */
 #define LAP_LIVE_PAGE 64u
 
 struct lap_live_page {
@@ -196,7 +196,7 @@ static inline uint64_t lap_live_get(const struct lap_live_table *table, uint64_t
 /* Bytes of a command that may hold device addresses, by what they are for. */
 enum lap_words { LAP_WORDS_PUSHED, LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
 
-/* What a decoder asks its owner for. */
+/* Callbacks of a decoder's owner. */
 #define LAP_DEC_LAYOUTS 2u
 
 struct lap_dec_source {
@@ -204,24 +204,24 @@ struct lap_dec_source {
     enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
     /* The live handle for a trace index; NULL keeps indices. index is not 0. On failure sets *out to 0. */
     enum lap_status (*handle)(void *user, uint32_t type, uint64_t index, uint64_t *out);
-    bool lenient; /* handles that `handle` makes null, and other nulls, are let pass wherever they stand */
-    /* [type]: `handle` is asked only for what is not in these; NULL: for all. */
+    bool lenient; /* nulls, also from `handle`, are accepted everywhere */
+    /* [type]: `handle` is called only for indices that are not in these; NULL: for all. */
     struct lap_live_table *const *live;
     /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
     uint32_t (*struct_id)(void *user, uint64_t number);
     void *user;
-    /* Both NULL: device addresses stay as they were recorded. What a recorded address is here; and bytes with the
+    /* Both NULL: device addresses stay as they were recorded. A recorded address, translated; and bytes with the
      * addresses in them replaced: `data` itself when there are none, else a copy in the arena (NULL: out of memory). */
     uint64_t (*address)(void *user, uint64_t recorded);
     const void *(*words)(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes);
-    /* LAP_DEC_FORMATS values: what stands for a format of images, by its number. NULL: each for itself. */
+    /* LAP_DEC_FORMATS values: the replacement of each VkFormat, by its number. NULL: none is replaced. */
     const uint16_t *formats;
-    /* Image layouts that come out as another one; from 0: none does. */
+    /* Image layouts that are replaced by another one; from 0: none is. */
     struct lap_dec_layout {
         uint32_t from, to;
     } layouts[LAP_DEC_LAYOUTS];
-    /* Bits of masks of stages and of accesses that are left out. A mask of stages of which nothing is left becomes
-     * what `graphics_left` says, if all its bits were in `graphics`, else what `left` says. */
+    /* Bits of stage and access masks that are removed. A stage mask that becomes empty is replaced by `graphics_left`,
+     * if all its bits were in `graphics`, else by `left`. */
     uint64_t stages, accesses;
     uint64_t graphics, graphics_left, left;
 };
@@ -235,17 +235,17 @@ struct lap_dec {
     const struct lap_dec_source *source;
     uint32_t depth;           /* of pNext chains within each other, at most LAP_WIRE_MAX_DEPTH */
     uint32_t unknown_structs; /* pNext structures that were skipped */
-    /* The live handle of the object that the command is called of, where that was looked up already: `p` is behind its
-     * index. 0: it was not. */
+    /* The live handle of the command's first parameter, if that was looked up already: `p` is behind its index. 0: it
+     * was not. */
     uint64_t owner;
 };
 
-#define LAP_WIRE_MAX_DEPTH          16u    /* of pNext chains within each other; nothing else has no end */
+#define LAP_WIRE_MAX_DEPTH          16u    /* of pNext chains within each other; only these nest without a limit */
 #define LAP_WIRE_MAX_CHAIN          1024u  /* structures in one pNext chain */
 #define LAP_WIRE_MAX_EMPTY_ELEMENTS 65536u /* of an array whose elements take no bytes in the body */
 
-/* What decoding is made of is inlined into the decoders of commands and structures (LAP_WIRE_HOT: the Makefile), and
- * left to the compiler elsewhere. */
+/* These functions are inlined into the decoders of commands and structures (LAP_WIRE_HOT: the Makefile); elsewhere the
+ * compiler decides. */
 #ifdef LAP_WIRE_HOT
 #define LAP_WIRE_INLINE static inline __attribute__((always_inline))
 #else
@@ -274,7 +274,7 @@ uint32_t lap_get_u32_slow(struct lap_dec *dec, uint64_t value);
 /* Latches that the body ends in the middle of a value, unless something was latched before. */
 void lap_dec_short(struct lap_dec *dec);
 
-/* The inline readers look at p and end alone: where something is latched, nothing is left. */
+/* The inline readers look at p and end alone: after a latched error no bytes are left. */
 LAP_WIRE_INLINE uint64_t lap_get_u64(struct lap_dec *dec)
 {
     if (__builtin_expect(dec->p < dec->end && *dec->p < 0x80, 1))
@@ -282,7 +282,7 @@ LAP_WIRE_INLINE uint64_t lap_get_u64(struct lap_dec *dec)
     return lap_get_u64_slow(dec);
 }
 
-/* A number of two bytes or three: what is longer than one byte nearly always is. False: it is none, and nothing is
+/* A number of two or three bytes, as most values of more than one byte are. False: it has another size, and nothing is
  * read. */
 LAP_WIRE_INLINE bool lap_get_two_or_three(struct lap_dec *dec, uint64_t *out)
 {
@@ -302,14 +302,14 @@ LAP_WIRE_INLINE bool lap_get_two_or_three(struct lap_dec *dec, uint64_t *out)
     return true;
 }
 
-/* The same as lap_get_u64 for what is seldom of one byte: sizes, and the indices of new objects. */
+/* The same as lap_get_u64 for values that are seldom of one byte: sizes, and the indices of new objects. */
 LAP_WIRE_INLINE uint64_t lap_get_long(struct lap_dec *dec)
 {
     uint64_t value;
     return lap_get_two_or_three(dec, &value) ? value : lap_get_u64(dec);
 }
 
-/* The number that these bytes are, all of them; 0 where they are none, or one of more than three bytes. */
+/* The number in these bytes, all of them; 0 where they are no number, or one of more than three bytes. */
 static inline uint64_t lap_number_of(const uint8_t *p, size_t bytes)
 {
     if (bytes == 2)
@@ -321,8 +321,8 @@ static inline uint64_t lap_number_of(const uint8_t *p, size_t bytes)
     return bytes == 1 && p[0] < 0x80 ? p[0] : 0;
 }
 
-/* The end of a body as it is after nearly every creation: a byte that says that there is an object, its index in two
- * bytes or three, and 0 for VK_SUCCESS. 0: it is another one, and nothing is read. */
+/* The end of a body as it is after nearly every creation: a byte that marks an object, its index in two or three bytes,
+ * and 0 for VK_SUCCESS. 0: it is another one, and nothing is read. */
 LAP_WIRE_INLINE uint64_t lap_get_made(struct lap_dec *dec)
 {
     const uint8_t *p = dec->p;
@@ -355,7 +355,7 @@ LAP_WIRE_INLINE uint32_t lap_get_u32(struct lap_dec *dec)
     return __builtin_expect(value <= UINT32_MAX, 1) ? (uint32_t)value : lap_get_u32_slow(dec, value);
 }
 
-/* The number of a format of images, or of what stands for it. */
+/* A VkFormat, or its replacement. */
 static inline uint32_t lap_dec_format(const struct lap_dec *dec, uint32_t format)
 {
     const uint16_t *formats = dec->source->formats;
@@ -424,7 +424,7 @@ static inline float lap_get_float(struct lap_dec *dec)
 
 double lap_get_double(struct lap_dec *dec);
 
-/* What the source says of an index that is not 0. */
+/* Asks the source for an index that is not 0. */
 uint64_t lap_get_handle_slow(struct lap_dec *dec, uint32_t type, uint64_t index);
 
 /* A handle's live value (or its index when the source maps nothing). */
@@ -450,11 +450,11 @@ LAP_WIRE_INLINE uint64_t lap_get_owner(struct lap_dec *dec, uint32_t type)
     return dec->owner ? dec->owner : lap_get_handle(dec, type);
 }
 
-/* What a driver would follow, or take, is null. An error, latched, where handles are mapped (what comes out goes to a
- * driver); tools show what there is. `what` names it. */
+/* A pointer or handle that a driver needs is null. An error, latched, where handles are mapped (the output goes to a
+ * driver); tools show it as it is. `what` names it. */
 void lap_dec_absent(struct lap_dec *dec, const char *what);
 
-/* What no driver may get, whatever it is; `what` names it. An error, latched. */
+/* A value that no driver may get; `what` names it. An error, latched. */
 void lap_dec_refuse(struct lap_dec *dec, const char *what);
 
 /* The same as lap_dec_absent of a handle that must not be null. */
@@ -469,10 +469,10 @@ LAP_WIRE_INLINE uint64_t lap_get_needed_handle(struct lap_dec *dec, uint32_t typ
 /* A device address as the source translates it. */
 uint64_t lap_get_address(struct lap_dec *dec);
 
-/* An image layout as the source has it. */
+/* An image layout, replaced as in the source. */
 uint32_t lap_get_layout(struct lap_dec *dec);
 
-/* Recorded masks as the source has them. */
+/* Recorded masks, replaced as in the source. */
 uint64_t lap_dec_stages(const struct lap_dec *dec, uint64_t recorded);
 uint64_t lap_dec_accesses(const struct lap_dec *dec, uint64_t recorded);
 
@@ -482,11 +482,11 @@ uint64_t lap_dec_accesses(const struct lap_dec *dec, uint64_t recorded);
 void *lap_dec_array_slow(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
                          size_t align);
 
-/* Not zeroed: whoever fills it reads on behind a failure, too, or looks at dec->status before anything is used. */
+/* Not zeroed: the caller fills it even after a failure, or looks at dec->status before it uses anything. */
 LAP_WIRE_INLINE void *lap_dec_items(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes,
                                     size_t align)
 {
-    /* Of so few that are so small there is no overflow; nothing is left where something is latched. */
+    /* So few and so small elements can't overflow; no bytes are left after a latched error. */
     if (__builtin_expect(min_wire_bytes - 1 < 4096 && element_bytes <= 4096 && count - 1 < 64 &&
                              count * min_wire_bytes <= (size_t)(dec->end - dec->p),
                          1)) {
@@ -507,11 +507,11 @@ LAP_WIRE_INLINE void *lap_dec_array(struct lap_dec *dec, uint64_t count, size_t 
 }
 
 void lap_dec_raw(struct lap_dec *dec, void *out, size_t bytes);
-/* What lap_enc_bytes wrote: memory in the arena or the blob itself, *out_bytes its size. */
+/* The bytes of lap_enc_bytes: memory in the arena or the blob itself, *out_bytes its size. */
 const void *lap_dec_bytes(struct lap_dec *dec, size_t *out_bytes);
 /* The same where the size is known from another member: fails unless sizes agree. */
 const void *lap_dec_bytes_exact(struct lap_dec *dec, uint64_t bytes);
-/* Bytes that were decoded so, with the device addresses in them as the source translates them; NULL stays NULL. */
+/* Bytes decoded that way, with the device addresses in them as the source translates them; NULL stays NULL. */
 const void *lap_dec_words(struct lap_dec *dec, enum lap_words what, const void *data, uint64_t bytes);
 const char *lap_dec_string(struct lap_dec *dec);                           /* NULL, or NUL-terminated in the arena */
 void lap_dec_string_into(struct lap_dec *dec, char *out, size_t capacity); /* fixed char arrays */

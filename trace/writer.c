@@ -8,8 +8,7 @@
 #include "trace/dictionary.h"
 #include "trace/writer_internal.h"
 
-/* How far the full epoch may fall behind before somebody brings it forward: far less than half of what 24 bits count.
- */
+/* The largest lag of the full epoch before a thread brings it forward: far less than half of 24 bits. */
 #define EPOCH_LAG (INT64_C(1) << 20)
 /* A program of 32 bits has 4 GiB of addresses for everything. */
 #define DEFAULT_QUEUE_BYTES ((size_t)(SIZE_MAX > UINT32_MAX ? 256 : 64) << 20)
@@ -113,7 +112,7 @@ enum lap_status lap_writer_create_in(int fd, const char *name, const struct lap_
 
 #define INTERRUPTED "the process ended in the middle of a call"
 
-/* What they are the marks of is written; the list is held. */
+/* Writes the waiting frame marks, whose packets are written; the list is held. */
 static enum lap_status write_marks(struct lap_writer *writer)
 {
     enum lap_status status = LAP_OK;
@@ -123,12 +122,12 @@ static enum lap_status write_marks(struct lap_writer *writer)
     return status;
 }
 
-/* Writes what streams hold and ends the file; the list is held. */
+/* Writes the streams' packets and ends the file; the list is held. */
 static enum lap_status end_file(struct lap_writer *writer)
 {
-    /* All streams are held until the file is closed, so that no packet is begun that would leave a hole behind it. One
-     * whose owner does not let go (it was interrupted in the middle of a packet by what ends the process) is left out.
-     */
+    /* All streams are held until the file is closed, so that no packet is begun that would leave a hole behind it. A
+     * stream whose owner does not release it (a signal or exit interrupted it in the middle of a packet) is left
+     * out. */
     bool good = true, whole = true;
     for (struct lap_stream *stream = writer->streams; stream; stream = stream->next) {
         stream->held = lap_output_lock(&writer->output, &stream->mutex);
@@ -151,8 +150,8 @@ static void finish(struct lap_writer *writer)
     bool listed = lap_output_lock(&writer->output, &writer->list_mutex);
     enum lap_status status = listed ? end_file(writer) : LAP_ERROR_STOPPED;
     if (status == LAP_ERROR_STOPPED) {
-        /* Somebody else has closed the file, or was interrupted while holding a lock. If that is the file's own, it
-         * stays as it is and a reader scans it. */
+        /* Another thread has closed the file, or was interrupted while holding a lock. If that is the file's own lock,
+         * the file stays as it is and a reader scans it. */
         struct lap_totals totals = current_totals(writer);
         (void)lap_output_break_off(&writer->output, &totals, INTERRUPTED);
     }
@@ -236,7 +235,7 @@ void lap_writer_abandon(struct lap_writer *writer)
     lap_output_abandon(&writer->output);
 }
 
-/* Closes the file, unless a failed write has done so, and says why: once, by whoever comes first. */
+/* Closes the file, unless a failed write has done so, with the reason: once, by the first caller. */
 static void stop(struct lap_writer *writer, const char *reason)
 {
     struct lap_totals totals = current_totals(writer);
@@ -256,7 +255,7 @@ void lap_writer_stop(struct lap_writer *writer, const char *reason)
 void lap_writer_fail(struct lap_writer *writer, enum lap_status status)
 {
     if (status == LAP_ERROR_STOPPED) {
-        atomic_store(&writer->stopped, true); /* the thread that closed the file says why */
+        atomic_store(&writer->stopped, true); /* the thread that closed the file logs the reason */
         return;
     }
     char reason[LAP_END_REASON_BYTES] = "";
@@ -276,7 +275,7 @@ uint64_t lap_writer_full_epoch(struct lap_writer *writer, uint64_t clock)
     int64_t ahead = difference & 0x800000 ? (int64_t)difference - 0x1000000 : (int64_t)difference;
     uint64_t epoch = known + (uint64_t)ahead;
     if (ahead > EPOCH_LAG)
-        /* Whoever is late leaves it to those that are further ahead. */
+        /* A thread that loses this race is behind another one, which brings it forward. */
         atomic_compare_exchange_strong_explicit(&writer->epoch, &known, epoch, memory_order_relaxed,
                                                 memory_order_relaxed);
     return epoch;
@@ -301,7 +300,7 @@ uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, con
     return id;
 }
 
-/* True: the mark of a frame waits for others; the list is held, and nobody else records. */
+/* True: a frame mark waits for others; the list is held, and no other thread records. */
 static bool hold_mark(struct lap_writer *writer)
 {
     size_t bytes = 0;
@@ -374,13 +373,13 @@ void lap_writer_frame(struct lap_writer *writer)
     pthread_mutex_unlock(&writer->list_mutex);
 }
 
-/* The last part of what all information may take is for short members: which formats images have is not left out
- * because thousands of devices had other figures each. */
+/* The last part of the limit for all information is reserved for short members: thousands of devices with different
+ * figures then do not crowd out the formats of images. */
 #define INFO_RESERVED    4096u
 #define INFO_SHORT_BYTES 32u
 
-/* Whether a reader takes it and learns something; the list is held. A program that makes thousands of devices says the
- * same as often. */
+/* Whether a reader accepts it and it changes anything; the list is held. A program with thousands of devices repeats it
+ * as often. */
 static bool is_news(struct lap_writer *writer, const char *json, size_t bytes)
 {
     uint32_t most = LAP_INFO_MAX_TOTAL - (bytes > INFO_SHORT_BYTES ? INFO_RESERVED : 0);
@@ -407,7 +406,7 @@ void lap_writer_info(struct lap_writer *writer, const char *json)
         enum lap_status status = lap_output_chunk(&writer->output, &header, &part, 1);
         if (status == LAP_OK)
             status =
-                lap_output_drain(&writer->output); /* a process that is killed before its first frame is described */
+                lap_output_drain(&writer->output); /* so that a process killed before its first frame is described */
         if (status != LAP_OK)
             lap_writer_fail(writer, status);
         writer->info_bytes += (uint32_t)bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_internal: what writer.c and stream.c share.
+ * writer_internal: shared by writer.c and stream.c.
  */
 #ifndef LAP_TRACE_WRITER_INTERNAL_H
 #define LAP_TRACE_WRITER_INTERNAL_H
@@ -19,7 +19,7 @@
 #define LAP_TICKET_MASK ((UINT64_C(1) << LAP_TICKET_BITS) - 1)
 #define LAP_CACHE_LINE  64
 
-/* Packets of a stream are a chunk from here on; the larger number is for files that nobody reads before their end. */
+/* A stream's packets become a chunk at this size; the larger one is for files that are not read before their end. */
 #define LAP_SEAL_BYTES      ((size_t)256 << 10)
 #define LAP_SEAL_MOST_BYTES ((size_t)1 << 20)
 
@@ -32,11 +32,11 @@ struct lap_held_mark {
 struct lap_writer {
     /* The clock: tickets given so far in the low bits, barrier packets among them (modulo 2^24) in the high ones. One
      * number, so that a packet's epoch counts exactly the barriers with a smaller ticket. On a cache line of its own:
-     * it is all that recording threads share. */
+     * recording threads share nothing else. */
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t clock;
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t epoch; /* in full, at most some 2^20 behind the clock */
     _Atomic bool stopped;
-    _Atomic bool said; /* the reason, to the log */
+    _Atomic bool said; /* the reason was logged */
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
 
     size_t seal_bytes;
@@ -44,10 +44,10 @@ struct lap_writer {
     pthread_mutex_t list_mutex; /* for the list of streams and the information; also keeps frame marks apart */
     struct lap_stream *streams;
     uint32_t stream_count;
-    struct lap_info info; /* all that was written */
+    struct lap_info info; /* everything written */
     uint32_t info_bytes;
-    bool info_left_out;          /* said once */
-    bool has_tail;               /* and the log does not say yet that it has ended */
+    bool info_left_out;          /* logged once */
+    bool has_tail;               /* and the log does not have its end yet */
     _Atomic uint32_t logs;       /* of the journal that streams have */
     struct lap_held_mark *marks; /* NULL: each is written at once */
     size_t mark_count;
@@ -73,7 +73,7 @@ struct lap_stream {
     bool is_masked;                    /* its thread has SIGBUS blocked */
 };
 
-/* Writes what the stream holds, its blobs first. The stream's mutex is held. False when recording has stopped. */
+/* Writes the stream's packets, its blobs first. The stream's mutex is held. False when recording has stopped. */
 bool lap_stream_seal(struct lap_stream *stream);
 
 /* The full number of a clock value's 24-bit epoch. */

@@ -6,7 +6,7 @@
 /* The library keeps its own memory, for as long as the process lives. */
 static ZSTD_CCtx *context;
 
-/* What it has is for the other packer. */
+/* For the state of the other packer (`otherwise`); this one has its own. */
 static size_t state_bytes(void)
 {
     return lap_codec_lz4.state_bytes();

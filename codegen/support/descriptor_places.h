@@ -27,7 +27,7 @@ enum lap_descriptor_kind {
     LAP_DESCRIPTOR_STORAGE_BUFFER,
     LAP_DESCRIPTOR_INPUT_ATTACHMENT,
     LAP_DESCRIPTOR_ACCELERATION_STRUCTURE,
-    LAP_DESCRIPTOR_KINDS,                         /* those above have bytes that only the driver knows */
+    LAP_DESCRIPTOR_KINDS,                         /* only the driver knows the bytes of the kinds above */
     LAP_DESCRIPTOR_INLINE = LAP_DESCRIPTOR_KINDS, /* bytes of an inline uniform block; count: bytes */
     LAP_DESCRIPTOR_MUTABLE,                       /* one of several kinds */
     LAP_DESCRIPTOR_NONE
@@ -60,7 +60,7 @@ enum lap_descriptor_kind lap_descriptor_kind_of(VkDescriptorType type); /* LAP_D
 
 /* Whether a device is created with descriptor buffers. */
 bool lap_descriptor_buffers_enabled(const VkDeviceCreateInfo *info);
-/* What the driver says for a device that is created so. */
+/* The driver's answers for a device with this create info. */
 void lap_descriptor_sizes_get(PFN_vkGetPhysicalDeviceProperties2 get, VkPhysicalDevice gpu,
                               const VkDeviceCreateInfo *info, struct lap_descriptor_sizes *out);
 

@@ -31,7 +31,7 @@ enum gen_use_kind {
     GEN_USE_DOES        /* owner: enum gen_deed */
 };
 
-/* What several parameters show together. */
+/* Uses that only several parameters together show. */
 enum gen_deed {
     GEN_DOES_NEST,         /* a secondary command buffer executes another */
     GEN_DOES_NEST_IN_PASS, /* within a render pass */

@@ -18,7 +18,7 @@
 struct lap_heap_sizes {
     uint32_t count; /* of types that the driver has */
     uint32_t types[LAP_HEAP_TYPES], sizes[LAP_HEAP_TYPES], alignments[LAP_HEAP_TYPES];
-    uint32_t strides[LAP_HEAP_TYPES]; /* what OpConstantSizeOfEXT gives: one for all types that share an alignment */
+    uint32_t strides[LAP_HEAP_TYPES]; /* results of OpConstantSizeOfEXT: one for all types that share an alignment */
 };
 
 #ifdef VK_EXT_descriptor_heap
@@ -26,8 +26,8 @@ struct lap_heap_sizes {
 bool lap_heaps_enabled(const VkDeviceCreateInfo *info);
 void lap_heap_sizes_get(PFN_vkGetPhysicalDeviceDescriptorSizeEXT size_of, VkPhysicalDevice gpu,
                         const VkPhysicalDeviceDescriptorHeapPropertiesEXT *properties, struct lap_heap_sizes *out);
-/* Raises the alignments to the largest powers of two of which all sizes beside them are multiples, in both: arrays
- * without gaps still have them, and fewer places have to be looked at. */
+/* Raises the alignments to the largest powers of two that divide all sizes, in both: arrays without gaps keep them, and
+ * fewer places have to be checked. */
 void lap_heap_sizes_widen(struct lap_heap_sizes *sizes, VkPhysicalDeviceDescriptorHeapPropertiesEXT *properties);
 #endif
 

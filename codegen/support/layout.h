@@ -13,7 +13,7 @@
 uint32_t lap_format_planes(VkFormat format);
 
 /* A hash of the layout of a linear image: offsets and pitches of all its subresources. plane: 0, or the plane of a
- * disjoint image. memory_planes: it is linear by its modifier, and the driver is asked for memory planes. Never 0. */
+ * disjoint image. memory_planes: it is linear by its modifier, and memory planes are queried. Never 0. */
 uint64_t lap_layout_hash(VkDevice device, PFN_vkGetImageSubresourceLayout get, VkImage image,
                          const VkImageCreateInfo *info, VkImageAspectFlags plane, bool memory_planes);
 

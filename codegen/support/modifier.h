@@ -23,12 +23,12 @@ bool lap_modifier_is_linear(VkFormat format, uint64_t modifier, uint32_t memory_
 
 /* The aspect of a plane of the format, or color, as the memory plane that it lies in. Only for linear modifiers. */
 VkImageAspectFlags lap_modifier_aspect(VkImageAspectFlags aspect);
-/* The reverse: an aspect of the format. Other aspects stay what they are. */
+/* The reverse: an aspect of the format. Other aspects stay the same. */
 VkImageAspectFlags lap_modifier_format_aspect(VkFormat format, VkImageAspectFlags aspect);
 
 /* Makes a recorded image with a modifier one without: of linear tiling if it was linear, else of optimal tiling, which
- * has no planes of its own in memory. The chain loses the structures of the modifier. Others stay what they are. True:
- * it had one. */
+ * has no planes of its own in memory. The chain loses the structures of the modifier. Others stay the same. True: it
+ * had one. */
 bool lap_modifier_remove(VkImageCreateInfo *info);
 
 #endif

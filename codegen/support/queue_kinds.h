@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
-/* Older headers have encoding only among what is provisional. */
+/* Older headers have encoding only among provisional extensions. */
 #define LAP_QUEUE_VIDEO_DECODE ((VkQueueFlags)0x20)
 #define LAP_QUEUE_VIDEO_ENCODE ((VkQueueFlags)0x40)
 #define LAP_QUEUE_KINDS                                                                                                \
@@ -15,13 +15,13 @@
      LAP_QUEUE_VIDEO_DECODE | LAP_QUEUE_VIDEO_ENCODE)
 #define LAP_QUEUE_KIND_COUNT 6u
 
-/* Without the bit between sparse binding and video, which is of no kind. */
+/* Without the bit between sparse binding and video, which is no queue kind. */
 static inline uint32_t lap_queue_kinds_pack(VkQueueFlags flags)
 {
     return (flags & 0xf) | (flags >> 1 & 0x30);
 }
 
-/* A bit of a number with one bit for each set of kinds; 0: no kind that is known. */
+/* A bit of a number with one bit for each set of kinds; 0: no known kind. */
 static inline uint64_t lap_queue_kinds_set(VkQueueFlags flags)
 {
     uint32_t packed = lap_queue_kinds_pack(flags);

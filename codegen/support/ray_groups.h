@@ -33,7 +33,7 @@ static inline uint64_t lap_ray_shader_count(const uint8_t *shaders, uint64_t gro
     return count;
 }
 
-/* Whether vkCmdSetRayTracingPipelineStackSizeKHR says how much stack the pipeline's rays have. */
+/* Whether vkCmdSetRayTracingPipelineStackSizeKHR sets the stack size of the pipeline. */
 static inline bool lap_ray_stack_is_dynamic(const VkRayTracingPipelineCreateInfoKHR *info)
 {
     const VkPipelineDynamicStateCreateInfo *dynamic = info->pDynamicState;

@@ -47,8 +47,9 @@ bool lap_texels_region_is_inside(const VkImageCreateInfo *info, const struct lap
                                  const struct lap_texel_region *region);
 
 typedef enum lap_status (*lap_texels_piece_fn)(void *context, const struct lap_texel_region *piece, size_t bytes);
-/* Cuts a region into pieces of at most `most` bytes (of one block, if that is more), in the order of their bytes: what
- * is packed for the region is packed for each piece. Ends early with what visit returns unless LAP_OK. */
+/* Cuts a region into pieces of at most `most` bytes (of one block, if that is more), in the order of their bytes, so
+ * that the packed bytes of the region are those of its pieces in turn. Ends early with the status of visit unless
+ * LAP_OK. */
 enum lap_status lap_texels_cut(const struct lap_texel_block *block, const struct lap_texel_region *region,
                                uint64_t most, lap_texels_piece_fn visit, void *context) LAP_MUST_CHECK;
 

@@ -42,8 +42,8 @@ static const VkAccelerationStructureGeometryKHR *geometry_at(const VkAcceleratio
     return info->pGeometries ? &info->pGeometries[i] : info->ppGeometries ? info->ppGeometries[i] : NULL;
 }
 
-/* Copies what vkGetAccelerationStructureBuildSizesKHR reads into a zeroed geometry, so that equal ones have equal
- * bytes. */
+/* Copies the members that vkGetAccelerationStructureBuildSizesKHR reads into a zeroed geometry, so that equal ones have
+ * equal bytes. */
 static void take_geometry(const VkAccelerationStructureGeometryKHR *from, VkAccelerationStructureGeometryKHR *to)
 {
     to->sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_GEOMETRY_KHR;

@@ -29,13 +29,13 @@ struct acceleration_build {
     struct acceleration_geometry_micromap *micromaps; /* of the geometries; NULL: none has one */
     uint32_t usage_count;
     VkMicromapUsageEXT *usages;
-    /* What a size depends on. Addresses are 0, or 1 for a transform that there is; the chains are NULL. */
+    /* The inputs of a size. Addresses are 0, or 1 for a transform that exists; the chains are NULL. */
     VkAccelerationStructureGeometryKHR *geometries;
     uint32_t *counts; /* of primitives */
     struct acceleration_build *next;
 };
 
-/* Another one that is copied into it. */
+/* Another structure that is copied into it. */
 struct acceleration_source {
     uint64_t index;
     struct acceleration_source *next;

@@ -453,7 +453,7 @@ static bool copies_across(uint32_t command, const void *args)
     return found;
 }
 
-/* What no single member shows. */
+/* Uses that no single member shows. */
 static void look_at_deed(struct look *look, const void *args)
 {
     struct feature_use_part *part = look->part;

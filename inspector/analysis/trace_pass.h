@@ -47,7 +47,7 @@ struct trace_visitor {
     trace_visit_fn visit; /* may be NULL */
     /* Each command of each block, once. NULL: none. */
     trace_visit_fn visit_in_block;
-    /* The head of each packet, whatever its command, before it is decoded. NULL: none. */
+    /* The head of each packet, with any command, before it is decoded. NULL: none. */
     void (*see_packet)(void *state, const struct lap_packet *packet);
     void *state;
     uint64_t last_ticket; /* ignore later packets; 0: none */

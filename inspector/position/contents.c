@@ -152,7 +152,7 @@ static enum lap_status total(struct position_contents *c, const struct position_
     enum lap_status status;
 
     *out = counts;
-    if (counts) /* or one that is counted now, which a damaged trace executes in itself */
+    if (counts) /* or one that is being counted, which a damaged trace executes in itself */
         return LAP_OK;
     status = look(c, recording->block, &block);
     if (status != LAP_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contents: how many draws and the like command buffers do, with the secondary ones that they execute. Each block is
- * decoded once, when it is asked for. One thread.
+ * contents: counts the draws and other work of command buffers, with the secondary ones that they execute. Each block
+ * is decoded once, on the first request. One thread.
  */
 #ifndef LAP_INSPECTOR_POSITION_CONTENTS_H
 #define LAP_INSPECTOR_POSITION_CONTENTS_H
@@ -41,10 +41,10 @@ struct position_contents;
 enum lap_status position_contents_open(const struct lap_reader *trace, struct position_contents **out) LAP_MUST_CHECK;
 void position_contents_close(struct position_contents **contents); /* also for NULL */
 
-/* What a command is. */
+/* The kind of a command. */
 enum position_work position_contents_work(const struct position_contents *contents, uint32_t command);
 
-/* What a recording does with all that it executes as `held` has it. */
+/* The counts of a recording, with the recordings in `held` of all command buffers that it executes. */
 enum lap_status position_contents_of(struct position_contents *contents, const struct position_held *held,
                                      const struct position_recording *recording,
                                      struct position_counts *out) LAP_MUST_CHECK;

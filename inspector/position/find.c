@@ -19,7 +19,7 @@ struct search {
     uint64_t current;         /* frame */
     uint64_t buffers;         /* of the wanted submit */
     uint64_t command_buffer;  /* that is found */
-    uint64_t number;          /* of it in the submit, from 1; 0: no command buffer is asked for */
+    uint64_t number;          /* of it in the submit, from 1; 0: no command buffer is requested */
     uint64_t recorded;        /* ticket of the wanted packet, a lapilliBlock */
     bool found, found_buffer;
 };
@@ -212,7 +212,7 @@ static enum lap_status say_what_is_there(const struct search *search, uint64_t m
                     plural(search->submits));
 }
 
-/* What the numbers behind those that the packet gave are. */
+/* Finds the numbers of the position behind those that the packet gave. */
 static enum lap_status complete(struct search *search)
 {
     const struct position *want = search->want;

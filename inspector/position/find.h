@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * find: what is at a position of a trace (position.h), and the position of a packet. One pass over the heads of packets
- * up to there; of the command buffers only those that the position goes through are decoded. One thread.
+ * find: finds the packet and commands at a position of a trace (position.h), and the position of a packet. One pass
+ * over the heads of packets up to there; only the command buffers on the way to the position are decoded. One thread.
  */
 #ifndef LAP_INSPECTOR_POSITION_FIND_H
 #define LAP_INSPECTOR_POSITION_FIND_H
@@ -15,15 +15,15 @@
 
 #define POSITION_MOST_PLACES 8u /* (POSITION_MOST_NUMBERS - 2) / 2 */
 
-/* A command buffer that the position goes through. */
+/* A command buffer on the way to the position. */
 struct position_place {
     uint64_t command_buffer; /* its number in the trace */
     uint64_t recorded;       /* ticket of its lapilliBlock */
     uint64_t block;          /* its blob */
-    uint32_t commands;       /* that it has */
+    uint32_t commands;       /* in it */
     uint32_t command;        /* from 0; of the whole command buffer the last one */
     uint16_t id;             /* enum gen_command of the command */
-    uint32_t executed;       /* of a command that the position goes on behind: which secondary it is, from 0 */
+    uint32_t executed;       /* for a command behind which the position goes on: which secondary it is, from 0 */
 };
 
 struct position_found {
@@ -36,8 +36,8 @@ struct position_found {
     struct position_place places[POSITION_MOST_PLACES];
 };
 
-/* LAP_ERROR_ARGUMENT: the trace has no such position; the sentence says what it has. Others are the reader's and the
- * decoders'. */
+/* LAP_ERROR_ARGUMENT: the trace has no such position; the sentence gives the trace's last one. Other errors are the
+ * reader's and the decoders'. */
 enum lap_status position_find(const struct lap_reader *trace, const struct position *position,
                               struct position_found *out) LAP_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held: which recording each command buffer holds, while packets go by; and the command buffers of submits. One thread.
+ * held: the recording that each command buffer holds at each packet; and the command buffers of submits. One thread.
  */
 #ifndef LAP_INSPECTOR_POSITION_HELD_H
 #define LAP_INSPECTOR_POSITION_HELD_H
@@ -16,7 +16,7 @@
 struct position_recording {
     uint64_t block;    /* blob */
     uint64_t ticket;   /* of the lapilliBlock */
-    uint32_t commands; /* that it has */
+    uint32_t commands; /* in it */
 };
 
 struct position_held {

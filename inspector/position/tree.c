@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries are gathered for a frame at a time, since it counts what is in it, in the order of positions. */
+/* Gathers the entries of one frame at a time, since a frame's node has counts, in the order of positions. */
 #include "inspector/position/tree.h"
 
 #include <stdlib.h>
@@ -43,15 +43,16 @@ static enum lap_status no_memory(void)
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for the tree");
 }
 
-/* ---- which entries are asked for ---- */
+/* ---- requested entries ---- */
 
-/* The number at a place of the position, or whatever is behind its end. */
+/* Whether the position has this number at this place, or ends before it. */
 static bool is_asked(const struct walk *w, unsigned place, uint64_t number)
 {
     return !w->at || w->at->count <= place || w->at->numbers[place] == number;
 }
 
-/* How deep entries go. Where a command buffer or less is asked for, only what is found says how deep that is. */
+/* Whether entries at this depth are left out. Not for a position that names a command buffer or less: its depth is
+ * known only when it is found. */
 static bool is_too_deep(const struct walk *w, unsigned depth)
 {
     unsigned base = w->at ? w->at->count : 0;
@@ -60,7 +61,7 @@ static bool is_too_deep(const struct walk *w, unsigned depth)
 
 /* ---- entries ---- */
 
-/* *out_index: SIZE_MAX for what is too deep. */
+/* *out_index: SIZE_MAX for an entry that is too deep. */
 static enum lap_status add(struct walk *w, struct entry entry, size_t *out_index)
 {
     *out_index = SIZE_MAX;
@@ -82,10 +83,10 @@ static const char *keep_text(struct walk *w, const char *text)
 
 /* ---- command buffers ---- */
 
-struct open { /* what has begun in a command buffer */
+struct open { /* open scopes of a command buffer */
     enum tree_kind kind;
     size_t entry;
-    bool ended; /* although what began in it has not */
+    bool ended; /* although scopes that began in it have not */
 };
 
 struct buffer_walk {
@@ -137,7 +138,7 @@ static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, u
     return status;
 }
 
-/* The last one of its kind. A render pass takes what began in it along; a label waits for that. */
+/* Ends the last scope of its kind. The end of a render pass also ends the scopes in it; a label waits for them. */
 static void end_scope(struct buffer_walk *b, enum tree_kind kind)
 {
     size_t i = b->count;
@@ -389,7 +390,7 @@ static enum lap_status go(struct walk *w)
     static const uint16_t commands[] = {GEN_lapilliBlock, GEN_vkQueueSubmit, GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {.commands = commands, .visit = see, .see_packet = see_packet, .state = w};
     enum lap_status status = begin_frame(w, 0), end;
-    /* What is called behind the last frame is shown where it has submits, or where there is nothing else. */
+    /* Calls behind the last frame are shown if they have submits, or if there is nothing else. */
     uint64_t frames = lap_reader_summary(w->trace)->frames;
 
     if (status == LAP_OK)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree: what a trace consists of, from frames to draws, with counts, in the order of positions (position.h). One
- * thread.
+ * tree: the contents of a trace, from frames to draws, with counts, in the order of positions (position.h). One thread.
  */
 #ifndef LAP_INSPECTOR_POSITION_TREE_H
 #define LAP_INSPECTOR_POSITION_TREE_H
@@ -24,20 +23,20 @@ enum tree_kind {
 
 struct tree_node { /* valid during the visit */
     enum tree_kind kind;
-    unsigned depth; /* below the position that was asked for, which has 0; of a whole trace its frames have 1 */
+    unsigned depth; /* below the requested position, which has 0; in a whole trace its frames have 1 */
     struct position position;
-    const char *text;              /* of a label; of all that is a command its name; else NULL */
-    uint64_t object;               /* number of the queue, the command buffer or the render pass; 0: it has none */
+    const char *text;              /* of a label; the name of a command; else NULL */
+    uint64_t object;               /* number of the queue, the command buffer or the render pass; 0: none */
     uint64_t submits, buffers;     /* in it, where these are its children */
     struct position_counts counts; /* of all that is in it */
 };
 
-/* Each is called before what is in it; an error ends the walk. */
+/* Each is called before the nodes in it; an error ends the walk. */
 typedef enum lap_status (*tree_visit_fn)(void *user, const struct tree_node *node);
 
 /* at: NULL: the whole trace; not of a packet, and position_find has found it. depth: nodes further below are not
- * visited. quick: nothing in command buffers is looked at: there are no nodes in them, and of the counts only
- * `commands`, without those of secondary command buffers. Errors are the reader's, the decoders' and the visit's. */
+ * visited. quick: command buffers are not decoded: they have no nodes, and of the counts only `commands`, without those
+ * of secondary command buffers. Errors are the reader's, the decoders' and the visit's. */
 enum lap_status tree_walk(const struct lap_reader *trace, const struct position *at, unsigned depth, bool quick,
                           tree_visit_fn visit, void *user) LAP_MUST_CHECK;
 

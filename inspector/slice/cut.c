@@ -22,7 +22,7 @@
 #include "trace/writer.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
-#define MOST_HOLES  UINT64_C(900000) /* less than a replay takes */
+#define MOST_HOLES  UINT64_C(900000) /* less than a replay accepts */
 
 struct place { /* of a blob's number in bytes that are copied */
     size_t from, to;
@@ -39,12 +39,12 @@ struct cut {
     struct cut_result *result;
     struct lap_reader *reader;
     struct lap_dictionary dictionary;
-    struct lap_dec_source plain, source; /* the latter notes where blobs are named */
+    struct lap_dec_source plain, source; /* the latter notes the places of blob numbers */
     struct lap_arena arena;
     struct lap_writer *writer;
     struct slice *slice;
     struct cut_draw draw;
-    const struct lap_dec *dec; /* what is decoded */
+    const struct lap_dec *dec; /* the current decoder */
     struct place *places;
     size_t place_count, place_capacity;
     struct bytes body, block;
@@ -60,7 +60,7 @@ struct cut {
     uint64_t last_aliased; /* of the source */
     uint64_t frame;        /* of the source */
     bool presented, began; /* in a frame before the part; the part */
-    bool has_contents;     /* they stand in front of the part already */
+    bool has_contents;     /* they are in front of the part already */
     struct {
         uint64_t commands, block, count, thread;
     } * again; /* recorded again there */
@@ -97,7 +97,7 @@ static enum lap_status copy_blob(struct cut *c, enum lap_blob_kind kind, uint64_
     return LAP_OK;
 }
 
-/* While something is decoded: the number stands right before the decoder's place, in its shortest form. */
+/* Runs during decoding: the number lies right before the decoder's place, in its shortest form. */
 static enum lap_status note_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
 {
     struct cut *c = (struct cut *)((char *)user - offsetof(struct cut, dictionary));
@@ -161,7 +161,7 @@ static enum lap_status unknown_structure(void)
 
 static const struct slice_fences no_fences;
 
-/* A barrier for all that is before and behind, as the source's dictionary numbers it. */
+/* Appends a barrier between all commands before it and all after it, as the source's dictionary numbers it. */
 static enum lap_status append_barrier(struct cut *c)
 {
     const VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -179,7 +179,7 @@ static enum lap_status append_barrier(struct cut *c)
     return status;
 }
 
-/* A command buffer, with barriers at its ends, or the beginning and the end of it. */
+/* Copies a command buffer, with barriers at its ends, or only its first and last command. */
 static enum lap_status copy_block(struct cut *c, uint64_t id, bool empty, struct slice_fences fences, uint64_t *out)
 {
     bool whole = !empty && !fences.front && !fences.behind;
@@ -241,7 +241,7 @@ static enum lap_status copy_block(struct cut *c, uint64_t id, bool empty, struct
     return *out ? LAP_OK : stopped();
 }
 
-/* What another command buffer suspended, from the command on that began it. */
+/* Notes the dynamic rendering that another command buffer suspended, from the command on that began it. */
 static enum lap_status see_suspended(struct cut *c, uint64_t id, uint32_t at)
 {
     uint32_t command = 0;
@@ -295,7 +295,7 @@ static enum lap_status see_command(struct cut *c, unsigned number, uint32_t comm
 static enum lap_status cut_block(struct cut *c, unsigned number, uint64_t *out, uint32_t *out_commands)
 {
     const struct position_place *place = &c->options->draw->places[number];
-    bool inner = number + 1 < c->options->draw->place_count; /* its last command executes what is cut, too */
+    bool inner = number + 1 < c->options->draw->place_count; /* its last command executes a cut one, too */
     bool anew = cut_draw_replaces(&c->draw, number);
     const struct lap_enc *end = &c->draw.recode.enc;
     const uint8_t *data;
@@ -487,8 +487,9 @@ static enum lap_status put_cut_block(struct cut *c, unsigned number)
     return status;
 }
 
-/* A secondary command buffer may be of one primary at a time. So where the other one executes some and stays for
- * earlier submits, its own are recorded behind these, which are over when the program submits it again. */
+/* A secondary command buffer may belong to only one primary at a time. If the original one executes some and stays for
+ * earlier submits, the cut ones are recorded behind these submits, which are complete when the program submits it
+ * again. */
 static bool are_cut_late(const struct cut *c)
 {
     const struct position_found *draw = c->options->draw;
@@ -733,7 +734,7 @@ static enum lap_status copy_packets(struct cut *c)
 
 /* ---- the whole ---- */
 
-/* Member by member where a chunk takes less than all of them are. */
+/* Member by member where all of them are too large for a chunk. */
 static enum lap_status copy_info(struct cut *c)
 {
     const char *text = lap_reader_summary(c->reader)->info;

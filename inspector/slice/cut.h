@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cut: writes a part of a trace, with what it depends on (slice.h), as a trace of its own. Names of the dictionary,
- * threads, and the numbers of objects stay; tickets, blobs and frames count anew. Between work before the part and
- * what it was left out with may have been barriers: command buffers before the part have barriers of their own.
+ * cut: writes a part of a trace, with the packets it depends on (slice.h), as a trace of its own. Names of the
+ * dictionary, threads, and the numbers of objects stay; tickets, blobs and frames count anew. Work that is left out may
+ * have had the barriers for work that stays, so command buffers before the part get barriers of their own.
  */
 #ifndef LAP_INSPECTOR_SLICE_CUT_H
 #define LAP_INSPECTOR_SLICE_CUT_H
@@ -18,14 +18,14 @@
 struct contents_file; /* inspector/state/contents.h */
 
 struct cut_options {
-    uint64_t first, last;                 /* tickets of the part */
-    uint64_t first_frame;                 /* of the source, from 0 */
-    const struct position_found *draw;    /* NULL, or the command with which the part ends: a submit, of which what
-                                           * stands behind the command is left out. Not with contents */
-    const char *note;                     /* a JSON object: added to the trace's information; NULL: none */
+    uint64_t first, last;              /* tickets of the part */
+    uint64_t first_frame;              /* of the source, from 0 */
+    const struct position_found *draw; /* NULL, or the command with which the part ends: `first` is its submit, of which
+                                          everything behind the command is left out. Not with contents */
+    const char *note;                  /* a JSON object: added to the trace's information; NULL: none */
     const struct contents_file *contents; /* taken from a replay (slice.h); NULL: earlier work makes all of them */
     const struct lap_codec *packer;       /* NULL: nothing is compressed */
-    void (*progress)(void *user, uint64_t done, uint64_t all); /* packets, which are gone over twice; may be NULL */
+    void (*progress)(void *user, uint64_t done, uint64_t all); /* packets, in two passes; may be NULL */
     void *user;
 };
 
@@ -36,16 +36,15 @@ struct cut_result {
     uint64_t contents_wanted, contents_taken; /* slice_count_contents */
     uint64_t packets;                         /* in the new trace */
     uint64_t frames;
-    uint64_t first_frame; /* of the part in the new trace, from 1: presents that order work which the part needs are
-                           * frames before it */
+    uint64_t first_frame; /* of the part in the new trace, from 1: presents that the part needs for ordering are frames
+                             before it */
     struct {
         uint64_t before, kept;
     } commands[GEN_COMMAND_COUNT]; /* of the packets before the part, by command */
 };
 
-/* Writes into an open, empty file that messages call `name`; `fd` is taken in any case, and the file stays, with
- * whatever is in it. LAP_ERROR_UNSUPPORTED: this build lacks a command or a structure of the trace, so it can't be seen
- * what depends on what. */
+/* Writes into an open, empty file that messages call `name`; `fd` is taken in any case, and the file stays as it is.
+ * LAP_ERROR_UNSUPPORTED: this build lacks a command or a structure of the trace, so dependencies can't be found. */
 enum lap_status cut_write(const struct lap_reader *trace, int fd, const char *name, const struct cut_options *options,
                           struct cut_result *out) LAP_MUST_CHECK;
 

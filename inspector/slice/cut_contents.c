@@ -120,7 +120,7 @@ static void mark(struct work *w, bool begins)
     }
 }
 
-/* What stays of earlier work may read or write what is written now. */
+/* The remaining earlier work may read or write the memory that is written now. */
 static void wait_for_devices(struct work *w)
 {
     for (uint64_t device = 0; (device = slice_next_alive(w->slice, GEN_HANDLE_VkDevice, device));) {
@@ -216,7 +216,7 @@ static void end_query(struct work *w, const struct content *content, uint32_t qu
     gen_encode_vkCmdEndQuery(command(w, GEN_vkCmdEndQuery), pool, query);
 }
 
-/* The results are other ones; that they are there is what programs wait for. */
+/* The results differ; programs only wait for their availability. */
 static void set_queries(struct work *w, const struct content *content, size_t line)
 {
     know(w, GEN_HANDLE_VkQueryPool, content->index);

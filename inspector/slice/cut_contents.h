@@ -2,8 +2,8 @@
 /*
  * cut_contents: writes contents that were taken from a replay (slice.h) in front of the part, as packets of the
  * ordinary kinds between two lapilliState, as the layer does where a part of a run begins (layer/part/state.h): devices
- * become idle, images get the layouts that they had there and queries results, then buffers their bytes and images
- * their texels.
+ * become idle, images get their layouts at that place and queries results, then buffers their bytes and images their
+ * texels.
  */
 #ifndef LAP_INSPECTOR_SLICE_CUT_CONTENTS_H
 #define LAP_INSPECTOR_SLICE_CUT_CONTENTS_H

@@ -26,7 +26,7 @@ void cut_draw_finish(struct cut_draw *draw)
     lap_map_finish(&draw->subpasses);
 }
 
-/* ---- what was made before ---- */
+/* ---- earlier packets ---- */
 
 static void see_allocation(struct cut_draw *draw, const struct gen_args_vkAllocateCommandBuffers *args)
 {
@@ -73,7 +73,7 @@ static uint32_t subpasses_of(void *user, uint64_t render_pass)
     return (uint32_t)(uintptr_t)lap_map_get(&draw->subpasses, render_pass);
 }
 
-/* ---- what is new ---- */
+/* ---- new packets ---- */
 
 enum lap_status cut_draw_allocate(struct cut_draw *draw, unsigned place)
 {
@@ -104,12 +104,13 @@ static enum lap_status put_number(struct recode *recode, uint32_t command, uint3
     return status;
 }
 
-/* The secondary command buffers before the one that is cut, and that one. */
+/* The execution of the secondary command buffers before the one that is cut, and of that one. */
 static enum lap_status put_execution(struct cut_draw *draw, unsigned place,
                                      const struct gen_args_vkCmdExecuteCommands *args, uint32_t *commands)
 {
     uint32_t count = draw->at->places[place].executed + 1;
-    VkCommandBuffer *buffers = (VkCommandBuffer *)(uintptr_t)args->pCommandBuffers; /* the decoder's, so ours */
+    VkCommandBuffer *buffers =
+        (VkCommandBuffer *)(uintptr_t)args->pCommandBuffers; /* the decoder's memory, so we may change it */
     enum lap_status status = put_number(&draw->recode, GEN_vkCmdExecuteCommands, commands);
 
     recode_know_all(&draw->recode, GEN_vkCmdExecuteCommands, args);

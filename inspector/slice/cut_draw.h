@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cut_draw: what a part that ends with a command has instead of the command buffers that it is in. Each of them gets
- * one of its own, of the same pool and level, which is recorded where the other one is and ends behind the command. So
- * earlier submits of the other one stay as they are. For cut.c. One thread.
+ * cut_draw: replaces the command buffers of a command with which a part ends. Each of them gets a new one, of the same
+ * pool and level, which is recorded at the same place and ends behind the command. So earlier submits of the old ones
+ * stay as they are. For cut.c. One thread.
  */
 #ifndef LAP_INSPECTOR_SLICE_CUT_DRAW_H
 #define LAP_INSPECTOR_SLICE_CUT_DRAW_H
@@ -43,16 +43,16 @@ enum lap_status cut_draw_allocate(struct cut_draw *draw, unsigned place) LAP_MUS
 /* Whether the command at a place is encoded anew: it executes the next place, or ends the command buffer. */
 bool cut_draw_replaces(const struct cut_draw *draw, unsigned place);
 
-/* The commands behind what stays of a place, in draw->recode.enc: of a place that is not the last the execution of the
- * next one; then the ends of what scopes_see has seen. args: of the command at the place. */
+/* Encodes into draw->recode.enc the commands behind the remaining ones of a place: if the place is not the last, the
+ * execution of the next one; then the ends of the scopes of scopes_see. args: of the command at the place. */
 enum lap_status cut_draw_end(struct cut_draw *draw, unsigned place, const void *args,
                              uint32_t *out_commands) LAP_MUST_CHECK;
 
-/* The submit without what stands behind the command buffer, and with the new one: its body, in draw->recode.enc.
- * args: decoded, which change. */
+/* The submit without everything behind the command buffer, and with the new one: its body, in draw->recode.enc. args:
+ * decoded, which change. */
 enum lap_status cut_draw_submit(struct cut_draw *draw, uint32_t command, void *args) LAP_MUST_CHECK;
 
-/* Takes out of a decoded vkQueueSubmit or vkQueueSubmit2 what stands behind a command buffer. */
+/* Removes from a decoded vkQueueSubmit or vkQueueSubmit2 everything behind a command buffer. */
 void cut_draw_shorten(const struct position_found *at, uint32_t command, void *args);
 
 #endif

@@ -16,7 +16,7 @@ void recode_init(struct recode *recode, const struct lap_dictionary *dictionary)
     recode->tables.maps = recode->list;
     lap_arena_init(&recode->arena, 0);
     lap_enc_init(&recode->enc, &recode->tables, NULL);
-    recode->enc.takes_hidden = true; /* what the source has */
+    recode->enc.takes_hidden = true; /* the same as the source */
 }
 
 void recode_finish(struct recode *recode)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recode: encodes commands again that were decoded with indices for handles. The encoder looks handles up in tables,
- * in which each one that is told has its own index. One thread.
+ * recode: encodes commands again that were decoded with indices for handles. The encoder looks handles up in tables, in
+ * which each handle of recode_know has its own index. One thread.
  */
 #ifndef LAP_INSPECTOR_SLICE_RECODE_H
 #define LAP_INSPECTOR_SLICE_RECODE_H

@@ -67,7 +67,7 @@ static enum lap_status begin_render_pass(struct scopes *scopes, uint32_t command
                                        .object = info ? gen_u64_VkRenderPass(info->renderPass) : 0});
 }
 
-/* What resumes it for its end alone. */
+/* Encodes a command that resumes the rendering only to end it. */
 static enum lap_status encode_resume(struct recode *recode, const VkRenderingInfo *info, struct scope *out)
 {
     VkRenderingInfo again = *info;
@@ -90,7 +90,8 @@ static enum lap_status encode_resume(struct recode *recode, const VkRenderingInf
             memcpy(out->resume, recode->enc.base, out->resume_bytes);
     }
     lap_enc_reset(&recode->enc);
-    return status == LAP_ERROR_UNSUPPORTED ? LAP_OK : status; /* that matters if it is to end there */
+    return status == LAP_ERROR_UNSUPPORTED ? LAP_OK
+                                           : status; /* the error comes only if the rendering has to end there */
 }
 
 static enum lap_status begin_rendering(struct scopes *scopes, struct recode *recode, const VkRenderingInfo *info)
@@ -119,7 +120,7 @@ static void next_subpass(struct scopes *scopes)
         pass->query++;
 }
 
-/* The command that begins what this one ends; 0: none. */
+/* The command that begins the scope that this one ends; 0: none. */
 static uint16_t beginning_of(const char *end)
 {
     for (uint32_t i = 1; i < GEN_COMMAND_COUNT; i++)
@@ -134,7 +135,7 @@ static enum lap_status see_other(struct scopes *scopes, uint32_t command)
     uint16_t begin = strncmp(name, "vkCmdEnd", 8) == 0 ? beginning_of(name + 8) : 0;
     struct scope other = {.kind = SCOPE_OTHER, .command = (uint16_t)command};
 
-    /* Newer forms end as the older ones do. */
+    /* Newer commands have the same end commands as the older ones. */
     if (strcmp(name, "vkCmdBeginConditionalRendering2EXT") == 0)
         other.kind = SCOPE_CONDITION;
     else if (strcmp(name, "vkCmdBeginTransformFeedback2EXT") == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scopes: what the commands of a command buffer have begun and not ended yet: render passes, dynamic rendering (also
- * while it is suspended), queries, conditional rendering, transform feedback, labels, video coding. And the commands
- * that end all that, so that the command buffer may end there. One thread.
+ * scopes: the scopes that a command buffer has begun and not ended yet: render passes, dynamic rendering (also while it
+ * is suspended), queries, conditional rendering, transform feedback, labels, video coding. And the commands that end
+ * these, so that the command buffer may end there. One thread.
  */
 #ifndef LAP_INSPECTOR_SLICE_SCOPES_H
 #define LAP_INSPECTOR_SLICE_SCOPES_H
@@ -49,16 +49,16 @@ void scopes_finish(struct scopes *scopes); /* also of a zeroed one, which has no
 enum lap_status scopes_see(struct scopes *scopes, struct recode *recode, uint32_t command,
                            const void *args) LAP_MUST_CHECK;
 
-/* What is suspended counts as resumed: another command buffer does that. */
+/* Suspended rendering counts as resumed: another command buffer does that. */
 void scopes_resume(struct scopes *scopes);
 
-/* Encodes the ends of all that is open, the last first, each with its number in front, and adds their count to
- * *out_commands. subpasses: how many a render pass has; 0: it is not known. LAP_ERROR_UNSUPPORTED, with a sentence:
- * something can't be ended there. */
+/* Encodes the ends of all open scopes, the last first, each with its number in front, and adds their count to
+ * *out_commands. subpasses: how many a render pass has; 0: it is not known. LAP_ERROR_UNSUPPORTED, with a sentence: a
+ * scope can't be ended there. */
 enum lap_status scopes_end(const struct scopes *scopes, uint32_t (*subpasses)(void *user, uint64_t render_pass),
                            void *user, struct recode *recode, uint32_t *out_commands) LAP_MUST_CHECK;
 
-/* The same, only of what is suspended: it is resumed, and ends. */
+/* The same, only for suspended rendering: it is resumed, and ends. */
 enum lap_status scopes_end_suspended(const struct scopes *scopes, struct recode *recode,
                                      uint32_t *out_commands) LAP_MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the trace up to the end of the part, and notes what each packet names and does. */
+/* Reads the trace up to the end of the part, and notes the objects and effects of each packet. */
 #include "inspector/slice/slice.h"
 
 #include <inttypes.h>
@@ -117,7 +117,7 @@ static void see_spans(struct slice *s, const struct gen_args_lapilliUpdateBuffer
 
 /* ---- packets ---- */
 
-/* Objects that the call makes, or ends. */
+/* Objects that the call creates or destroys. */
 static void see_subjects(struct slice *s, const struct trace_call *call, uint32_t ticket)
 {
     const struct gen_command_info *info = &gen_command_infos[call->command];
@@ -175,7 +175,7 @@ static void keep_steps(struct slice *s, struct slice_packet *packet)
             return;
 }
 
-/* Whatever stays reads what it names. */
+/* A packet that stays reads all that it names. */
 static void read_all(struct slice *s)
 {
     s->seen_now++;
@@ -347,7 +347,7 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     if (s->block_now)
         slice_end_block(s);
     if (s->draw.at && ticket == s->draw.at->ticket)
-        cut_draw_shorten(s->draw.at, call->command, (void *)(uintptr_t)call->args); /* nobody else visits it */
+        cut_draw_shorten(s->draw.at, call->command, (void *)(uintptr_t)call->args); /* no pass visits it */
     s->names.count = s->subjects.count = s->doing.count = 0;
     slice_walk(s, call->command, call->args, NULL);
     see_subjects(s, call, ticket);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls before the part by which the host asks for what work made (events, results of queries), where contents are
- * taken. Of work that is left out nobody may ask: a replay would wait for it. Of work that stays a program may have
- * known by such a call alone that it was done. */
+/* Calls before the part by which the host asks for results of work (events, query results), where contents are taken.
+ * No call may ask for results of work that is left out: a replay would wait for it. For work that stays, such a call
+ * may be the program's only knowledge that it was complete. */
 #include <stdlib.h>
 
 #include "inspector/slice/slice_internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands of a block name and do. */
+/* The objects and effects of a block's commands. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,13 +35,12 @@ bool slice_see_once(struct slice *s, uint32_t object)
     return true;
 }
 
-/* The first access to an object decides whether what was there before matters; a later one only adds that it is
- * written. */
+/* The first access to an object decides whether its old contents matter; a later one only adds that it is written. */
 static void add_access(struct slice *s, uint32_t object, enum slice_step kind)
 {
     uint32_t *seen = seen_of(s, object);
 
-    if (kind == SLICE_LAYOUT) { /* which has nothing to do with the contents */
+    if (kind == SLICE_LAYOUT) { /* it does not concern the contents */
         slice_add_step(s, &s->doing, slice_step(kind, object));
         return;
     }
@@ -64,7 +63,7 @@ void slice_access(struct slice *s, uint32_t object, enum slice_step kind)
         return;
     }
     s->saw_addresses |= o->addresses;
-    /* A replaced part is not the whole. */
+    /* Replacing a part does not replace the whole. */
     if ((kind == SLICE_REPLACE || kind == SLICE_CLEAR) && contents.count && s->ids.at[contents.from] != object &&
         !(o->type == GEN_HANDLE_VkImageView && o->full))
         kind = SLICE_CHANGE;
@@ -159,7 +158,7 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     }
 }
 
-/* Of what a render pass takes from an undefined layout nothing was needed. */
+/* Attachments that a render pass takes from an undefined layout had no needed contents. */
 static void begin_render_pass(struct slice *s, const VkRenderPassBeginInfo *info)
 {
     uint32_t pass, framebuffer;
@@ -194,14 +193,15 @@ static void replace_image(struct slice *s, VkImage image, uint32_t count, const 
             slice_access(s, object, SLICE_CLEAR);
 }
 
-/* Of what a transfer writes from end to end nothing was needed. Conditional rendering does not leave these out. */
+/* The old contents of a range that a transfer writes completely were not needed. Conditional rendering does not skip
+ * transfers. */
 static void replace_whole(struct slice *s, const struct trace_call *call)
 {
     switch (call->command) {
     case GEN_vkCmdFillBuffer: {
         const struct gen_args_vkCmdFillBuffer *a = call->args;
         uint32_t object = slice_object_of(s, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(a->dstBuffer));
-        /* VK_WHOLE_SIZE leaves out what is no word at the end. */
+        /* VK_WHOLE_SIZE leaves out an incomplete word at the end. */
         if (a->size != VK_WHOLE_SIZE || s->objects[object].bytes % 4 == 0)
             replace_buffer(s, a->dstBuffer, VK_NULL_HANDLE, a->dstOffset, a->size);
         break;
@@ -258,7 +258,7 @@ static void see_value(void *user, const struct lap_place *place, const struct la
         return;
     bool reads = w->effect->objects == GEN_OBJECTS_READS || (place->member && place->member->flags & GEN_MEMBER_READ);
     if (reads && value->type == GEN_HANDLE_VkQueryPool && w->s->objects[object].queries != VK_QUERY_TYPE_TIMESTAMP)
-        w->s->objects[object].opaque = true; /* the device goes on with its results */
+        w->s->objects[object].opaque = true; /* the device uses its results later */
     if (w->begins_pass && (value->type == GEN_HANDLE_VkFramebuffer || value->type == GEN_HANDLE_VkImageView))
         slice_access(w->s, object, SLICE_LAYOUT);
     slice_access(w->s, object, reads ? SLICE_READ : SLICE_CHANGE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part that ends with a command: of the command buffers that it is in only what stands before matters. Each of them
- * gets a packet behind all others, for a block that does what its commands do up to there (struct slice_draw).
+ * A part that ends with a command: only earlier commands of its command buffers matter. Each of these gets a packet
+ * behind all others, for a block with the effects of its commands up to there (struct slice_draw).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- blocks ---- */
 
-/* Of the executions among the steps of one command only the first ones stay. */
+/* Keeps only the first ones of the executions among the steps of one command. */
 static void drop_executions(struct slice_steps *steps, size_t from, uint32_t stay)
 {
     for (size_t i = from; i < steps->count; i++)
@@ -56,7 +56,7 @@ void slice_draw_see(struct slice *s, const struct trace_call *call, size_t steps
 
 /* ---- packets ---- */
 
-/* What the whole block executes up to there; the last one, where it is cut, too, is `inner`. */
+/* The blocks that the whole block executes up to there; the last one, where it is cut, too, is `inner`. */
 static struct slice_run executed(struct slice *s, const struct slice_prefix *prefix, const struct slice_packet *whole,
                                  uint32_t inner)
 {
@@ -100,7 +100,7 @@ uint32_t slice_draw_add(struct slice *s)
     return (uint32_t)first;
 }
 
-/* ---- what would never happen ---- */
+/* ---- waits that never end ---- */
 
 static void add_event(struct slice *s, enum slice_step kind, VkEvent event)
 {
@@ -150,11 +150,11 @@ void slice_draw_see_events(struct slice *s, uint32_t command, const void *args)
     }
 }
 
-/* As far as the packets up to the part's end go. */
+/* The state after the packets up to the part's end. */
 struct event_state {
     bool set;
-    bool waited;       /* for, before it is set: that ends when the host sets it */
-    bool set_by_waits; /* what the work behind the wait leaves */
+    bool waited;       /* waited for, before it is set: the wait ends when the host sets it */
+    bool set_by_waits; /* the state after the work behind the wait */
 };
 
 static void go_over_events(struct event_state *events, const uint64_t *steps, size_t count, bool host)

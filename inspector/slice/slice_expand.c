@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of a block with those of the blocks that it executes in their places, however deep these are. */
+/* The steps of a block with those of the blocks that it executes in their places, at any depth. */
 #include <string.h>
 
 #include "base/array.h"
@@ -32,8 +32,8 @@ static bool enter(struct slice *s, size_t depth, uint32_t packet)
     return slice_add_step(s, &s->expanded, slice_step(SLICE_BEGIN, packet));
 }
 
-/* A block that is executed again adds nothing: what it reads was wanted for the first time, and what it replaces is not
- * taken for replaced, which at most keeps more. */
+/* A block that is executed again adds nothing: its reads were wanted the first time, and its replacements are ignored,
+ * which at most keeps more. */
 const uint64_t *slice_expand(struct slice *s, uint32_t packet, size_t *out_count)
 {
     size_t depth = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a slice: objects, packets, and what they name and access. For the files of this folder. */
+/* The parts of a slice: objects, packets, and their names and accesses. For the files of this folder. */
 #ifndef LAP_INSPECTOR_SLICE_INTERNAL_H
 #define LAP_INSPECTOR_SLICE_INTERNAL_H
 
@@ -15,22 +15,22 @@
 #include "inspector/slice/slice.h"
 #include "inspector/state/image_layouts.h"
 
-/* What a step of a block or a submit does. In 64 bits: the kind, and a number. */
+/* A step of a block or a submit. In 64 bits: the kind, and a number. */
 enum slice_step {
     SLICE_READ = 1,   /* object */
     SLICE_CHANGE,     /* object: some of it is written, the rest stays */
-    SLICE_REPLACE,    /* object: nothing of what was there matters any more */
-    SLICE_CLEAR,      /* object: the same, but the layout does */
+    SLICE_REPLACE,    /* object: its old contents do not matter any more */
+    SLICE_CLEAR,      /* object: the same, but the layout does matter */
     SLICE_LAYOUT,     /* object: its layout or owner changes, the contents stay */
     SLICE_SET,        /* object: a descriptor set */
     SLICE_EXECUTE,    /* object: a secondary command buffer */
-    SLICE_BEGIN,      /* packet: of the block whose steps follow. Only while steps are gone over */
+    SLICE_BEGIN,      /* packet: of the block whose steps follow. Only during a walk over steps */
     SLICE_RUN,        /* packet: of a primary block; its steps follow. In submits only */
     SLICE_ADDRESSES,  /* reads and writes through device addresses */
-    SLICE_EVERYTHING, /* may read and write whatever there is */
+    SLICE_EVERYTHING, /* may read and write everything */
     SLICE_NEEDS,      /* packet: stays if this one does */
     SLICE_SPAN,       /* an offset; the next entry of the list is the size. Of host writes */
-    SLICE_RESUME,     /* dynamic rendering goes on that was suspended */
+    SLICE_RESUME,     /* suspended dynamic rendering is resumed */
     SLICE_SUSPEND,    /* number of the command that began it: dynamic rendering ends, and is suspended */
     SLICE_EVENT_SET,  /* object: an event; for parts that end with a command alone */
     SLICE_EVENT_RESET,
@@ -68,14 +68,14 @@ struct slice_run { /* of a pool */
 enum slice_kind {
     SLICE_NOTHING, /* dropped before the part */
     SLICE_STAYS,
-    SLICE_TELLS,     /* stays if all that it names does */
+    SLICE_TELLS,     /* stays if all objects that it names do */
     SLICE_MAKES,     /* stays with any object that it makes or destroys, or is of */
     SLICE_WRITES,    /* host writes: if the contents are needed */
-    SLICE_ACCESSES,  /* the same of copies and layouts, which need something themselves */
+    SLICE_ACCESSES,  /* the same of copies and layouts, which need other contents themselves */
     SLICE_DESCRIBES, /* descriptors: if a submit sees one of them */
     SLICE_BLOCK,
     SLICE_SUBMIT,
-    SLICE_ASKS,  /* whether work is so far; where contents are taken: if all of that work stays */
+    SLICE_ASKS,  /* whether work is complete; where contents are taken: if all of that work stays */
     SLICE_ORDERS /* semaphores, fences, swapchains: if another packet needs it */
 };
 
@@ -85,13 +85,13 @@ struct slice_packet {
      * each SLICE_EXECUTE, 0 for none. Of descriptors: in slice.written. */
     struct slice_run subjects;
     struct slice_run steps; /* in slice.steps. Of a block: the number of its blob, and 0 */
-    uint32_t expanded;      /* of a block: when its steps were last put together with others */
+    uint32_t expanded;      /* of a block: when its steps were last joined with others */
     uint8_t kind;
     bool kept, whole, submitted;
     bool early, late; /* of a block: work before the part needs it whole, the part does */
     bool stays;       /* although its kind alone would not keep it */
     bool seen;        /* the host has asked for its fence, or waited for it */
-    bool unreached;   /* it waits for a value that nothing up to the end of the part signals */
+    bool unreached;   /* it waits for a value that is not signalled up to the end of the part */
     uint8_t leaves;   /* of a block: enum slice_leaves */
     bool goes_on;     /* of a block: dynamic rendering is suspended in front of it in a submit */
     bool pauses;      /* the same behind it */
@@ -104,7 +104,7 @@ struct slice_slot {
     uint8_t access;  /* enum slice_step; 0: none */
 };
 
-struct slice_set { /* as it is at the place of the walk */
+struct slice_set { /* its state at the place of the walk */
     struct slice_slot *slots;
     size_t count, capacity;
     uint32_t *index; /* a hash table of 1 + the numbers of slots */
@@ -113,7 +113,8 @@ struct slice_set { /* as it is at the place of the walk */
     uint32_t changing; /* slots with SLICE_CHANGE */
 };
 
-struct slice_written { /* a slot that a packet writes: what it does not hold now, from before or from after */
+struct slice_written { /* a slot that a packet writes: the other state than the current one, from before or from after
+                        */
     uint32_t set, slot;
     uint32_t object, packet;
     uint8_t access;
@@ -125,39 +126,40 @@ struct slice_object {
                                 * of a timeline: its first value */
     uint64_t space;            /* of memory that shares bytes with other memory; 0: it does not */
     uint32_t maker, destroyer; /* packets; 0: none */
-    struct slice_run contents; /* images, buffers, query pools and events to whose contents it leads; also itself */
-    struct slice_run refs;     /* of a framebuffer: its attachments; of a swapchain: its images */
-    uint32_t same_as;          /* a part of a tree of objects that share contents */
+    struct slice_run
+        contents; /* images, buffers, query pools and events whose contents can be reached through it; also itself */
+    struct slice_run refs;          /* of a framebuffer: its attachments; of a swapchain: its images */
+    uint32_t same_as;               /* a part of a tree of objects that share contents */
     uint32_t mips, layers, aspects; /* of an image */
     uint32_t block;                 /* packet, of a command buffer */
     uint32_t set;                   /* 1 + number in slice.sets */
     uint32_t queries;               /* of a query pool: its type */
-    uint32_t discards;              /* of a render pass: attachments, by bit, of which it discards what was there */
+    uint32_t discards;              /* of a render pass: attachments, by bit, whose old contents it discards */
     uint16_t type;
     bool full;      /* a view of a whole image */
-    bool addresses; /* accesses to it go on through device addresses */
+    bool addresses; /* it is also accessed through device addresses */
     bool timeline;  /* a semaphore */
-    bool chained;   /* others know what it is: all that is done to it stays */
+    bool chained;   /* exported or imported: all changes to it stay */
     bool shared;    /* of a root: others are in its tree, so nothing replaces all of it */
     bool needed;
     bool wanted; /* of a root: its contents are, at the place of the walk */
     bool laid;   /* of a root: its layout is wanted */
     bool placed; /* it lies in memory */
-    bool opaque; /* of a buffer or a query pool: what it holds means nothing to another device, or can't be read */
+    bool opaque; /* of a buffer or a query pool: its contents mean nothing to another device, or can't be read */
 };
 
-/* What a packet does to an object that orders work. */
+/* The effect of a packet on an object that orders work. */
 enum slice_sync_kind {
     SLICE_SYNC_GIVE,    /* a binary semaphore, an image of a swapchain: once */
-    SLICE_SYNC_CONSUME, /* what was given */
+    SLICE_SYNC_CONSUME, /* of the given one */
     SLICE_SYNC_SIGNAL,  /* a fence */
-    SLICE_SYNC_SEE,     /* that it is signalled */
+    SLICE_SYNC_SEE,     /* the host sees it signalled */
     SLICE_SYNC_RESET,
     SLICE_SYNC_RAISE,   /* a timeline semaphore, to a value */
     SLICE_SYNC_REACH,   /* a value, on the device */
     SLICE_SYNC_REACHED, /* on the host */
-    SLICE_SYNC_SHOW,    /* something, by a swapchain */
-    SLICE_SYNC_SHOWN,   /* the host waits for that */
+    SLICE_SYNC_SHOW,    /* an image, by a swapchain */
+    SLICE_SYNC_SHOWN,   /* the host waits for that present */
     SLICE_SYNC_IDLE,    /* value 0: work; 1: the host waits until there is none. No object */
     SLICE_SYNC_WORK     /* of a queue */
 };
@@ -177,14 +179,14 @@ struct slice_place { /* memory that an object lies in */
     uint32_t object;
 };
 
-/* Where dynamic rendering began that is suspended. */
+/* The place where a suspended dynamic rendering began. */
 struct slice_suspended {
     uint64_t block;   /* a blob; 0: none is suspended, or it is not known yet */
     uint32_t command; /* number in the block */
     uint32_t packet;  /* of a block that leaves it suspended; 0: it is the one above */
 };
 
-/* What the commands of a block name and do up to the one with which the part ends. */
+/* The names and effects of a block's commands up to the one with which the part ends. */
 struct slice_prefix {
     struct slice_run names, steps;
     struct slice_suspended suspended; /* in front of the block */
@@ -201,7 +203,7 @@ struct slice {
     struct slice_draw draw;
     struct slice_packet *packets; /* [ticket] */
     size_t packet_capacity, packet_count;
-    struct slice_object *objects; /* [0] stands for what device addresses reach */
+    struct slice_object *objects; /* [0]: all objects that device addresses reach */
     size_t object_capacity, object_count;
     struct {
         uint32_t *at;
@@ -215,7 +217,7 @@ struct slice {
     struct slice_written *written;
     size_t written_count, written_capacity;
     uint64_t unpaid; /* of them: slots that took no bytes of the trace */
-    struct {         /* [blob]: what commands of a block name and do */
+    struct {         /* [blob]: the names and effects of a block's commands */
         struct slice_run names, steps;
     } * blocks;
     size_t block_count, block_capacity;
@@ -239,7 +241,7 @@ struct slice {
     struct slice_ids pending;
     struct slice_spans *spans; /* [object]: bytes that later host writes replace */
     struct slice_steps expanded;
-    struct slice_frame { /* a block whose steps are put together with others */
+    struct slice_frame { /* a block whose steps are joined with others */
         uint32_t packet, step, execute;
     } * frames;
     size_t frame_capacity;
@@ -249,9 +251,9 @@ struct slice {
     struct slice_taking *taking; /* NULL: nothing is taken from a replay; slice_taken.c */
 };
 
-/* Contents that are there where the part begins. */
+/* Contents that exist where the part begins. */
 struct slice_taking {
-    const struct contents_file *file; /* what was read; NULL: all that could be is listed, and nothing else done */
+    const struct contents_file *file; /* the contents; NULL: only the list is made */
     struct image_layouts *layouts;
     struct contents list;
     bool *is_taken;         /* [line of the list] */
@@ -273,7 +275,7 @@ bool slice_add_id(struct slice *s, struct slice_ids *to, uint32_t id);
 bool slice_add_step(struct slice *s, struct slice_steps *to, uint64_t step);
 uint32_t slice_root(struct slice *s, uint32_t object);
 void slice_join(struct slice *s, uint32_t a, uint32_t b);
-/* Adds what an access to an object is to its contents, or to those of what it shows. */
+/* Adds the effect of an access to an object on its contents, or on those that it shows. */
 void slice_access(struct slice *s, uint32_t object, enum slice_step kind);
 /* False: it was seen in this packet or block. */
 bool slice_see_once(struct slice *s, uint32_t object);
@@ -284,9 +286,8 @@ void slice_fail(struct slice *s, enum lap_status status);
 /* slice_block.c */
 enum lap_status slice_visit_in_block(void *state, const struct trace_call *call);
 void slice_end_block(struct slice *s);
-void slice_see_transitions(struct slice *s,
-                           const struct trace_call *call); /* that the host makes, if it is that call */
-/* effect: NULL: only what it names is noted. */
+void slice_see_transitions(struct slice *s, const struct trace_call *call); /* by the host, if it is that call */
+/* effect: NULL: only notes the named objects. */
 void slice_walk(struct slice *s, uint32_t command, const void *args, const struct gen_effect *effect);
 
 /* slice_objects.c */
@@ -298,13 +299,13 @@ void slice_join_places(struct slice *s);
 /* slice_sets.c */
 struct slice_run slice_update_sets(struct slice *s, const void *args, uint32_t packet);
 const struct slice_set *slice_set_of(const struct slice *s, uint32_t object); /* NULL: nothing was written */
-/* Takes back what was written, from the last to the first, or does it again. */
+/* Takes writes back, from the last to the first, or does them again. */
 void slice_unwrite(struct slice *s, struct slice_run written);
 void slice_rewrite(struct slice *s, struct slice_run written);
 void slice_free_sets(struct slice *s);
 
 /* slice_sync.c */
-/* False: the packet stays, whatever else does. */
+/* False: the packet stays in any case. */
 bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t packet);
 /* At the end of the trace: fills slice.needs. */
 void slice_join_syncs(struct slice *s);
@@ -317,11 +318,12 @@ const uint64_t *slice_expand(struct slice *s, uint32_t packet, size_t *out_count
 /* slice_suspended.c */
 /* Each command of a block. */
 void slice_see_suspended(struct slice *s, const struct trace_call *call);
-/* Of steps of a block, and of the blocks that they execute. *out: what is suspended then; its block is not known. */
+/* Of steps of a block, and of the blocks that they execute. *out: the rendering suspended then; its block is not
+ * known. */
 enum slice_leaves slice_leaves_of(const struct slice *s, struct slice_run steps, struct slice_run executed,
                                   struct slice_suspended *out);
 void slice_see_suspended_submit(struct slice *s); /* whose command buffers are s->doing */
-/* Of the command buffers of a submit: the first one of all that stay together with this one, up to it. */
+/* Of the command buffers of a submit: the first of those that must stay together with this one, up to it. */
 uint32_t slice_first_of_rendering(const struct slice *s, struct slice_run run, uint32_t last);
 /* Behind slice_draw_add, which gave `first`. */
 void slice_find_suspended(struct slice *s, uint32_t first);
@@ -329,12 +331,12 @@ void slice_find_suspended(struct slice *s, uint32_t first);
 /* slice_draw.c */
 /* Behind a command of a block; steps_before: how many there were before it. */
 void slice_draw_see(struct slice *s, const struct trace_call *call, size_t steps_before);
-/* At the submit, which is the last packet: packets behind it for the command buffers that end with the command. The
- * number of the first one; 0 after a failure, which is latched. */
+/* At the submit, which is the last packet: adds packets behind it for the command buffers that end with the command.
+ * Returns the number of the first one; 0 after a failure, which is latched. */
 uint32_t slice_draw_add(struct slice *s);
-/* What a command or a call does with events, as steps. */
+/* The effects of a command or a call on events, as steps. */
 void slice_draw_see_events(struct slice *s, uint32_t command, const void *args);
-/* Before and behind solving. LAP_ERROR_UNSUPPORTED: no replay would come to the command. */
+/* Before and after solving. LAP_ERROR_UNSUPPORTED: no replay would reach the command. */
 enum lap_status slice_draw_check_events(struct slice *s);
 enum lap_status slice_draw_check(const struct slice *s);
 
@@ -348,17 +350,17 @@ void slice_keep_packet(struct slice *s, uint32_t packet);
 /* slice_taken.c */
 enum lap_status slice_begin_taking(struct slice *s, const struct contents_file *file);
 void slice_end_taking(struct slice *s); /* also where nothing was begun */
-/* While solving, at the place where the part begins: what is taken is wanted no more. */
+/* While solving, at the place where the part begins: taken contents are wanted no more. */
 void slice_take(struct slice *s);
-/* While and after solving: what was recorded before the part and is needed by the part alone has no commands where it
- * is submitted before. */
+/* While and after solving: a block recorded before the part, which only the part needs, has no commands where it is
+ * submitted before. */
 bool slice_splits(const struct slice *s);
 void slice_find_again(struct slice *s); /* at the end */
 
 /* slice_asked.c */
-/* At the end of each round: of work that the host asks for all stays, or none. */
+/* At the end of each round: work that the host asks for stays completely, or not at all. */
 void slice_settle_asked(struct slice *s);
-/* At the end: who asks for work that is left out does not stay. */
+/* At the end: calls that ask for work that is left out do not stay. */
 void slice_keep_asked(struct slice *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects of a slice: what their creations say, and which share contents. */
+/* The objects of a slice: the data of their creations, and shared contents. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ void slice_note_contents(struct slice *s, uint32_t object, struct slice_run name
     s->objects[object].contents = found;
 }
 
-/* ---- what creations say of objects ---- */
+/* ---- data of creations ---- */
 
 /* Formats of several planes count as one aspect. */
 static uint32_t aspects_of(VkFormat format)
@@ -317,7 +317,7 @@ static int compare_places(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* What lies over each other shares its contents. */
+/* Objects that overlap in memory share their contents. */
 void slice_join_places(struct slice *s)
 {
     for (size_t i = 0; i < s->place_count; i++) {

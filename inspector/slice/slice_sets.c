@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What descriptor sets show, and which packet wrote it there. Each write is noted with what was there before: going
- * back through the trace, a set is at each place what it was then. */
+/* The objects in descriptor sets, and the packets that wrote them. Each write is noted with the state before it: a walk
+ * backwards through the trace restores a set's state at each place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "gen_decode.h"
 #include "inspector/slice/slice_internal.h"
 
-#define INLINED     (UINT32_C(1) << 31) /* elements that stand for writes */
+#define INLINED     (UINT32_C(1) << 31) /* elements that are numbers of writes */
 #define MOST_UNPAID (UINT64_C(1) << 24) /* slots that take no bytes of the trace, and as many more for each packet: */
 #define UNPAID_MORE 64u
 
@@ -69,7 +69,7 @@ static const struct slice_slot *slot_of(const struct slice_set *set, uint64_t ke
     return set->index_size && set->index[at] ? &set->slots[set->index[at] - 1] : NULL;
 }
 
-/* What a slot holds and what was noted of it change places. */
+/* Exchanges the state of a slot and the noted one. */
 static void swap(struct slice *s, struct slice_written *written)
 {
     struct slice_set *set = &s->sets[written->set];
@@ -149,7 +149,7 @@ static uint64_t key_of(uint32_t binding, uint32_t element)
     return (uint64_t)binding << 32 | element;
 }
 
-/* A few bytes may say of any number of slots that they are copied, or hold nothing. */
+/* A few bytes of a trace may copy, or empty, any number of slots. */
 static bool pay(struct slice *s, uint32_t count)
 {
     s->unpaid += count ? count - 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which packets stay: goes from the end of the part to the beginning of the trace, with the contents that are wanted at
- * each place, until nothing is added any more. */
+/* Finds the packets that stay: goes from the end of the part to the beginning of the trace, with the contents that are
+ * wanted at each place, until nothing is added any more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void no_memory(struct slice *s)
 
 /* ---- packets and objects that stay ---- */
 
-/* Packets and objects are both put aside, packets as odd numbers. */
+/* Puts a packet (an odd number) or an object (an even one) on the list of pending work. */
 static void put_aside(struct slice *s, uint32_t id, bool packet)
 {
     (void)slice_add_id(s, &s->pending, id * 2 + packet);
@@ -84,7 +84,7 @@ static void need_names(struct slice *s, uint32_t ticket)
                 keep_packet(s, (uint32_t)slice_step_number(s->steps.at[p->steps.from + i]));
 }
 
-/* Who submits needs the command buffers, be they empty. */
+/* A submit needs its command buffers, even if they become empty. */
 static void need_order(struct slice *s, uint32_t ticket)
 {
     struct slice_run run = s->packets[ticket].steps;
@@ -172,8 +172,8 @@ static bool changes_wanted(struct slice *s, const uint64_t *steps, size_t count)
         uint64_t number = slice_step_number(steps[i]);
         switch (slice_step_kind(steps[i])) {
         case SLICE_READ:
-            /* Waits for events are over when the host says so, at any later time. Where contents are taken, all that
-             * was submitted before the part was done. */
+            /* A wait for an event may end at any later time, when the host sets it. Where contents are taken, all work
+             * submitted before the part was complete. */
             if (s->objects[number].type == GEN_HANDLE_VkEvent && !s->taking)
                 return true;
             break;
@@ -215,7 +215,7 @@ static void take_set(struct slice *s, const struct slice_set *set)
     }
 }
 
-/* What was wanted after these steps becomes what is wanted before them. */
+/* Turns the contents wanted after these steps into those wanted before them. */
 static void take_steps(struct slice *s, const uint64_t *steps, size_t count)
 {
     while (count--) {
@@ -373,7 +373,7 @@ static void go_over(struct slice *s, uint32_t ticket)
     case SLICE_SUBMIT:
         go_over_submit(s, ticket);
         break;
-    case SLICE_ORDERS: /* what is shown before the part does not matter */
+    case SLICE_ORDERS: /* presents before the part do not matter */
         if (of_part)
             take_steps(s, s->steps.at + p->steps.from, p->steps.count);
         break;
@@ -416,7 +416,7 @@ static void rewrite_sets(struct slice *s)
             slice_rewrite(s, s->packets[i].subjects);
 }
 
-/* For a trace that is made so that each round adds a little. */
+/* For a trace made to need a large number of rounds. */
 static void keep_everything(struct slice *s)
 {
     s->before = true;
@@ -458,7 +458,7 @@ enum lap_status slice_solve(struct slice *s)
             if (s->taking && i + 1 == s->first) {
                 slice_take(s);
                 if (!s->taking->file)
-                    break; /* the list is all that is wanted of this slice */
+                    break; /* only the list of this slice is wanted */
             }
             go_over(s, (uint32_t)i);
             follow(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dynamic rendering that a command buffer suspends and another one of its submission resumes. All of it stays, or none:
- * a suspended rendering that nothing resumes is no valid work, and neither is a barrier where one is suspended.
+ * a suspended rendering that is never resumed is invalid, and so is a barrier while one is suspended.
  */
 #include "inspector/slice/slice_internal.h"
 
@@ -89,7 +89,7 @@ uint32_t slice_first_of_rendering(const struct slice *s, struct slice_run run, u
         while (before && leaves == SLICE_LEAVES_AS_IT_WAS)
             leaves = (enum slice_leaves)s->packets[slice_step_number(s->steps.at[run.from + --before])].leaves;
         if (leaves != SLICE_LEAVES_SUSPENDED)
-            break; /* it is in another submit that it goes on */
+            break; /* it is resumed in another submit */
         first = before;
     }
     return first;
@@ -116,7 +116,7 @@ static struct slice_suspended find_begin(const struct slice *s, struct slice_sus
     return at;
 }
 
-/* What the submit leaves in front of its last command buffer. */
+/* The rendering that the submit leaves suspended in front of its last command buffer. */
 static struct slice_suspended before_last(const struct slice *s)
 {
     for (size_t i = s->doing.count; i-- > 1;) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What orders work: which packet needs which other ones for it. A binary semaphore is signalled and waited for, an
- * image acquired and presented: both or none stay. So do the signal of a fence, and the waits and the reset that
- * follow. A wait for a value needs the signal that reaches it. Waits until all is idle stay behind whatever stays.
+ * The synchronization of work: the packets that each packet needs for it. The signal and the wait of a binary semaphore
+ * both stay or neither does, and so do the acquire and the present of an image, and the signal of a fence with the
+ * waits and the reset that follow. A wait for a value needs the signal that reaches it. Waits for idle stay behind all
+ * remaining work.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static void note_work(struct slice *s, VkQueue queue, VkFence fence, uint32_t pa
     note(s, SLICE_SYNC_WORK, packet, slice_object_of(s, GEN_HANDLE_VkQueue, gen_u64_VkQueue(queue)), 0);
 }
 
-/* False: the packet stays, whatever else does. */
+/* False: the packet stays in any case. */
 bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t packet)
 {
     switch (call->command) {
@@ -219,7 +220,7 @@ bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t pa
     }
 }
 
-/* ---- what needs what ---- */
+/* ---- needs between packets ---- */
 
 struct last { /* of an object */
     uint32_t signal, reset;
@@ -288,7 +289,7 @@ static int compare_values(const void *a, const void *b)
     return x->packet < y->packet ? -1 : x->packet > y->packet;
 }
 
-/* The first of a kind that comes to a value; they are in order. 0: none does. */
+/* The first of a kind that reaches a value; they are in order. 0: none does. */
 static uint32_t first_with(const struct slice_sync *syncs, size_t count, uint32_t object, uint64_t value)
 {
     size_t low = 0, high = count;
@@ -318,7 +319,7 @@ static struct slice_sync *of_kind(struct slice *s, enum slice_sync_kind kind, si
     return found;
 }
 
-/* A signal stays with the first wait of the host for it, since the program went on by that. */
+/* A signal stays with the host's first wait for it, since the program went on after that. */
 static void join_values(struct slice *s)
 {
     size_t raise_count, reached_count;
@@ -338,8 +339,8 @@ static void join_values(struct slice *s)
     free(reached);
 }
 
-/* Work stays with the next wait until all is idle. Where nothing says when it is done, the program may know it from
- * work behind it in the queue. */
+/* Work stays with the next wait for idle. Where no packet shows when it is complete, the program may know it from later
+ * work in the queue. */
 static void join_idle(struct slice *s, struct last *last)
 {
     uint32_t wait = 0;

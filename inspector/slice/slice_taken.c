@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the contents that the part reads a replay can give, where the part begins: then the work that made them does
+/* Finds the contents that the part reads and a replay can give where the part begins: the work that made them then does
  * not stay. A tree of objects that share contents is taken as a whole, or stays as a whole. */
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ void slice_end_taking(struct slice *s)
     s->taking = NULL;
 }
 
-/* ---- what work before the part writes ---- */
+/* ---- writes before the part ---- */
 
 static void note_written(struct slice *s, struct look *look, struct slice_run contents)
 {
@@ -97,7 +97,7 @@ static uint32_t queue_of(const struct slice *s, const struct slice_packet *p)
     return SEVERAL;
 }
 
-/* A copy from an image to another one, by the host. What comes from memory is in the trace. */
+/* A copy from an image to another one, by the host. Data from host memory is in the trace. */
 static bool is_copy(const struct slice *s, const struct slice_packet *p)
 {
     for (uint32_t k = 0; p->kind == SLICE_ACCESSES && k < p->steps.count; k++)
@@ -106,7 +106,7 @@ static bool is_copy(const struct slice *s, const struct slice_packet *p)
     return false;
 }
 
-/* Sets are as they were at each submit, and afterwards as they were before this. */
+/* Sets have their state at each submit during the walk, and their earlier state after it. */
 static void find_written(struct slice *s, struct look *look)
 {
     for (uint64_t i = s->first; i-- > 1;) {
@@ -127,7 +127,7 @@ static void find_written(struct slice *s, struct look *look)
             slice_rewrite(s, s->packets[i].subjects);
 }
 
-/* ---- what can be read ---- */
+/* ---- readable contents ---- */
 
 static bool is_alive(const struct slice *s, const struct slice_object *o)
 {
@@ -139,7 +139,7 @@ static bool is_defined(VkImageLayout layout)
     return layout != VK_IMAGE_LAYOUT_UNDEFINED && layout != VK_IMAGE_LAYOUT_PREINITIALIZED;
 }
 
-/* All aspects of each subresource are in one layout and with one owner, or nothing is there. */
+/* All aspects of each subresource have one layout and one owner, or the subresource has no contents. */
 static bool can_read_subresources(const struct image_layout *image)
 {
     bool any = false;
@@ -169,7 +169,7 @@ static bool can_read_image(const struct image_layouts *layouts, const struct ima
            can_read_subresources(image);
 }
 
-/* Queries can be made available again, with other results. Only the host may have use for these. */
+/* Queries can be made available again, with other results. Only the host may use the results. */
 static bool can_make_available(const struct slice_object *o, uint32_t queue)
 {
     if (o->opaque || !o->bytes || o->bytes > MOST_QUERIES || !queue || queue == SEVERAL)
@@ -192,7 +192,7 @@ static void want_laid(struct slice *s, const struct look *look)
             s->objects[id].wanted = true;
 }
 
-/* Buffers over each other hold the same bytes, and can be written one after the other. Images can't. */
+/* Buffers that overlap hold the same bytes, and can be written one after the other. Images can't. */
 static void judge(struct slice *s, struct look *look)
 {
     for (uint32_t id = 1; id < s->object_count; id++) {
@@ -255,7 +255,7 @@ static void list_image(struct slice *s, const struct slice_object *o)
         }
 }
 
-/* What the lines of an object have, as the file must say it. */
+/* The bytes that the file must have for a line. */
 static uint64_t bytes_of(const struct slice *s, const struct content *content)
 {
     struct lap_texels texels;
@@ -287,7 +287,7 @@ static bool is_listed(const struct slice *s, const struct look *look, uint32_t i
            is_alive(s, &s->objects[id]);
 }
 
-/* Two rounds: roots of which something was not read are left as they are. */
+/* Two rounds: a root with contents that were not fully read is not taken. */
 static void list(struct slice *s, struct look *look)
 {
     size_t *lines = calloc(s->object_count + 1, sizeof *lines);
@@ -381,14 +381,14 @@ void slice_take(struct slice *s)
     free(look.queues);
 }
 
-/* ---- what is recorded before the part, and submitted before it and in it ---- */
+/* ---- blocks recorded before the part, and submitted before it and in it ---- */
 
 bool slice_splits(const struct slice *s)
 {
     return s->taking && s->taking->taken;
 }
 
-/* Only where it makes a difference: some of it would be played before the part. */
+/* Only where it makes a difference: where some of these blocks would be played before the part. */
 void slice_find_again(struct slice *s)
 {
     for (uint64_t i = 1; slice_splits(s) && i < s->packet_count && i < s->first; i++) {
@@ -400,7 +400,7 @@ void slice_find_again(struct slice *s)
     }
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 const struct contents *slice_contents(const struct slice *s)
 {
@@ -408,7 +408,7 @@ const struct contents *slice_contents(const struct slice *s)
     return s->taking ? &s->taking->list : &none;
 }
 
-/* Of objects that only share contents with those that the part needs some may not stay. */
+/* Some objects may not stay that only share contents with those that the part needs. */
 bool slice_takes_content(const struct slice *s, size_t line)
 {
     static const uint16_t types[] = {[CONTENT_BUFFER] = GEN_HANDLE_VkBuffer,

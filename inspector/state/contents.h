@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contents: what is to be read of a replay's objects at a place of a trace, and what was read. A replay gets a list as
- * text, a line for each, and numbers as the trace has them:
+ * contents: the list of contents to read from a replay's objects at a place of a trace, and the answer. A replay gets
+ * the list as text, a line for each, with the numbers of the trace:
  *
  *   buffer INDEX OFFSET BYTES
  *   image INDEX ASPECT LEVEL LAYER LAYOUT QUEUE
@@ -40,8 +40,8 @@ struct content {
     VkImageAspectFlags aspect;
     uint32_t level, layer;
     VkImageLayout layout;
-    uint64_t queue;      /* of images; of queries that on which they were last used, which no list has */
-    VkQueryType queries; /* no list has that */
+    uint64_t queue;      /* of images; of queries the queue of their last use, which is not in lists */
+    VkQueryType queries; /* not in lists */
 };
 
 struct contents {
@@ -54,7 +54,7 @@ void contents_finish(struct contents *contents); /* also for a zeroed one */
 
 /* LAP_ERROR_IO, with a sentence. */
 enum lap_status contents_write_list(const struct contents *contents, FILE *to) LAP_MUST_CHECK;
-/* Adds the lines of a list. LAP_ERROR_ARGUMENT with the line that is none, LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+/* Adds the lines of a list. LAP_ERROR_ARGUMENT with the invalid line, LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status contents_read_list(FILE *from, struct contents *contents) LAP_MUST_CHECK;
 
 /* ---- answers ---- */
@@ -77,7 +77,7 @@ struct contents_file {
     size_t count, capacity;
 };
 
-/* LAP_ERROR_FORMAT: it is none; LAP_ERROR_IO, LAP_ERROR_MEMORY. */
+/* LAP_ERROR_FORMAT: no file of answers; LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status contents_open(int fd, struct contents_file *out) LAP_MUST_CHECK;
 void contents_close(struct contents_file *file); /* also for a zeroed one */
 /* Whether the line was read, and has that many bytes. */

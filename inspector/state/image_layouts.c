@@ -15,10 +15,10 @@
 
 #define ARENA_BYTES       ((size_t)1 << 30)
 #define MOST_SUBRESOURCES (1u << 16) /* of an image; more than devices have */
-#define MOST_DEPTH        32u        /* of command buffers, one in another */
+#define MOST_DEPTH        32u        /* of nested command buffers */
 #define MOST_EXECUTED     (1u << 16) /* command buffers, by one that is submitted */
 
-/* What a command does to an image, or that it executes a secondary command buffer. */
+/* The effect of a command on an image, or the execution of a secondary command buffer. */
 struct step {
     uint64_t object; /* an image, or a command buffer */
     bool executes;
@@ -61,8 +61,8 @@ struct image_layouts {
     uint64_t block_number;
     uint64_t queue;    /* the last one that was seen */
     bool has_several;  /* queues */
-    uint32_t executed; /* by what is submitted */
-    bool lost;         /* what happened can't be followed */
+    uint32_t executed; /* in the current submit */
+    bool lost;         /* the layouts can't be followed any more */
 };
 
 /* ---- creation ---- */
@@ -274,7 +274,7 @@ static enum lap_status add_dependency(struct image_layouts *l, const VkDependenc
     return status;
 }
 
-/* What a render pass leaves, also of attachments that no subpass uses. */
+/* The layouts after a render pass, also of attachments that no subpass uses. */
 static enum lap_status add_attachment(struct image_layouts *l, const struct pass *pass, uint32_t number, uint64_t view)
 {
     const struct view *of = lap_map_get(&l->views, view);
@@ -557,7 +557,7 @@ void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, 
                                   .last_ticket = last_ticket};
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 const struct image_layout *image_layouts_find(const struct image_layouts *l, uint64_t image)
 {

@@ -36,10 +36,10 @@ void image_layouts_destroy(struct image_layouts *layouts);
 /* last_ticket: later packets are not seen; 0: all are. */
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out);
 
-/* NULL: not followed, or what happened can't be followed. By its index in the trace. */
+/* NULL: not followed, or the layouts can't be followed any more. By its index in the trace. */
 const struct image_layout *image_layouts_find(const struct image_layouts *layouts, uint64_t image);
-/* The queue that owns an image: on which a step was last submitted, or the only one that there is, where only the host
- * has given it layouts. 0: not known. */
+/* The queue that owns an image: the queue of its last submitted step, or, where only the host has given it layouts, the
+ * only queue that exists. 0: not known. */
 uint64_t image_layouts_queue(const struct image_layouts *layouts, const struct image_layout *image);
 /* The family of a queue; UINT32_MAX: not known. */
 uint32_t image_layouts_family(const struct image_layouts *layouts, uint64_t queue);

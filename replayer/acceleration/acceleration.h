@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * acceleration: acceleration structures in a replay (docs/memory.md, "Acceleration structures"). What a driver builds
- * only that driver reads, and its size is that driver's. So a replay builds structures again from their inputs, into
- * storage of its own, of the size that its device asks for; builds and copies of the trace must fit there. Scratch
- * memory is the replay's own as well (build_scratch.h). One thread.
+ * acceleration: acceleration structures in a replay (docs/memory.md, "Acceleration structures"). Only the driver that
+ * builds a structure can read it, and each driver has its own sizes. So a replay builds structures again from their
+ * inputs, into storage of its own, of the size that its device requires; builds and copies of the trace must fit there.
+ * Scratch memory is the replay's own as well (build_scratch.h). One thread.
  */
 #ifndef LAP_REPLAYER_ACCELERATION_ACCELERATION_H
 #define LAP_REPLAYER_ACCELERATION_ACCELERATION_H
@@ -25,9 +25,10 @@ struct replay_structure {
 enum lap_status replay_acceleration_buffer(struct replay *r, struct replay_device *dev, VkBufferUsageFlags usage,
                                            VkDeviceSize bytes, VkBuffer *out_buffer,
                                            struct replay_memory_place *out_place) LAP_MUST_CHECK;
-/* The size of a structure (its handle type and index in the trace): that of the largest that is built into it or copied
- * from, also where the copy is compact, since only the replay device knows how much that saves, and later. One that
- * nothing is built into has the recorded size: it comes from serialized bytes, which only the recorded driver reads. */
+/* The size of a structure (its handle type and index in the trace): that of the largest one that is built into it or
+ * copied from. This also holds where the copy is compact, since only the replay device knows the compact size, and only
+ * later. A structure without builds has the recorded size: it comes from serialized bytes, which only the recorded
+ * driver reads. */
 enum lap_status replay_acceleration_find_size(struct replay *r, const struct replay_device *dev,
                                               enum gen_handle_type type, uint64_t index, VkDeviceSize recorded,
                                               VkDeviceSize *out_bytes) LAP_MUST_CHECK;

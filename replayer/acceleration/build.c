@@ -17,7 +17,7 @@ static const struct replay_structure *structure_of(struct replay *r, VkAccelerat
 
 /* ---- builds ---- */
 
-/* What a driver follows without a check. */
+/* Checks data that a driver uses without a check. */
 static enum lap_status check_geometries(struct replay *r, const VkAccelerationStructureBuildGeometryInfoKHR *info)
 {
     bool is_top = info->type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
@@ -56,7 +56,7 @@ static enum lap_status check_geometries(struct replay *r, const VkAccelerationSt
     return LAP_OK;
 }
 
-/* Checks that the target has room, and gives the build scratch memory. counts: of primitives, the most there can be. */
+/* Checks that the target has room, and gives the build scratch memory. counts: the most primitives. */
 static enum lap_status prepare(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                VkAccelerationStructureBuildGeometryInfoKHR *info, const uint32_t *counts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* micromap: micromaps, which are made, built and copied as acceleration structures are. */
+/* micromap: creates, builds and copies micromaps, in the same way as acceleration structures. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* size: how large acceleration structures and micromaps are on this device. */
+/* size: finds the sizes of acceleration structures and micromaps on this device. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -71,7 +71,7 @@ static struct acceleration_use *use_of(const struct replay *r, enum gen_handle_t
                                             : trace_analysis_acceleration(r->analysis.trace, index);
 }
 
-/* The structures whose contents may get into one, which is the first of them. */
+/* The structures whose contents may reach one structure, which is the first of them. */
 struct search {
     uint64_t *indices;
     size_t count, capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* structure: creates acceleration structures, with storage for all that the trace builds or copies into them. */
+/* structure: creates acceleration structures, with storage for all builds and copies of the trace into them. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ void replay_acceleration_buffer_destroy(struct replay_device *dev, VkBuffer buff
 #define MOST_KEPT       1024u
 #define MOST_KEPT_BYTES ((VkDeviceSize)64 << 20)
 
-/* With --verify, memory may still have the address of a structure that was destroyed. What is compared is its recorded
+/* With --verify, memory may still have the address of a structure that was destroyed. The comparison uses its recorded
  * address, so no other structure gets the same recorded address too soon. */
 struct replay_kept_structures {
     struct replay *r;

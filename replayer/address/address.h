@@ -58,10 +58,10 @@ enum lap_status replay_address_constants(struct replay *r, struct replay_device 
 /* With dev->translates_addresses: replaces this device's addresses in a copy of memory by the recorded ones. `data`
  * comes from a multiple of 4 in the buffer. */
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes);
-/* For data of other forms than words in memory. All of them also for devices without addresses.
- * renewed: whether there are new ranges since the last call, and the recorded addresses around them. end_of: where the
- * live buffer ends that has a live address; 0: none has it. recorded_of, live_of: the same address there, or the
- * argument where no buffer has it. words: replaces the recorded addresses in a run of bytes. */
+/* For data of other forms than words in memory. All of them also for devices without addresses. renewed: whether there
+ * are new ranges since the last call, and the recorded addresses around them. end_of: the end of the live buffer with a
+ * live address; 0: none has it. recorded_of, live_of: the same address there, or the argument where no buffer has it.
+ * words: replaces the recorded addresses in a run of bytes. */
 bool replay_address_renewed(const struct replay_device *dev, VkDeviceAddress *out_begin, VkDeviceAddress *out_end);
 VkDeviceAddress replay_address_end_of(const struct replay_device *dev, VkDeviceAddress live);
 VkDeviceAddress replay_address_recorded_of(const struct replay_device *dev, VkDeviceAddress live);

@@ -2,8 +2,8 @@
 /*
  * analysis: facts about later packets that a replay needs. It runs a pass only on request: on the recorded kind of
  * machine a replay needs none, so its first frame does not wait. On another one it mostly needs one, for everything:
- * whoever learns that the device is another requests REPLAY_ANALYSIS_OTHER_DEVICE, and visitors that can wait are
- * visited by that pass, too. One thread.
+ * the code that detects another device requests REPLAY_ANALYSIS_OTHER_DEVICE, and waiting visitors join that pass. One
+ * thread.
  */
 #ifndef LAP_REPLAYER_ANALYSIS_ANALYSIS_H
 #define LAP_REPLAYER_ANALYSIS_ANALYSIS_H
@@ -16,15 +16,15 @@
 #define REPLAY_ANALYSIS_OTHER_DEVICE                                                                                   \
     (TRACE_ANALYSIS_FEATURES | TRACE_ANALYSIS_QUEUES | TRACE_ANALYSIS_IMAGES | TRACE_ANALYSIS_ACCELERATION)
 
-/* Finds these parts (enum trace_analysis_part) of r->analysis.trace, up to the last played frame:
- * trace_analysis_get. If that takes a pass, it visits what waits, too. It does not move the replay's own reader. */
+/* Finds these parts (enum trace_analysis_part) of r->analysis.trace, up to the last played frame: trace_analysis_get.
+ * If that takes a pass, waiting visitors join it. It does not move the replay's own reader. */
 enum lap_status replay_analyze(struct replay *r, unsigned parts) LAP_MUST_CHECK;
 
-/* The next pass visits this, too: that of replay_analyze, or that of replay_analysis_settle. A visitor keeps its errors
- * in its state and returns LAP_END then, since the pass is not its own. LAP_ERROR_MEMORY. */
+/* The next pass also calls this visitor: that of replay_analyze, or that of replay_analysis_settle. A visitor keeps its
+ * errors in its state and returns LAP_END then, since the pass is not its own. LAP_ERROR_MEMORY. */
 enum lap_status replay_analysis_await(struct replay *r, const struct trace_visitor *visitor) LAP_MUST_CHECK;
 
-/* What waits with this state does not any more. */
+/* Visitors with this state do not wait any more. */
 void replay_analysis_cancel(struct replay *r, const void *state);
 
 /* The search for objects that share memory (alias_groups.h), up to the last played frame, waits for a pass. That reads
@@ -33,7 +33,7 @@ void replay_analysis_cancel(struct replay *r, const void *state);
  */
 enum lap_status replay_aliases_await(struct replay *r) LAP_MUST_CHECK;
 
-/* Runs a pass if something still waits, and sets r->analysis.aliases, before the first object is created. Damage ends
+/* Runs a pass if a visitor still waits, and sets r->analysis.aliases, before the first object is created. Damage ends
  * the pass without an error, since the replay finds it too. */
 enum lap_status replay_analysis_settle(struct replay *r) LAP_MUST_CHECK;
 void replay_analysis_finish(struct replay *r); /* also for one that did not begin */

@@ -78,7 +78,7 @@ struct replay_device {
     bool zeroes_memory;                          /* its memory begins as zeroes: VK_EXT_zero_initialize_device_memory */
     bool translates_addresses;                   /* some buffer's address was not the recorded one */
     struct replay_preserved_addresses preserved; /* captured_memory.h: addresses that stay as recorded */
-    struct replay_spirv_target *spirv;           /* what the device allows in shaders */
+    struct replay_spirv_target *spirv;           /* the device's capabilities for shaders */
     uint32_t allowances;                         /* gen_replay.h: parameters that may be null by an enabled feature */
     /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
     enum lap_status (*swapchain_image)(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,

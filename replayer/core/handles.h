@@ -153,7 +153,7 @@ static inline void replay_object_take_out(struct replay *r, enum gen_handle_type
     r->objects.alive--;
 }
 
-/* The end of an object of which other places than its table know. */
+/* The end of an object that other places than its table refer to. */
 void replay_object_end_known(struct replay *r, enum gen_handle_type type, uint64_t index, struct replay_object *object);
 
 /* object: that of the index, alive. The caller frees its record. */

@@ -55,7 +55,7 @@ struct replay_report {
     uint64_t refused_ticket;
     char refusal[1536]; /* the sentence with which a replay ends; "" when the trace can be played */
     bool failed;        /* out of memory */
-    /* What all devices of the trace have enabled on the replay device. */
+    /* Enabled on the replay device by any device of the trace. */
     bool features[GEN_FEATURE_COUNT], extensions[GEN_EXTENSION_COUNT];
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands: what one command buffer has of descriptors in buffers (sets.c). A set that the trace binds at an address
- * with a layout is a region: recorded bytes there, and room of this driver's layout in a buffer of the command buffer's
- * own (a chunk). Recorded bytes are read before the command buffer begins. Where its own copies change them (copies.c),
- * they are read where the copies take them from (jobs.c).
+ * commands: the state of one command buffer for descriptors in buffers (sets.c). A set that the trace binds at an
+ * address with a layout is a region: recorded bytes there, and room of this driver's layout in a buffer of the command
+ * buffer's own (a chunk). Recorded bytes are read before the command buffer begins. Where its own copies change them
+ * (copies.c), they are read from the sources of the copies (jobs.c).
  */
 #ifndef LAP_REPLAYER_DESCRIPTOR_COMMANDS_H
 #define LAP_REPLAYER_DESCRIPTOR_COMMANDS_H
@@ -70,7 +70,7 @@ struct replay_descriptor_commands {
     struct replay_bound_set sets[REPLAY_POINTS][REPLAY_MOST_SETS];
     uint64_t work;
     bool dispatched;                /* shaders may have stored */
-    struct replay_written *written; /* so that descriptors that it copies on are noticed */
+    struct replay_written *written; /* to notice descriptors that it copies on */
     size_t written_count, written_capacity;
     struct replay_heap_use *heaps;
     size_t heap_count, heap_capacity;

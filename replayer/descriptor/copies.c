@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copies: what command buffers write into buffers of descriptors (commands.h). */
+/* copies: writes of command buffers into buffers of descriptors (commands.h). */
 #include <string.h>
 
 #include "base/array.h"

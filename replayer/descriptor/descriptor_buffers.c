@@ -26,7 +26,7 @@ enum lap_status replay_descriptor_buffers_create(struct replay *r, struct replay
     bool buffers = lap_descriptor_buffers_enabled(info) && dev->vk.GetDescriptorEXT;
 
     if (r->report)
-        buffers = false; /* of heaps sizes are looked at */
+        buffers = false; /* the sizes for heaps are checked */
     if (!buffers && !replay_heaps_wanted(dev, info))
         return LAP_OK;
     /* A program that has the feature and no addresses can't bind a buffer: a call that does so is missing here. */
@@ -195,7 +195,7 @@ enum lap_status replay_lapilliDescriptorLayout(struct replay *r, struct replay_d
     struct replay_descriptor_layout *layout = d ? lap_map_get(&d->layouts, index) : NULL;
 
     if (!d || !d->has_buffers)
-        return LAP_OK; /* the device is missing what uses it */
+        return LAP_OK; /* the device lacks the structures that use it */
     if (!layout || args->bindingCount != layout->count)
         return replay_fail(r, "the recorded places of %" PRIu32 " bindings of a layout that has others",
                            args->bindingCount);
@@ -251,7 +251,7 @@ void replay_descriptor_buffers_end_pipeline_layout(struct replay_device *dev, ui
         end_pipeline_layout(NULL, index, lap_map_remove(&dev->descriptors->pipeline_layouts, index));
 }
 
-/* ---- what bytes mean ---- */
+/* ---- meanings of bytes ---- */
 
 static const VkDescriptorAddressInfoEXT *address_info(const VkDescriptorGetInfoEXT *info)
 {
@@ -269,7 +269,7 @@ static const VkDescriptorAddressInfoEXT *address_info(const VkDescriptorGetInfoE
     }
 }
 
-/* Of the recorded bytes and kind; the map's largest keys are reserved. */
+/* A hash of the recorded bytes and kind; the map's largest keys are reserved. */
 static uint64_t key_of(enum lap_descriptor_kind kind, const unsigned char *bytes, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ kind;
@@ -279,7 +279,7 @@ static uint64_t key_of(enum lap_descriptor_kind kind, const unsigned char *bytes
     return hash >> 1;
 }
 
-/* What vkCmdUpdateBuffer and updates of memory make of the recorded bytes has addresses translated. */
+/* Bytes written by vkCmdUpdateBuffer and host updates have translated addresses, so these are added as well. */
 static enum lap_status put(struct replay *r, struct replay_device *dev, enum lap_descriptor_kind kind, const void *from,
                            uint32_t from_bytes, const void *to)
 {
@@ -305,7 +305,7 @@ static enum lap_status keep_address(struct replay *r, struct replay_device *dev,
     struct replay_descriptor_address *known = lap_map_get(&d->known_addresses, key);
 
     if (known && (known->kind != wanted->kind || memcmp(known->from, wanted->from, wanted->from_bytes) != 0))
-        return LAP_OK; /* two of one hash: this one is not followed */
+        return LAP_OK; /* two with one hash: this one is not followed */
     if (known) {
         *known = *wanted;
         return LAP_OK;

@@ -32,13 +32,14 @@ enum lap_status replay_descriptor_buffers_pipeline_layout(struct replay *r, stru
 void replay_descriptor_buffers_end_layout(struct replay_device *dev, uint64_t index);
 void replay_descriptor_buffers_end_pipeline_layout(struct replay_device *dev, uint64_t index);
 
-/* A command buffer (its live handle) is about to be played: what it had is free again. */
+/* A command buffer (its live handle) is about to be played: frees the memory of its last recording. */
 enum lap_status replay_descriptor_buffers_begin(struct replay *r, struct replay_device *dev,
                                                 VkCommandBuffer commands) LAP_MUST_CHECK;
-/* It is a secondary one and inherits so: heaps become the replay's own, in `info`, which is in the decoder's memory. */
+/* For a secondary one that inherits heaps: replaces them by the replay's own in `info`, which is in the decoder's
+ * memory. */
 enum lap_status replay_descriptor_buffers_inherit(struct replay *r, struct replay_device *dev,
                                                   const VkCommandBufferInheritanceInfo *info) LAP_MUST_CHECK;
-/* The current command of it was played. Looks at copies into buffers, work, and executed command buffers. */
+/* Its current command was played. Notes copies into buffers, work, and executed command buffers. */
 enum lap_status replay_descriptor_buffers_note(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                                uint32_t command, const void *args) LAP_MUST_CHECK;
 /* All of it was played. family: the recorded one. */

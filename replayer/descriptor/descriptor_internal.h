@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descriptor_internal: what the files of this folder share. */
+/* descriptor_internal: shared by the files of this folder. */
 #ifndef LAP_REPLAYER_DESCRIPTOR_DESCRIPTOR_INTERNAL_H
 #define LAP_REPLAYER_DESCRIPTOR_DESCRIPTOR_INTERNAL_H
 
@@ -57,7 +57,7 @@ struct replay_descriptor_buffers {
     struct replay_descriptor_address **addresses;
     size_t address_count, address_capacity;
     struct lap_map known_addresses; /* by hash of the recorded bytes: those above */
-    uint32_t reported;              /* unknown descriptors that were */
+    uint32_t reported;              /* unknown descriptors that were reported */
     bool may_be_stored;             /* some buffer of descriptors is a storage buffer, too */
     bool warned_stored;             /* of descriptors that a shader may store */
 };

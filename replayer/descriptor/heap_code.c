@@ -20,7 +20,7 @@ static bool scale_by(uint32_t *number, uint32_t scale)
     return scaled <= UINT32_MAX;
 }
 
-/* False: a number is too large then. */
+/* False: a number is too large afterwards. */
 static bool scale_mapping(VkDescriptorSetAndBindingMappingEXT *mapping, uint32_t scale)
 {
     VkDescriptorMappingSourceDataEXT *data = &mapping->sourceData;
@@ -102,7 +102,7 @@ enum {
 
 #define NO_TYPE UINT32_MAX
 
-/* The type of descriptors whose type in SPIR-V an instruction declares. */
+/* The descriptor type of the SPIR-V type that an instruction declares. */
 static uint32_t declared(const uint32_t *words, uint32_t count)
 {
     switch (words[0] & 0xffff) {
@@ -133,7 +133,7 @@ static uint32_t instruction(const uint32_t *code, size_t count, size_t at)
     return words <= count - at ? words : 0;
 }
 
-/* What the instruction that declares an id declares. */
+/* The descriptor type of the SPIR-V type with this id. */
 static uint32_t type_of_id(const uint32_t *code, size_t count, uint32_t id, bool *out_wide)
 {
     *out_wide = false;
@@ -179,7 +179,7 @@ static enum lap_status adapt_size(struct replay *r, const struct replay_heaps *h
     return replay_refuse(r, "a shader takes the size of a descriptor from the driver, in a form that is not known");
 }
 
-/* *code becomes the replay's scratch memory where it has to. */
+/* *code becomes the replay's scratch memory if it changes. */
 static enum lap_status adapt_code(struct replay *r, const struct replay_heaps *heaps, const uint32_t **code,
                                   size_t bytes)
 {
@@ -201,7 +201,7 @@ static enum lap_status adapt_code(struct replay *r, const struct replay_heaps *h
         uint32_t words = instruction(copy, count, at);
         enum lap_status status = LAP_OK;
         if (!words)
-            break; /* the driver gets it as it is */
+            break; /* the driver gets it unchanged */
         if (words == 4 && (copy[at] & 0xffff) == OP_CONSTANT_SIZE_OF_EXT)
             status = adapt_size(r, heaps, copy, count, at);
         if (status != LAP_OK)

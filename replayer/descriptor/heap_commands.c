@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_commands: heaps that command buffers bind, and what they copy into them (heaps.h). */
+/* heap_commands: heaps that command buffers bind, and copies into them (heaps.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static enum lap_status fill_shadow(struct replay *r, struct replay_device *dev, 
     VkDeviceSize places = shadow->bytes / room->place, words = shadow->bytes / 4;
     enum lap_status status;
 
-    /* The reserved range is behind what shaders look at: the driver may want more of it than the recorded one. */
+    /* The reserved range is behind the range that shaders use: the driver may need more of it than the recorded one. */
     shadow->reserved_offset =
         align_up(align_up(shadow->bytes * room->scale, REPLAY_DESCRIPTOR_BYTES), room->reserved_alignment);
     shadow->to_bytes = shadow->reserved_offset + room->reserved;
@@ -195,7 +195,7 @@ static enum lap_status add_copy(struct replay *r, struct replay_descriptor_comma
     return LAP_OK;
 }
 
-/* Copies on of what the command buffer wrote are seen when the jobs are made. */
+/* Further copies of data that the command buffer wrote are found when the jobs are made. */
 static enum lap_status note_copy(struct replay *r, struct replay_descriptor_commands *c, VkDeviceAddress from,
                                  VkDeviceAddress to, VkDeviceSize bytes)
 {
@@ -223,7 +223,7 @@ static enum lap_status note_fill(struct replay *r, struct replay_descriptor_comm
     return word ? add_copy(r, c, &copy) : LAP_OK;
 }
 
-/* Into any buffer: it may be copied on into a heap, which is noticed then. */
+/* Into any buffer: a later copy from it into a heap is then noticed. */
 static enum lap_status note_write(struct replay *r, const struct replay_device *dev,
                                   struct replay_descriptor_commands *c, uint32_t command, const void *data)
 {

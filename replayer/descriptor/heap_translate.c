@@ -6,7 +6,7 @@
 #define MOST_GROUPS 4096u
 #define PLACES      64u /* of a group */
 
-/* As shaders/heap.comp has it. */
+/* The same layout as in shaders/heap.comp. */
 struct parameters {
     uint64_t root, from, to, seen;
     uint32_t words, place_words, scale, classes, remember, groups;

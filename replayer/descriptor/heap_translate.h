@@ -10,10 +10,10 @@
  * of 4. */
 struct replay_heap_job {
     uint64_t from, to;
-    uint64_t seen;        /* as many bytes as they had last time, and 4 for each place; 0: all is looked up */
+    uint64_t seen;        /* their total bytes of last time, and 4 for each place; 0: all is looked up */
     uint32_t words;       /* of the recorded bytes */
     uint32_t place_words; /* descriptors begin at multiples of it */
-    uint32_t scale;       /* what offsets are multiplied by */
+    uint32_t scale;       /* the factor of offsets */
     uint32_t classes;     /* bit N: kind N of the table may lie there */
 };
 

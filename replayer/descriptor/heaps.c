@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heaps: sizes of descriptors on both drivers, and what recorded bytes mean (heaps.h). */
+/* heaps: sizes of descriptors on both drivers, and the meanings of recorded bytes (heaps.h). */
 #include "replayer/descriptor/heaps.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #ifdef VK_EXT_descriptor_heap
 
-/* What recorded bytes mean now. Those that name an address are made anew when another buffer gets it. */
+/* The current meaning of recorded bytes. Descriptors with an address are made anew when another buffer gets it. */
 struct replay_heap_known {
     const struct replay_heap_type *type;
     VkDeviceAddress recorded, made_of; /* 0: none; the live address when it was last made */
@@ -191,7 +191,7 @@ static enum lap_status add_types(struct replay *r, struct replay_device *dev, st
         heaps->room[kind].scale = 1;
     for (uint32_t i = 0; i < args->typeCount && status == LAP_OK; i++)
         status = add_type(r, heaps, &own, args->pTypes[i], args->pSizes[i], args->pAlignments[i], args->pStrides[i]);
-    /* One for both: a mapping does not say which heap its offset is for. */
+    /* One for both: a mapping does not name the heap of its offset. */
     for (uint32_t kind = 1; kind < REPLAY_HEAP_KINDS; kind++)
         if (heaps->room[kind].scale > heaps->room[0].scale)
             heaps->room[0].scale = heaps->room[kind].scale;
@@ -221,7 +221,7 @@ enum lap_status replay_lapilliDescriptorHeaps(struct replay *r, struct replay_de
     enum lap_status status;
 
     if (!heaps)
-        return LAP_OK; /* the device is missing what uses them */
+        return LAP_OK; /* the device lacks the structures that use them */
     if (heaps->type_count)
         return replay_fail(r, "the sizes of descriptors in heaps come twice");
     if (args->typeCount && (!args->pTypes || !args->pSizes || !args->pAlignments || !args->pStrides))
@@ -237,7 +237,7 @@ enum lap_status replay_lapilliDescriptorHeaps(struct replay *r, struct replay_de
     return status == LAP_OK ? replay_heap_translator_create(r, dev, &heaps->translator) : status;
 }
 
-/* ---- what bytes mean ---- */
+/* ---- meanings of bytes ---- */
 
 /* The map's largest keys are reserved. */
 static uint64_t key_of(const struct replay_heap_type *type, const unsigned char *bytes)
@@ -249,7 +249,7 @@ static uint64_t key_of(const struct replay_heap_type *type, const unsigned char 
     return hash >> 1;
 }
 
-/* Bytes of one type that get those of another type's descriptor: which is meant can't be known. */
+/* Bytes of one type that become equal to those of another type's descriptor: the meaning is then ambiguous. */
 static void warn_of_types(struct replay *r, struct replay_heaps *heaps)
 {
     if (heaps->ambiguous)
@@ -285,7 +285,7 @@ static enum lap_status keep(struct replay *r, struct replay_device *dev, const s
     bool listed;
 
     if (known && (known->type->class != wanted->type->class ||
-                  memcmp(known->from, wanted->from, wanted->type->from) != 0)) /* two of one hash: not followed */
+                  memcmp(known->from, wanted->from, wanted->type->from) != 0)) /* two with one hash: not followed */
         return put(r, dev, wanted);
     if (known && known->type != wanted->type && known->recorded == wanted->recorded &&
         memcmp(known->to, wanted->to, sizeof known->to) != 0)
@@ -432,7 +432,7 @@ enum lap_status replay_heaps_renew(struct replay *r, struct replay_device *dev, 
 
 /* ---- colors ---- */
 
-/* Samplers name a color by its number: the replay uses the recorded one, too. */
+/* Samplers name a custom border color by its index: the replay uses the recorded one, too. */
 enum lap_status replay_RegisterCustomBorderColorEXT(struct replay *r, struct replay_device *dev,
                                                     struct gen_args_vkRegisterCustomBorderColorEXT *args)
 {
@@ -484,7 +484,7 @@ enum lap_status replay_lapilliDescriptorHeaps(struct replay *r, struct replay_de
     (void)r;
     (void)dev;
     (void)args;
-    return LAP_OK; /* this build knows no call that uses them */
+    return LAP_OK; /* this build has no call that uses them */
 }
 
 #endif

@@ -18,11 +18,11 @@
 
 #define REPLAY_MOST_SCALE 64u
 
-/* A type of descriptors, on the recorded driver (from) and on this one (to). Types of one recorded size are a class:
- * the kinds of the table, since nobody says what lies at a place. */
+/* A type of descriptors, on the recorded driver (from) and on this one (to). Types of one recorded size are a class,
+ * which is a kind of the table: the trace does not have the type at a place. */
 struct replay_heap_type {
     uint32_t type, from, alignment, to, class;
-    uint32_t stride; /* what OpConstantSizeOfEXT gave */
+    uint32_t stride; /* the result of OpConstantSizeOfEXT */
 };
 
 enum replay_heap_kind { REPLAY_HEAP_RESOURCES, REPLAY_HEAP_SAMPLERS, REPLAY_HEAP_KINDS };
@@ -47,7 +47,7 @@ struct replay_shadow {
 
 struct replay_heaps {
     struct replay_heap_type types[LAP_HEAP_TYPES];
-    uint32_t type_count; /* 0: the trace did not say */
+    uint32_t type_count; /* 0: not in the trace */
     struct replay_heap_room room[REPLAY_HEAP_KINDS];
     struct replay_descriptor_table table;
     struct replay_heap_translator translator;
@@ -69,7 +69,7 @@ void replay_heaps_destroy(struct replay *r, struct replay_device *dev);
 enum lap_status replay_heaps_renew(struct replay *r, struct replay_device *dev, VkDeviceAddress begin,
                                    VkDeviceAddress end) LAP_MUST_CHECK;
 
-/* What command buffers do (heap_commands.c); c is what they have. */
+/* For the commands of command buffers (heap_commands.c); c is their state. */
 enum lap_status replay_heaps_note(struct replay *r, struct replay_device *dev, struct replay_descriptor_commands *c,
                                   uint32_t command, const void *args) LAP_MUST_CHECK;
 /* A secondary command buffer of the current one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobs: which recorded bytes become descriptors of this driver where (commands.h, translate.h). */
+/* jobs: finds the recorded bytes that become descriptors of this driver, and their places (commands.h, translate.h). */
 #include "base/array.h"
 #include "replayer/descriptor/commands.h"
 

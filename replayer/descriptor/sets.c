@@ -169,7 +169,7 @@ uint32_t replay_region_elements(const struct replay_region *region, const struct
     return room < binding->count ? (uint32_t)room : binding->count;
 }
 
-/* What a set takes of a chunk: its last binding may be shorter than its layout. */
+/* The bytes of a set in a chunk: its last binding may be shorter than its layout. */
 static VkDeviceSize room_of(const struct replay_region *region)
 {
     const struct replay_descriptor_layout *layout = region->layout;
@@ -269,7 +269,7 @@ static enum lap_status find_region(struct replay *r, struct replay_device *dev, 
 static const VkPipelineBindPoint points[REPLAY_POINTS] = {
     VK_PIPELINE_BIND_POINT_GRAPHICS, VK_PIPELINE_BIND_POINT_COMPUTE, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR};
 
-/* What vkCmdSetDescriptorBufferOffsets* say. */
+/* The parameters of vkCmdSetDescriptorBufferOffsets*. */
 struct offsets {
     VkCommandBuffer commands;
     VkPipelineLayout layout; /* may be null: then `sets` has the layouts */
@@ -310,8 +310,8 @@ static bool is_set_now(const struct offsets *o, uint32_t point, uint32_t number)
     return o && o->points >> point & 1 && number >= o->first && number - o->first < o->count;
 }
 
-/* Regions of all bound sets in a new chunk, which has room for them and for `more` bytes. The sets of `now`, if any,
- * are about to be set. */
+/* Makes regions of all bound sets in a new chunk, which has room for them and for `more` bytes. The sets of `now`, if
+ * any, are about to be set. */
 static enum lap_status move_to_new_chunk(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                          struct replay_descriptor_commands *c, VkDeviceSize more,
                                          const struct offsets *now)
@@ -374,7 +374,7 @@ static struct replay_descriptor_layout *layout_of(struct replay *r, const struct
     return layout && number < layout->count ? layout->sets[number] : NULL;
 }
 
-/* Notes the sets at all bind points. *out_bytes: what they may take of a chunk. */
+/* Notes the sets at all bind points. *out_bytes: the most that they need in a chunk. */
 static enum lap_status note_sets(struct replay *r, struct replay_device *dev, struct replay_descriptor_commands *c,
                                  const struct offsets *o, VkDeviceSize *out_bytes)
 {
@@ -512,7 +512,7 @@ enum lap_status replay_regions_thaw(struct replay *r, struct replay_device *dev,
         if (!set->layout || !c->regions[set->region].frozen)
             continue;
         status = place_again(r, dev, commands, c, i / REPLAY_MOST_SETS, i % REPLAY_MOST_SETS);
-        if (status == LAP_END) /* it places all, also those that are frozen */
+        if (status == LAP_END) /* it places all sets, frozen ones too */
             return move_to_new_chunk(r, dev, commands, c, 0, NULL);
     }
     return status;

@@ -10,14 +10,14 @@
 #define MOST_SLOTS  (1u << 24)
 #define HEAD_WORDS  3u /* of an entry: its hash, its kind, its number */
 
-/* As shaders/translate.comp and shaders/heap.comp have it. */
+/* The same layout as in shaders/translate.comp and shaders/heap.comp. */
 struct root {
     uint64_t table;
     uint32_t mask, entry_words, value_at, epoch;
     uint32_t from_words[16], to_words[16];
 };
 
-/* The device counts far from what the host writes: memory that is not coherent is flushed in whole atoms. */
+/* The device counts far from the host's writes: memory that is not coherent is flushed in whole atoms. */
 #define UNKNOWN_AT 1024u
 
 static uint32_t most_words(const uint32_t words[LAP_DESCRIPTOR_KINDS])
@@ -41,7 +41,7 @@ static uint32_t hash_of(uint32_t kind, const uint32_t *key, uint32_t words)
     return hash | 1;
 }
 
-/* The entry of these bytes, or the free one where they belong. */
+/* The entry of these bytes, or the free one for them. */
 static uint32_t find(const struct replay_descriptor_table *table, uint32_t hash, uint32_t kind, const uint32_t *key)
 {
     uint32_t slot = hash >> 4 & (table->slot_count - 1);
@@ -54,7 +54,7 @@ static uint32_t find(const struct replay_descriptor_table *table, uint32_t hash,
     }
 }
 
-/* What the device looks at first is written last. */
+/* Writes last the word that the device reads first. */
 static enum lap_status show(struct replay *r, struct replay_device *dev, struct replay_descriptor_table *table,
                             uint32_t slot)
 {
@@ -82,7 +82,7 @@ static enum lap_status describe(struct replay *r, struct replay_device *dev, str
     return replay_own_buffer_write(r, dev, &table->root, 0, &root, sizeof root);
 }
 
-/* Makes the entries anew. Work under way may read the root and with it either; so the host waits for that work. */
+/* Makes the entries anew. Work under way may read the root and either table; so the host waits for that work. */
 static enum lap_status rebuild(struct replay *r, struct replay_device *dev, struct replay_descriptor_table *table,
                                uint32_t slot_count, uint32_t key_words)
 {

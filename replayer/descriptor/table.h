@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table: the bytes of the recorded driver's descriptors, and the bytes of this driver's that mean the same
- * (docs/memory.md, "Descriptor buffers"). It lies in memory that the host writes and shaders/translate.comp reads.
+ * table: maps the bytes of the recorded driver's descriptors to those of this driver's equivalent ones (docs/memory.md,
+ * "Descriptor buffers"). It lies in memory that the host writes and shaders/translate.comp reads.
  *
  * An entry may change while the device looks others up: the program waited for all work that uses an object before it
- * destroyed the object, and the replay has played that wait; before that the recorded driver had no reason to give
- * the same bytes to another. One thread.
+ * destroyed the object, and the replay has played that wait; before that the recorded driver had no reason to give the
+ * same bytes to another. One thread.
  */
 #ifndef LAP_REPLAYER_DESCRIPTOR_TABLE_H
 #define LAP_REPLAYER_DESCRIPTOR_TABLE_H

@@ -80,7 +80,7 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
     dev->vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
 }
 
-/* Room for jobs and data, and the addresses of what begins in the data. */
+/* Room for jobs and data, and the addresses of jobs that begin in the data. */
 static enum lap_status place_jobs(struct replay *r, struct replay_device *dev, struct replay_translation *translation,
                                   const struct replay_translation_work *work)
 {

@@ -25,7 +25,7 @@ static bool is_enabled(const struct replay_extension_fallback *p, const char *na
     return false;
 }
 
-/* Whether the program asked for a Vulkan version that includes the extension and that is newer than the GPU's. */
+/* Whether the program requested a Vulkan version that includes the extension and that is newer than the GPU's. */
 static bool is_promoted(const struct replay_extension_fallback *p, uint32_t number)
 {
     uint32_t version = gen_promotions[number];

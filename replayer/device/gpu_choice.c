@@ -19,7 +19,7 @@
 
 /* ---- UUIDs ---- */
 
-/* Dashes may stand anywhere. */
+/* Dashes are allowed anywhere. */
 static bool parse_uuid(const char *text, uint8_t out[VK_UUID_SIZE])
 {
     unsigned digits = 0;

@@ -132,7 +132,7 @@ static void look_at_groups(const struct limits_look *look, uint64_t x, uint64_t 
 
 /* ---- ray tracing ---- */
 
-/* Only traces with ray tracing ask for them. */
+/* Queried only for traces with ray tracing. */
 static const VkPhysicalDeviceRayTracingPipelinePropertiesKHR *need_rays(const struct limits_look *look)
 {
     const struct replay_instance *instance = look->limits->instance;
@@ -161,7 +161,7 @@ static void look_at_shader_groups(const struct limits_look *look, const struct g
 
 /* ---- shading rates ---- */
 
-/* Asked for each: they are few, and drivers that know no shading rates complain of the question. */
+/* Queried on each use: these are few, and drivers without shading rates report an error for the query. */
 static void look_at_rate(const struct limits_look *look, VkExtent2D size)
 {
     const struct replay_rate_texels rates = replay_rate_texels_of(look->limits->instance, look->limits->instance->gpu);

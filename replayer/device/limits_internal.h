@@ -19,7 +19,7 @@ struct replay_limits {
     VkPhysicalDeviceMaintenance4Properties maintenance4;
     VkPhysicalDeviceSubgroupProperties subgroup;
     VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes;
-    VkPhysicalDeviceRayTracingPipelinePropertiesKHR rays; /* sType 0: not asked for yet */
+    VkPhysicalDeviceRayTracingPipelinePropertiesKHR rays; /* sType 0: not queried yet */
     /* By index in the trace; objects may be used after they are destroyed. */
     struct lap_map sets, pipelines; /* limits_offsets.c: layouts */
     struct lap_map modules;         /* limits_shader.c */

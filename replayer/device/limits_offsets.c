@@ -271,7 +271,7 @@ static bool is_as_lenient(VkDeviceSize recorded, VkDeviceSize actual)
 struct replay_limits_offsets {
     struct replay_limits *limits;
     const struct replay_instance *instance;
-    bool failed; /* out of memory: nothing is said */
+    bool failed; /* out of memory: nothing is reported */
 };
 
 static enum lap_status visit_offsets(void *state, const struct trace_call *call)

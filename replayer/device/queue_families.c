@@ -24,7 +24,7 @@ void replay_family_needs_kinds(struct replay_family_needs *needs, VkQueueFlags k
         needs->other |= kinds;
 }
 
-#define STAGE_VIDEO_ENCODE ((VkPipelineStageFlags2)1 << 27) /* older headers have it only among what is provisional */
+#define STAGE_VIDEO_ENCODE ((VkPipelineStageFlags2)1 << 27) /* in older headers it is provisional */
 
 /* "Supported Pipeline Stage Flags" of the specification. */
 static const struct {

@@ -45,8 +45,8 @@ static enum lap_status fail(const spv_diagnostic diagnostic, size_t word)
     return lap_fail(LAP_ERROR_REPLAY, "byte %zu: %.*s", word * 4, (int)strcspn(text, "\n"), text);
 }
 
-/* A capability that this SPIRV-Tools has not heard of: whether the code is valid is then not known. It is asked with a
- * module that declares the capability and nothing else. 0: it knows all of them. */
+/* A capability that is unknown to this SPIRV-Tools, which then can't judge the code. Tests each with a module that
+ * declares only that capability. 0: all are known. */
 static uint32_t unknown_capability(spv_const_context context, const uint32_t *words, size_t word_count)
 {
     size_t at = LAP_SPIRV_HEADER_WORDS;

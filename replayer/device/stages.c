@@ -7,7 +7,7 @@
 
 #define MAX_NAMES 3
 
-/* Older headers have them only among what is provisional. */
+/* Older headers have them only among provisional extensions. */
 #define VIDEO_ENCODE_STAGE    ((VkPipelineStageFlags2)1 << 27)
 #define VIDEO_ENCODE_ACCESSES ((VkAccessFlags2)3 << 37)
 

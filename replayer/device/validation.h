@@ -21,7 +21,7 @@
 
 struct replay_validation;
 
-/* What the layer checks beside its defaults. */
+/* Checks of the layer beside its defaults. */
 struct replay_validation_options {
     bool gpu;             /* shaders, while they run (GPU-assisted validation) */
     bool synchronization; /* hazards between accesses */

@@ -150,7 +150,7 @@ static struct piece slice_of(const struct decoding *d, const struct piece *all, 
     return piece;
 }
 
-/* Cuts what no room could hold: first into slices, then into bands of rows of blocks. */
+/* Cuts copies that no room could hold: first into slices, then into bands of rows of blocks. */
 static enum lap_status add_buffer_piece(struct decoding *d, struct piece *all)
 {
     enum lap_status status = LAP_OK;

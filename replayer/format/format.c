@@ -261,7 +261,7 @@ static enum replay_block_feature feature_of(VkFormat format)
                                                       : REPLAY_BLOCK_FEATURE_ASTC;
 }
 
-/* That the driver has no such image is said again where one is made. */
+/* A creation of such an image reports the driver's refusal again. */
 static void report_obstacle(struct replay *r, VkFormat format, const char *why)
 {
     lap_log(r->log, LAP_LOG_WARNING, "this device lacks images of %s, and their blocks can't be decoded: %s",
@@ -345,7 +345,7 @@ static bool may_have(const cJSON *info, VkFormat format)
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, key));
 }
 
-/* The same for compressed formats, which older layers did not note. Nothing but an image names them. */
+/* The same for compressed formats, which older layers did not note. Only images name them. */
 static bool lacks_some_blocks(const struct replay_device *dev, const cJSON *info)
 {
     bool noted = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, "image_block_formats"));

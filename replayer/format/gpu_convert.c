@@ -326,7 +326,7 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
     dev->vk.CmdPipelineBarrier(commands, source, target, 0, 1, &memory, 0, NULL, 0, NULL);
 }
 
-/* Room for `bytes` bytes, parameters included; whoever calls fills in where what lies. */
+/* Room for `bytes` bytes, parameters included; the caller sets the offsets. */
 static enum lap_status begin(struct replay *r, struct replay_device *dev, VkCommandBuffer commands, VkDeviceSize bytes,
                              struct replay_format_texels *out)
 {

@@ -42,7 +42,7 @@ static bool make_query(const VkImageCreateInfo *info, struct query *query)
     }
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
         if (s != (const void *)formats && s != (const void *)stencil)
-            return false; /* it may change what the driver supports */
+            return false; /* it may change the driver's answer */
     return true;
 }
 

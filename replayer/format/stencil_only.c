@@ -232,7 +232,7 @@ static bool is_alone(struct replay *r, VkRenderPass pass, uint32_t subpass)
     return object && subpass < MAX_SUBPASSES && (uintptr_t)object->record >> subpass & 1;
 }
 
-/* Without a depth attachment depth tests have no effect, whatever the stencil format is. */
+/* Without a depth attachment depth tests have no effect, with any stencil format. */
 static bool formats_are_alone(VkFormat depth, VkFormat stencil)
 {
     return depth == VK_FORMAT_UNDEFINED && stencil != VK_FORMAT_UNDEFINED;

@@ -28,8 +28,8 @@ enum replay_format_conversion {
     REPLAY_CONVERT_COUNT
 };
 
-/* What turns texels of one format into those of another, in the form in which copies between buffers and an aspect of
- * an image have them. Both formats are the same, or one may substitute the other. */
+/* The conversion of texels of one format into those of another, in the form in which copies between buffers and an
+ * aspect of an image have them. Both formats are the same, or one may substitute the other. */
 enum replay_format_conversion replay_format_conversion(VkFormat from, VkFormat to, VkImageAspectFlags aspect);
 
 /* Bytes of a texel before and after. 0 for REPLAY_CONVERT_NONE. */
@@ -38,7 +38,8 @@ struct replay_texel_bytes {
 };
 struct replay_texel_bytes replay_format_conversion_bytes(enum replay_format_conversion conversion);
 
-/* Whether there and back again gives other bits in a device that computes with the substitute: depths do. */
+/* Whether a conversion there and back gives other bits on a device that computes with the substitute: true for
+ * depths. */
 bool replay_format_conversion_rounds(enum replay_format_conversion conversion);
 
 /* Converts texels that lie side by side. Where the sizes agree, `from` may be `to`; otherwise they don't overlap. */

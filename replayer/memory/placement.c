@@ -74,7 +74,7 @@ uint32_t replay_memory_rank_types(const VkPhysicalDeviceMemoryProperties *memory
 {
     uint32_t count = rank(memory, needs, SPECIAL & ~needs->wanted, out_types);
 
-    /* A protected object requires protected memory, even if the program asked for other memory. */
+    /* A protected object requires protected memory, even if the program chose other memory. */
     return count ? count : rank(memory, needs, SPECIAL & ~needs->wanted & ~VK_MEMORY_PROPERTY_PROTECTED_BIT, out_types);
 }
 

@@ -748,7 +748,7 @@ void replay_staging_settle(struct replay *r, struct replay_device *dev, struct r
     *staged = (struct replay_staged){0};
 }
 
-/* Whether other images are to get what this one holds. */
+/* Whether other images get copies of this one's contents. */
 static bool is_copied_from(const struct replay_image_steps *steps, VkImage image)
 {
     for (size_t i = 0; i < steps->count; i++)

@@ -27,7 +27,7 @@ static void pass(const struct replay_device *dev, VkCommandBuffer commands, uint
                                0, NULL, count, barriers);
 }
 
-/* Where the layers of a part end. A volume has one, or all that there are. */
+/* The end of the layers of a part. A volume has one, or its slices. */
 static uint64_t end_of(const VkImageSubresourceRange *range)
 {
     return range->layerCount == VK_REMAINING_ARRAY_LAYERS ? UINT64_MAX

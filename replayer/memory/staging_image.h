@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * staging_image: what the host did with images of the trace, as commands in the batches of staging.h: texels that it
- * copied, and layouts. It is for devices, images and layouts without host image copies (host_copy.h). One thread.
+ * staging_image: replays the host's operations on images, as commands in the batches of staging.h: copies of texels,
+ * and layouts. It is for devices, images and layouts without host image copies (host_copy.h). One thread.
  */
 #ifndef LAP_REPLAYER_MEMORY_STAGING_IMAGE_H
 #define LAP_REPLAYER_MEMORY_STAGING_IMAGE_H
@@ -34,7 +34,7 @@ struct replay_image_steps {
 /* Bytes that fit into one REPLAY_STEP_WRITE. */
 enum lap_status replay_staging_image_limit(struct replay *r, struct replay_device *dev,
                                            uint64_t *out_bytes) LAP_MUST_CHECK;
-/* Gathers a step behind all that is gathered. to, from: the staging states of the two images; from may be NULL. */
+/* Gathers a step behind all gathered ones. to, from: the staging states of the two images; from may be NULL. */
 enum lap_status replay_staging_image_step(struct replay *r, struct replay_device *dev, struct replay_staged *to,
                                           struct replay_staged *from,
                                           const struct replay_image_step *step) LAP_MUST_CHECK;
@@ -42,7 +42,7 @@ enum lap_status replay_staging_image_step(struct replay *r, struct replay_device
 enum lap_status replay_staging_image_write(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
                                            const struct replay_image_step *step, const void *texels, size_t bytes,
                                            uint32_t texel_bytes) LAP_MUST_CHECK;
-/* Submits all that is gathered, and waits for it: then the host may access images and memory. */
+/* Submits all gathered steps, and waits for them: then the host may access images and memory. */
 enum lap_status replay_staging_finish(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
 /* As replay_staging_settle, before an image is destroyed. */
 void replay_staging_settle_image(struct replay *r, struct replay_device *dev, struct replay_staged *staged,

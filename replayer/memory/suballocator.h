@@ -49,8 +49,8 @@ enum lap_status replay_suballocator_create(const struct replay_suballocator_opti
 /* Destroys all blocks, also those in use. */
 void replay_suballocator_destroy(struct replay_suballocator **suballocator);
 
-/* bytes > 0; align is a power of two. On failure *out_range is zeroed: LAP_ERROR_MEMORY, or what create_block returned.
- */
+/* bytes > 0; align is a power of two. On failure *out_range is zeroed: LAP_ERROR_MEMORY, or the status of
+ * create_block. */
 enum lap_status replay_suballocator_alloc(struct replay_suballocator *suballocator, uint64_t bytes, uint64_t align,
                                           struct replay_suballocator_range *out_range) LAP_MUST_CHECK;
 /* Zeroes *range; does nothing for a zeroed one. */

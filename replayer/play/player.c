@@ -420,7 +420,7 @@ static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, 
     command->decode(dec, args.bytes);
     r->source.lenient = false;
     status = look_at_decoded(r, dec);
-    /* The remaining fences are waited for on the device of the call, if it is alive. */
+    /* The call still waits for the remaining fences on its device, if that is alive. */
     if (status == LAP_OK && replay_invalid_calls_is_thinned(r->at.command) &&
         ((struct gen_args_vkWaitForFences *)(void *)args.bytes)->device) {
         status = command->is_prepared ? prepare(r, command, (void *)(uintptr_t)r->objects.caller, args.bytes) : LAP_OK;
@@ -428,7 +428,7 @@ static __attribute__((noinline)) enum lap_status play_invalid(struct replay *r, 
             status = command->call(r, (void *)(uintptr_t)r->objects.caller, args.bytes);
     }
     lap_dec_init(dec, NULL, 0, &r->arena, &r->source);
-    if (status == LAP_OK || status == LAP_ERROR_INVALID) /* nothing was left of it */
+    if (status == LAP_OK || status == LAP_ERROR_INVALID) /* nothing of it remained */
         replay_invalid_calls_note(r, sentence);
     return status == LAP_ERROR_INVALID ? LAP_OK : status < 0 ? replay_place(r, status) : status;
 }

@@ -181,7 +181,7 @@ static enum lap_status signal_fences(struct replay *r, struct replay_device *dev
     return status;
 }
 
-/* VK_KHR_present_id: notes what the program may wait for (VK_KHR_present_wait). */
+/* VK_KHR_present_id: notes the present for later waits of the program (VK_KHR_present_wait). */
 static enum lap_status number_presents(struct replay *r, struct replay_device *dev, const VkPresentInfoKHR *info)
 {
     uint32_t count;

@@ -45,8 +45,8 @@ static enum lap_status no_memory(struct replay *r)
 
 #define HOST_TRANSFER 0x00400000u /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, which older headers lack */
 
-/* Also for windows, screenshots and checks; for what the host copies; and for contents that a part of a run begins
- * with, where the format has that. */
+/* Also for windows, screenshots and checks; for host copies; and for the initial contents of a part of a run, where the
+ * format supports that. */
 static VkImageUsageFlags usage_of(const struct replay_device *dev, const VkSwapchainCreateInfoKHR *info)
 {
     VkImageUsageFlags usage = (info->imageUsage & ~HOST_TRANSFER) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;

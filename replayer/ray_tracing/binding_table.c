@@ -21,7 +21,7 @@
 #define MOST_BYTES  ((uint64_t)1 << 30) /* of all tables of a command */
 #define TABLES      4u
 
-/* ---- what the shader reads ---- */
+/* ---- data that the shader reads ---- */
 
 struct table {
     uint64_t from, to;
@@ -49,7 +49,7 @@ struct copies {
     size_t count, capacity, used;
 };
 
-/* Says once that the device found no room: what these commands should have traced is missing. */
+/* Reports once that the device found no room: rays of these commands are missing. */
 static void look_for_failure(struct replay_device *dev, struct copy *copy)
 {
     struct replay_ray_tracing *rays = dev->ray_tracing;
@@ -263,7 +263,7 @@ static bool is_usable(const struct replay_ray_tracing *rays, const VkStridedDevi
             table->stride <= rays->properties.maxShaderGroupStride);
 }
 
-/* Fills in one table, and what the live command gets; *at is where the copies are so far. */
+/* Fills in one table, and the arguments of the live command; *at is the current end of the copies. */
 static enum lap_status plan_table(struct replay *r, const struct replay_ray_tracing *rays,
                                   const struct replay_ray_tracing_groups *groups,
                                   const VkStridedDeviceAddressRegionKHR *recorded, uint64_t *at, struct table *table,
@@ -303,7 +303,8 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
     dev->vk.CmdPipelineBarrier(commands, source, target, 0, 1, &memory, 0, NULL, 0, NULL);
 }
 
-/* What the program made ready for the rays is ready for the copy, too, and the rays of an earlier run are over. */
+/* Data that the program made available to the rays is available to the copy, too, and the rays of an earlier run are
+ * complete. */
 static enum lap_status copy_tables(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                    const struct replay_format_bound_state *bound, const struct copy *copy,
                                    uint32_t records)
@@ -379,8 +380,7 @@ static enum lap_status replace_tables(struct replay *r, struct replay_device *de
 }
 
 #ifdef VK_KHR_ray_tracing_maintenance1
-/* How large the tables are is known to the device alone: there is room for copies of the largest buffer that may hold
- * them. */
+/* Only the device knows the sizes of the tables: there is room for copies of the largest buffer that may hold them. */
 static enum lap_status replace_indirect(struct replay *r, struct replay_device *dev,
                                         const struct replay_ray_tracing_state *state,
                                         const struct replay_format_bound_state *bound,
@@ -390,7 +390,7 @@ static enum lap_status replace_indirect(struct replay *r, struct replay_device *
     const uint64_t base = rays->properties.shaderGroupBaseAlignment;
     const uint64_t largest =
         dev->largest_binding_table_buffer < MOST_BYTES ? dev->largest_binding_table_buffer : MOST_BYTES;
-    /* The smallest records grow most, and the last one of a table may be larger than what is left of it. */
+    /* The smallest records grow most, and the last one of a table may be larger than the rest of it. */
     const uint64_t smallest = record_bytes(rays, groups, groups->recorded_bytes),
                    room = round_up((largest / groups->recorded_bytes + 1) * smallest + largest, base > 4 ? base : 4);
     enum lap_status status = replay_ray_tracing_need_pairs(r, dev, groups);

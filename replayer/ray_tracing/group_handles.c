@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shader group handles: those that the program has, and those of this device. */
+/* Shader group handles: the recorded ones, and those of this device. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define MOST_HANDLE_BYTES 256u
 #define MOST_GROUPS       ((uint32_t)1 << 22)
 #define STACK_ONE         65536u
-#define STACK_DEPTH       4u /* so often a shader that took no stack may call itself */
+#define STACK_DEPTH       4u /* assumed recursion of a shader whose recorded stack is 0 */
 
 /* ---- buffers ---- */
 
@@ -249,7 +249,7 @@ static bool divides(uint32_t alignment, uint32_t recorded)
     return alignment < 2 || (recorded != 0 && recorded % alignment == 0);
 }
 
-/* A driver trusts that a pipeline has the groups that it is asked about. */
+/* A driver does not check that a pipeline has the queried groups. */
 static enum lap_status check_groups(struct replay *r, const struct gen_args_lapilliShaderGroups *args,
                                     const struct replay_ray_tracing_groups *groups)
 {
@@ -266,8 +266,8 @@ static enum lap_status check_groups(struct replay *r, const struct gen_args_lapi
     return LAP_OK;
 }
 
-/* Programs add up what shaders take, as often as these may call each other. How often is not known. So a sum is
- * multiplied with the largest growth of all shaders (replay_ray_tracing_stack_size). */
+/* Programs multiply the stack sizes of shaders by their recursion depths, which the trace does not have. So a sum is
+ * multiplied by the largest growth of all shaders (replay_ray_tracing_stack_size). */
 static void compare_stacks(struct replay_device *dev, const struct gen_args_lapilliShaderGroups *args,
                            const struct replay_ray_tracing_groups *groups)
 {

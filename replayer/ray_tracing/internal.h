@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What group_handles.c and binding_table.c share. */
+/* Shared by group_handles.c and binding_table.c. */
 #ifndef LAP_REPLAYER_RAY_TRACING_INTERNAL_H
 #define LAP_REPLAYER_RAY_TRACING_INTERNAL_H
 
@@ -51,13 +51,13 @@ struct replay_ray_tracing {
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkPipeline pipeline;
-    uint64_t stack_factor;                             /* 65536 times what a shader takes, at most, of what it took */
-    uint64_t stack_more;                               /* bytes for shaders that took none */
+    uint64_t stack_factor; /* 65536 times the largest ratio of stack bytes here to recorded ones */
+    uint64_t stack_more;   /* bytes for shaders whose recorded stack is 0 */
     uint64_t pipelines, pipelines_that_differ, copied; /* commands whose tables are copied */
     bool warned;
 };
 
-/* The bytes of stack for rays of this device for which the program asked for `recorded` ones. */
+/* The stack size on this device for a size of `recorded` bytes that the program set. */
 uint32_t replay_ray_tracing_stack_size(const struct replay_device *dev, uint32_t recorded);
 
 /* binding_table.c: after all copies' command buffers. */

@@ -17,18 +17,19 @@
 
 /* ---- group_handles.c ---- */
 
-/* Before a ray-tracing pipeline is made: refuses what this device can't do, which a driver need not notice. */
+/* Before a ray-tracing pipeline is made: refuses features that this device lacks, which a driver may not notice. */
 enum lap_status replay_ray_tracing_check(struct replay *r, struct replay_device *dev,
                                          const VkRayTracingPipelineCreateInfoKHR *info) LAP_MUST_CHECK;
-/* After a ray-tracing pipeline was made, a library too. flags: the pipeline's, wherever they stood. */
+/* After a ray-tracing pipeline was made, a library too. flags: the pipeline's, from either place. */
 enum lap_status replay_ray_tracing_created(struct replay *r, struct replay_device *dev, VkPipeline pipeline,
                                            const VkRayTracingPipelineCreateInfoKHR *info,
                                            VkFlags64 flags) LAP_MUST_CHECK;
 /* Before the pipeline is destroyed. Nothing is done for other pipelines. */
 void replay_ray_tracing_forget_pipeline(struct replay_device *dev, VkPipeline pipeline);
-/* Notes the size of a buffer for binding tables: how large those can be whose size only the device knows. */
+/* Notes the size of a buffer for binding tables: the largest possible size of tables whose size only the device
+ * knows. */
 void replay_ray_tracing_note_buffer(struct replay_device *dev, VkDeviceSize bytes);
-/* After the device's last object; also without ray tracing. Logs what was copied. */
+/* After the device's last object; also without ray tracing. Logs the counts of copies. */
 void replay_ray_tracing_finish(struct replay *r, struct replay_device *dev);
 
 /* ---- binding_table.c ---- */

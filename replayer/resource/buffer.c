@@ -47,7 +47,7 @@ static uint64_t usage_of(const VkBufferCreateInfo *info)
 static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
 {
     info->usage |= ADDED_USAGE;
-    /* Descriptors that the trace copies are read where they lie. */
+    /* Descriptors that the trace copies are read at their source. */
     if (dev->descriptors)
         info->usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     replay_share_buffer(dev, info);

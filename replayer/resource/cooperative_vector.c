@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cooperative_vector: matrices in a driver's own layouts (VK_NV_cooperative_vector). What the device converts, a replay
- * converts again, if its driver's matrix has the recorded one's room. What the host converted reached the device as
- * bytes that only the recorded driver reads.
+ * cooperative_vector: matrices in a driver's own layouts (VK_NV_cooperative_vector). A replay repeats conversions on
+ * the device, if its driver's matrix fits into the recorded one's memory. Results of conversions on the host are in the
+ * trace as bytes that only the recorded driver reads.
  */
 #include "gen_replay.h"
 #include "replayer/core/device.h"

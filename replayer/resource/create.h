@@ -19,7 +19,7 @@ enum lap_status replay_image_result(struct replay *r, const struct gen_args_vkCr
 /* Whether memory may be bound to this plane (VkImageAspectFlagBits of a disjoint image), or for 0 to all of it. */
 bool replay_plane_is_valid(const struct replay_device *dev, const VkImageCreateInfo *info, VkImageAspectFlags plane);
 
-/* What query pools keep for a device, before it is destroyed. */
+/* Frees the state of query pools for a device, before it is destroyed. */
 void replay_query_pools_finish(struct replay_device *dev);
 
 #endif

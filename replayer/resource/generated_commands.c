@@ -46,7 +46,7 @@ static enum lap_status begin(struct replay_device *dev)
     return dev->generated_commands ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for generated commands");
 }
 
-/* Makes the buffer and its memory, with room for what begins at a multiple of the alignment. */
+/* Makes the buffer and its memory, with room for an aligned begin. */
 static enum lap_status make(struct replay *r, struct replay_device *dev, struct own_buffer *own,
                             const VkBufferCreateInfo *info, uint32_t type_bits)
 {
@@ -61,7 +61,7 @@ static enum lap_status make(struct replay *r, struct replay_device *dev, struct 
     dev->vk.GetBufferMemoryRequirements(dev->live, own->buffer, &requirements);
     dev->instance->vk.GetPhysicalDeviceMemoryProperties(dev->gpu, &memory);
     type_bits &= requirements.memoryTypeBits;
-    /* The driver's first types are its best ones for what only the device uses. */
+    /* The driver's first types are the best ones for memory that only the device uses. */
     status = lap_fail(LAP_ERROR_MEMORY, "no memory type can have the data of generated commands");
     for (uint32_t i = 0; i < memory.memoryTypeCount && status == LAP_ERROR_MEMORY; i++)
         if (type_bits >> i & 1)
@@ -78,8 +78,8 @@ static enum lap_status make(struct replay *r, struct replay_device *dev, struct 
     return LAP_OK;
 }
 
-/* One that has room; larger ones take over from those that were too small, which recorded commands may still use.
- * info: of a new one, without its size. */
+/* Finds a buffer with room; larger ones replace smaller ones, which recorded commands may still use. info: of a new
+ * one, without its size. */
 static enum lap_status find_own(struct replay *r, struct replay_device *dev, uint64_t first, uint64_t second,
                                 const VkMemoryRequirements *needs, VkBufferCreateInfo *info,
                                 const struct own_buffer **out)

@@ -145,7 +145,7 @@ enum lap_status replay_lapilliWriteTexels(struct replay *r, struct replay_device
 
 /* ---- from image to image ---- */
 
-/* One piece of what is read goes to the same place of the target. */
+/* One piece of the read texels goes to the same place of the target. */
 struct transfer {
     struct replay_host_region to;
     struct lap_texel_region from; /* all of it */
@@ -180,11 +180,11 @@ static enum lap_status copy_by_host(struct replay *r, struct replay_device *dev,
     VkCopyImageToImageInfoEXT copy = *info;
     enum lap_status status = replay_staging_finish(r, dev);
 
-    copy.flags = 0; /* the driver's own order of bytes is a means, and leaves the same texels */
+    copy.flags = 0; /* the driver's own order of bytes was only for speed, and leaves the same texels */
     return status == LAP_OK ? replay_result(r, dev->vk.CopyImageToImageEXT(dev->live, &copy)) : status;
 }
 
-/* One region of one layer, or of all of them for two images. */
+/* One region of one layer, or between two images of all layers. */
 static enum lap_status copy_by_device(struct replay_host_region *from, struct replay_host_region *to,
                                       const VkImageCopy2 *region)
 {
@@ -288,7 +288,7 @@ static bool can_copy(const struct replay_device *dev, const VkCopyImageToImageIn
             (from->info.format == from->recorded_format && to->info.format == to->recorded_format));
 }
 
-/* Whether the images have what a host copy names, whoever copies. */
+/* Whether the images have the regions of a host copy, on any path. */
 static enum lap_status examine_copy(struct replay *r, struct replay_device *dev, const VkCopyImageToImageInfoEXT *info)
 {
     enum lap_status status = LAP_OK;
@@ -347,7 +347,7 @@ static enum lap_status transition(struct replay *r, struct replay_device *dev,
         return replay_fail(r, "the host gives a layout to an image that is not alive or has no memory");
     range->levelCount = end_of(range->baseMipLevel, range->levelCount, record->info.mipLevels);
     most = record->info.imageType == VK_IMAGE_TYPE_3D ? record->info.extent.depth : record->info.arrayLayers;
-    if (record->info.imageType != VK_IMAGE_TYPE_3D) /* of a volume all that there are may be its slices */
+    if (record->info.imageType != VK_IMAGE_TYPE_3D) /* for a volume, "all remaining" may mean its slices */
         range->layerCount = end_of(range->baseArrayLayer, range->layerCount, most);
     if (range->baseMipLevel >= record->info.mipLevels || range->baseArrayLayer >= most ||
         (range->layerCount != VK_REMAINING_ARRAY_LAYERS && range->layerCount > most - range->baseArrayLayer) ||

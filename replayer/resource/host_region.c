@@ -54,8 +54,8 @@ VkImageSubresourceLayers replay_host_layers(const struct lap_texel_region *regio
     return (VkImageSubresourceLayers){region->aspect, region->level, region->layer, region->layer_count};
 }
 
-/* Planes change their layout together. So do depth and stencil, unless the device lets them have layouts of their own:
- * then the one that is copied, but for a format whose depth substitutes nothing. */
+/* Planes change their layout together. So do depth and stencil, unless the device has separate layouts for them: then
+ * only the copied aspect changes, except with an unused depth (stencil_only.h). */
 VkImageAspectFlags replay_host_barrier_aspects(const struct replay_device *dev, const struct replay_image *record,
                                                VkImageAspectFlags aspects)
 {
@@ -80,7 +80,7 @@ struct replay_image_part replay_host_region_part(const struct replay_host_region
                                       .layout = region->layout};
 }
 
-/* ---- what the device does by host copies ---- */
+/* ---- host copies of the device ---- */
 
 static bool has(uint32_t count, const VkImageLayout *layouts, VkImageLayout layout)
 {
@@ -114,7 +114,7 @@ enum lap_status replay_host_settle(struct replay *r, struct replay_device *dev, 
 
 struct write {
     struct replay_host_region to;
-    const uint8_t *texels; /* those of the pieces to come */
+    const uint8_t *texels; /* texels of the pieces to come */
 };
 
 #ifdef VK_EXT_host_image_copy
@@ -176,7 +176,7 @@ enum lap_status replay_host_region_write(struct replay_host_region *to, const vo
     uint64_t most = UINT64_MAX;
 
     if (replay_host_can_write(to->dev, to->record, to->layout))
-        status = replay_staging_finish(to->r, to->dev); /* what was gathered comes before */
+        status = replay_staging_finish(to->r, to->dev); /* gathered copies come before */
     else
         status = replay_staging_image_limit(to->r, to->dev, &most);
     if (status == LAP_OK) /* conversions at most double a texel */

@@ -51,7 +51,7 @@ struct replay_image_part replay_host_region_part(const struct replay_host_region
                                                  const struct lap_texel_region *piece);
 VkImageSubresourceLayers replay_host_layers(const struct lap_texel_region *region);
 
-/* After something was gathered for an image: of linear images the host may write or read the bytes next. */
+/* After steps were gathered for an image: prepares linear images for access by the host. */
 enum lap_status replay_host_settle(struct replay *r, struct replay_device *dev,
                                    const struct replay_image *record) LAP_MUST_CHECK;
 
@@ -61,7 +61,7 @@ enum lap_status replay_host_region_write(struct replay_host_region *to, const vo
 /* Gets the texels of a piece as they would be recorded; they may be changed. */
 typedef enum lap_status (*replay_host_texels_fn)(void *context, const struct replay_host_region *from,
                                                  const struct lap_texel_region *piece, void *texels, size_t bytes);
-/* Reads pieces of at most REPLAY_HOST_BYTES, when all that was gathered is done. */
+/* Reads pieces of at most REPLAY_HOST_BYTES, after all gathered work is done. */
 enum lap_status replay_host_region_read(const struct replay_host_region *from, replay_host_texels_fn visit,
                                         void *context) LAP_MUST_CHECK;
 

@@ -30,7 +30,7 @@ static const VkStructureType dropped[] = {
     VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR,
 };
 
-/* Drivers may have images for others' use, by their modifiers, with usages that their linear tiling lacks. */
+/* For shared images with modifiers drivers may support usages that their linear tiling lacks. */
 static bool has_linear(const struct replay_device *dev, const VkImageCreateInfo *info)
 {
     VkFormat format = replay_format_substitute(dev, info->format);

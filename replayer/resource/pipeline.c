@@ -40,7 +40,7 @@ static void clear_cache_flags(VkPipelineCreateFlags *flags, const void **chain)
         return;
     flags2->flags &= ~(VkPipelineCreateFlags2KHR)CACHE_FLAGS;
 #ifdef VK_KHR_pipeline_binary
-    flags2->flags &= ~VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR; /* nobody asks the replay for binaries */
+    flags2->flags &= ~VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR; /* no binaries are queried in a replay */
 #endif
     if (!flags2->flags) { /* it must have some */
         *flags = 0;
@@ -58,7 +58,7 @@ static bool has_code(const VkPipelineShaderStageCreateInfo *stage)
     return stage->module || (chained && chained->pCode && chained->codeSize);
 }
 
-/* Counts the stages without a module of which this device wants one. */
+/* Counts the stages without a module for which this device needs one. */
 static enum lap_status count_bare(struct replay *r, const struct replay_device *dev,
                                   const VkPipelineShaderStageCreateInfo *stages, uint32_t count, uint32_t *bare)
 {
@@ -77,7 +77,7 @@ static enum lap_status adapt(struct replay *r, struct replay_device *dev, uint32
     return dev->descriptors ? replay_heaps_adapt_call(r, dev, command, args) : LAP_OK;
 }
 
-/* Pipelines that take descriptors from heaps have no layout; a driver follows that of others without a look. */
+/* Pipelines that take descriptors from heaps have no layout; a driver uses that of others without a check. */
 static bool lacks_layout(VkPipelineLayout layout, const void *chain)
 {
 #ifdef VK_EXT_descriptor_heap
@@ -124,7 +124,7 @@ static enum lap_status make_module(struct replay *r, const struct replay_device 
     return LAP_OK;
 }
 
-/* made: of so many stages, those that are to be destroyed again. */
+/* made: the number of stages whose modules are destroyed later. */
 static enum lap_status make_modules(struct replay *r, const struct replay_device *dev,
                                     const VkPipelineShaderStageCreateInfo *stages, uint32_t count,
                                     VkShaderModule **made)
@@ -159,8 +159,8 @@ static enum lap_status keep(struct replay *r, struct replay_device *dev, VkResul
     return result < 0 && needed ? replay_result(r, result) : gen_keep_VkPipeline(r, dev, indices, live, count);
 }
 
-/* A pipeline that the program did not get may have no code, so it is left out. Others may name it, or one behind it, by
- * number as what they derive from. */
+/* A pipeline that the program did not get may have no code, so it is left out. The base pipeline index of others may
+ * name it, or a later one. */
 static void move_base(VkPipelineCreateFlags *flags, int32_t *base, const uint32_t *places, uint32_t count)
 {
     if (!(*flags & VK_PIPELINE_CREATE_DERIVATIVE_BIT) || *base < 0)
@@ -173,7 +173,7 @@ static void move_base(VkPipelineCreateFlags *flags, int32_t *base, const uint32_
     *flags &= ~(VkPipelineCreateFlags)VK_PIPELINE_CREATE_DERIVATIVE_BIT;
 }
 
-/* places[i]: where pipeline i goes, or UINT32_MAX. Returns how many are left. */
+/* places[i]: the new index of pipeline i, or UINT32_MAX. Returns how many remain. */
 static uint32_t place_given(VkPipeline *indices, uint32_t count, uint32_t *places)
 {
     uint32_t left = 0;
@@ -401,7 +401,7 @@ static bool is_stage(uint32_t index, uint32_t count)
     return index < count || index == VK_SHADER_UNUSED_KHR;
 }
 
-/* What a driver follows or takes for an index without a look. */
+/* Checks data that a driver uses as pointers or indices without a check. */
 static enum lap_status check_rays(struct replay *r, const VkRayTracingPipelineCreateInfoKHR *info, VkFlags64 flags)
 {
     bool linked = info->pLibraryInfo && info->pLibraryInfo->libraryCount;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_pool: pools of queries, and what becomes of performance queries.
+ * query_pool: pools of queries, and the replacement of performance queries.
  *
  * Their counters are the recorded driver's: the same number means something else on another one. There, and where the
- * profiling lock can't be had, a pool of timestamps substitutes: each query ends with a timestamp, so that who waits
- * for results or copies them goes on. Results are the replay's own anyway, and nothing compares them. Further passes of
+ * profiling lock is not available, a pool of timestamps substitutes: each query ends with a timestamp, so that waits
+ * for results and copies of them complete. Results differ in any replay, and nothing compares them. Further passes of
  * the same queries write their timestamps again.
  */
 #include "gen_replay.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shader_object: shaders without a pipeline. A trace has SPIR-V for them, whatever the program created them from. */
+/* shader_object: shaders without a pipeline. A trace always has SPIR-V for them, also if the program used other
+ * code. */
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/device.h"
@@ -7,7 +8,7 @@
 
 #ifdef VK_EXT_shader_object
 
-/* A driver follows what is in a binary: none of a file ever reaches it. */
+/* A driver trusts binaries, so it never gets one from a file. */
 static enum lap_status check(struct replay *r, const VkShaderCreateInfoEXT *info)
 {
     if (info->codeType != VK_SHADER_CODE_TYPE_SPIRV_EXT)

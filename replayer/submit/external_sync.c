@@ -90,8 +90,8 @@ static enum lap_status new_fence(struct replay *r, struct replay_device *dev, Vk
     return replay_result(r, dev->vk.CreateFence(dev->live, &info, NULL, out));
 }
 
-/* On the main queue: waits for one semaphore, and signals up to two and a fence. Counted as work, so that what it names
- * is destroyed behind it. */
+/* On the main queue: waits for one semaphore, and signals up to two and a fence. Counts as work, so that these objects
+ * are destroyed after it. */
 enum lap_status replay_external_sync_pass_on(struct replay *r, struct replay_device *dev, VkSemaphore wait,
                                              uint32_t count, const VkSemaphore *signals, VkFence fence)
 {
@@ -121,7 +121,7 @@ enum lap_status replay_external_sync_pass_on(struct replay *r, struct replay_dev
     return replay_result(r, result);
 }
 
-/* A signal that nobody in the trace gives, or one that is there already. */
+/* Signals a semaphore whose signal is not in the trace, or has been given already. */
 enum lap_status replay_external_sync_signal(struct replay *r, struct replay_device *dev, VkQueue after,
                                             VkSemaphore semaphore)
 {
@@ -175,7 +175,7 @@ static void drop_copy(struct replay *r, struct replay_device *dev, struct copy *
     free(copy);
 }
 
-/* The oldest one that no fence waits for makes room. */
+/* The oldest copy without a waiting fence makes room. */
 static void drop_oldest(struct replay *r, struct replay_device *dev)
 {
     struct copy **oldest = NULL;
@@ -201,7 +201,7 @@ static struct copy *add_copy(struct replay *r, struct replay_device *dev, uint64
     return copy;
 }
 
-/* Gives a copy a fence, which the host can wait for, of any device. */
+/* Gives a copy a fence of any device, for waits by the host. */
 static enum lap_status need_fence(struct replay *r, struct replay_device *dev, struct copy *copy)
 {
     struct replay_object *holder;
@@ -242,7 +242,7 @@ static enum lap_status claim(struct replay *r, struct replay_device *dev, struct
         return LAP_OK;
     }
     holder = copy->claimed_by ? replay_object_get(r, GEN_HANDLE_VkSemaphore, copy->claimed_by) : NULL;
-    if (!holder) { /* behind the wait of the one that had it */
+    if (!holder) { /* after the wait of its last holder */
         status = new_semaphore(r, dev, out);
         return status == LAP_OK ? replay_external_sync_signal(r, dev, copy->waited_on, *out) : status;
     }
@@ -260,7 +260,7 @@ static enum lap_status claim(struct replay *r, struct replay_device *dev, struct
     return LAP_OK;
 }
 
-/* ---- objects that have another's payload for a while ---- */
+/* ---- objects with another's payload for a while ---- */
 
 struct borrowed **replay_external_sync_borrowed(struct replay_device *dev, enum gen_handle_type type, uint64_t index)
 {
@@ -271,7 +271,7 @@ struct borrowed **replay_external_sync_borrowed(struct replay_device *dev, enum 
     return link;
 }
 
-/* One user less of what several objects have. True: it was the last. */
+/* Removes one user of a shared object. True: it was the last. */
 static bool let_go(struct replay_semaphore_record *record)
 {
     if (!record || !record->users)
@@ -280,13 +280,13 @@ static bool let_go(struct replay_semaphore_record *record)
     return false;
 }
 
-/* What was another's and is nobody's now. */
+/* An object of another that no one uses now. */
 struct spent {
     uint64_t live;
     struct replay_semaphore_record *record;
 };
 
-/* The object is itself again. waited_on: the queue of the wait that ends it; NULL: there was none. */
+/* Restores the object's own payload. waited_on: the queue of the wait that ends the loan; NULL: there was none. */
 static struct spent give_back(struct replay *r, struct replay_device *dev, struct borrowed **link, VkQueue waited_on)
 {
     struct borrowed *b = *link;
@@ -303,7 +303,7 @@ static struct spent give_back(struct replay *r, struct replay_device *dev, struc
             }
         }
     if (b->shares ? !let_go(spent.record) : b->type == GEN_HANDLE_VkFence)
-        spent = (struct spent){0, NULL}; /* others have it */
+        spent = (struct spent){0, NULL}; /* other objects have it */
     replay_object_move(r, b->type, b->index, b->own_live);
     object->record = b->own_record;
     *link = b->next;
@@ -333,7 +333,7 @@ void replay_external_sync_give_back(struct replay *r, struct replay_device *dev,
     free(spent.record);
 }
 
-/* Semaphores that the call at hand waits for are destroyed by a later one, when no held work names them. */
+/* The current call waits for these semaphores; a later one destroys them, when no held work names them. */
 void replay_external_sync_destroy_retired(struct replay_device *dev)
 {
     struct retired **link = &dev->handed->retired;
@@ -369,7 +369,7 @@ enum lap_status replay_external_sync_give_back_waited(struct replay *r, struct r
     return LAP_OK;
 }
 
-/* The object gets another live object until it is given back. */
+/* Gives the object another live object until it is given back. */
 static enum lap_status lend(struct replay *r, struct replay_device *dev, enum gen_handle_type type, uint64_t index,
                             uint64_t live, void *record, struct borrowed **out)
 {
@@ -410,7 +410,7 @@ static enum lap_status export_semaphore_copy(struct replay *r, struct replay_dev
     if (status != LAP_OK)
         return status;
     copy->semaphore = next;
-    if (record->handed || *link) { /* others may have the live one, which stays */
+    if (record->handed || *link) { /* other objects may have the live one, which stays */
         record->pending = false;
         if (unknown && !(*link && !(*link)->shares))
             return replay_external_sync_signal(r, dev, VK_NULL_HANDLE, next);
@@ -434,7 +434,7 @@ static enum lap_status export_fence_copy(struct replay *r, struct replay_device 
     VkFence next;
     enum lap_status status;
 
-    if (object->record || *link) { /* others may have the live one: the copy is what it is now */
+    if (object->record || *link) { /* other objects may have the live one: the copy is its current state */
         bool over;
         status = replay_external_sync_await(r, dev, gen_VkFence(object->live), &over);
         if (status == LAP_OK && !over)
@@ -578,7 +578,7 @@ static enum lap_status import_shared(struct replay *r, struct replay_device *dev
             if (shared->payload == args->payload && shared->type == type)
                 break;
     other = shared ? replay_object_get(r, type, shared->index) : NULL;
-    if (!other) { /* from outside, or its last object is gone */
+    if (!other) { /* from outside the trace, or its last object is gone */
         record = record_of(object);
         if (!record)
             return replay_no_scratch(r);
@@ -648,7 +648,7 @@ enum lap_status replay_lapilliSeenSync(struct replay *r, struct replay_device *d
 
 /* ---- ends ---- */
 
-/* A payload is found by its first object: another one takes over. */
+/* A payload is found by its first object: another one replaces it. */
 static void end_shared(struct replay *r, struct replay_device *dev, enum gen_handle_type type, uint64_t index,
                        const void *record)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* external_sync_calls: calls that name semaphores and fences which the program handed on, or took. */
+/* external_sync_calls: calls that name semaphores and fences which the program exported or imported. */
 #include "codegen/support/block.h"
 #include "codegen/support/chain.h"
 #include "gen_replay.h"
@@ -24,13 +24,13 @@ static enum lap_status resolve_wait(struct replay *r, struct replay_device *dev,
     enum lap_status status = LAP_OK;
 
     if (!object)
-        return LAP_OK; /* refused where it is used */
+        return LAP_OK; /* its use is refused */
     *m.live = gen_VkSemaphore(object->live);
     record = object->record;
     if (record && record->schedule.timeline) {
         if (record->from_outside && m.value && *m.value > record->schedule.submitted) {
             replay_external_sync_say_outside(r, dev);
-            *m.value = 0; /* which is always there */
+            *m.value = 0; /* which is always signalled */
         }
     } else if (record && record->handed) {
         if (!record->pending) {
@@ -59,13 +59,13 @@ static enum lap_status resolve_signal(struct replay *r, struct replay_device *de
     *m.live = gen_VkSemaphore(object->live);
     if (!record || !record->handed || record->schedule.timeline)
         return LAP_OK;
-    if (record->pending) /* somebody else has waited for it */
+    if (record->pending) /* another object has waited for it */
         status = replay_external_sync_pass_on(r, dev, *m.live, 0, NULL, VK_NULL_HANDLE);
     record->pending = true;
     return status;
 }
 
-/* ---- the packet at hand once more, with indices ---- */
+/* ---- decodes the current packet once more, with indices ---- */
 
 static enum lap_status as_index(void *user, uint32_t type, uint64_t index, uint64_t *out)
 {

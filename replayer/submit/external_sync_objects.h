@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* external_sync_objects: what external_sync.c keeps of a device's semaphores and fences, for the calls that name them
- * (external_sync_calls.c). */
+/* external_sync_objects: the state of external_sync.c for a device's semaphores and fences, for the calls that name
+ * them (external_sync_calls.c). */
 #ifndef LAP_REPLAYER_SUBMIT_EXTERNAL_SYNC_OBJECTS_H
 #define LAP_REPLAYER_SUBMIT_EXTERNAL_SYNC_OBJECTS_H
 
 #include "base/arena.h"
 #include "replayer/submit/external_sync.h"
 
-/* One signal, which a sync file stood for. A semaphore can be waited for once, a fence as often as one likes. */
+/* One signal, the payload of a sync file. A semaphore can be waited for once, a fence any number of times. */
 struct copy {
     struct copy *next;
     uint64_t payload;
     VkSemaphore semaphore; /* 0: claimed, or it is a fence's signal */
     VkFence fence;
-    uint64_t claimed_by; /* index of the VkSemaphore that has it until its next wait; 0: nobody */
+    uint64_t claimed_by; /* index of the VkSemaphore that has it until its next wait; 0: none */
     VkQueue waited_on;   /* the queue of the wait for it */
 };
 
@@ -55,22 +55,22 @@ struct replay_external_sync {
 
 /* The link to what an object has borrowed, or to NULL. */
 struct borrowed **replay_external_sync_borrowed(struct replay_device *dev, enum gen_handle_type type, uint64_t index);
-/* The object is itself again; nothing has waited for what it had. Nothing borrowed: nothing happens. */
+/* Restores the object's own payload; the borrowed one was not waited for. Does nothing where nothing is borrowed. */
 void replay_external_sync_give_back(struct replay *r, struct replay_device *dev, enum gen_handle_type type,
                                     uint64_t index);
-/* The same where a call at hand waits for it on a queue. */
+/* The same where the current call waits for it on a queue. */
 enum lap_status replay_external_sync_give_back_waited(struct replay *r, struct replay_device *dev,
                                                       struct borrowed **link, VkQueue queue) LAP_MUST_CHECK;
-/* Destroys what earlier calls have waited for and nobody names any more. */
+/* Destroys semaphores that earlier calls have waited for and that no object has any more. */
 void replay_external_sync_destroy_retired(struct replay_device *dev);
 
 /* On the main queue: waits for a semaphore (or none) and signals others, and a fence (or none). */
 enum lap_status replay_external_sync_pass_on(struct replay *r, struct replay_device *dev, VkSemaphore wait,
                                              uint32_t count, const VkSemaphore *signals, VkFence fence) LAP_MUST_CHECK;
-/* Signals a semaphore behind what a queue has (NULL: the main queue), without which no work of the trace goes on. */
+/* Signals a semaphore after the work of a queue (NULL: the main queue), which work of the trace can't do. */
 enum lap_status replay_external_sync_signal(struct replay *r, struct replay_device *dev, VkQueue after,
                                             VkSemaphore semaphore) LAP_MUST_CHECK;
-/* Says once that a signal of somebody else is taken as given. */
+/* Reports once that a signal from outside the trace counts as given. */
 void replay_external_sync_say_outside(struct replay *r, struct replay_device *dev);
 
 #endif

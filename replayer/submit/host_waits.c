@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers that the program got from the device. A trace has only answers with information. The replay repeats each
- * as a wait until the replay device gives the same answer. Waits end with an error when the device does not finish
- * (wait.h).
+ * Repeats the answers that the program got from the device. A trace has only answers with information. The replay
+ * repeats each as a wait until the replay device gives the same answer. Waits end with an error when the device does
+ * not finish (wait.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static enum lap_status wait_fences(struct replay *r, struct replay_device *dev, 
     return status;
 }
 
-/* Leaves out the fences that nobody in the trace signals. The decoder owns the list. */
+/* Leaves out the fences that no call of the trace signals. The decoder owns the list. */
 static enum lap_status leave_out_foreign(struct replay *r, struct replay_device *dev, uint32_t *count,
                                          const VkFence *fences)
 {
@@ -170,8 +170,8 @@ enum lap_status replay_CreateFence(struct replay *r, struct replay_device *dev, 
     return replay_object_keep(r, GEN_HANDLE_VkFence, dev, gen_u64_VkFence(*args->pFence), gen_u64_VkFence(live));
 }
 
-/* Nobody knows when a display of the recorded machine was ready. The program waits for these fences and destroys them:
- * they are signalled from the beginning. */
+/* The trace does not show when a display of the recorded machine was ready. The program waits for these fences and
+ * destroys them: they are signalled from the beginning. */
 static enum lap_status create_signalled(struct replay *r, struct replay_device *dev, const VkFence *recorded)
 {
     const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO,

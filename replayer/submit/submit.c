@@ -594,7 +594,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
     return replay_schedule_add(&s->schedule, &queue->recorded, &job->operation);
 }
 
-/* Which pass of counters it is says nothing where timestamps substitute the queries. */
+/* The pass of counters means nothing where timestamps substitute the queries. */
 static void drop_passes(const struct replay_device *dev, const void **chain)
 {
     static const VkStructureType type = VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR;

@@ -74,12 +74,12 @@ static enum lap_status settle(struct replay *r, struct replay_device *dev)
     return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
 }
 
-/* ---- what is read ---- */
+/* ---- contents ---- */
 
 struct answer {
     struct replay *r;
     const struct content *content;
-    uint64_t at;    /* where in the file its bytes begin */
+    uint64_t at;    /* the position of its bytes in the file */
     uint64_t bytes; /* so far */
 };
 
@@ -90,7 +90,7 @@ static enum lap_status add_bytes(struct answer *a, const void *data, uint64_t by
     return status;
 }
 
-/* LAP_ERROR_UNSUPPORTED: it is answered as what can't be read. */
+/* LAP_ERROR_UNSUPPORTED: these contents are answered as unreadable. */
 static enum lap_status cannot(const char *why)
 {
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s", why);
@@ -106,7 +106,7 @@ static enum lap_status bytes_of(struct replay *r, struct replay_device *dev, VkB
     return replay_memory_place_invalidate(r, dev, &record->place, offset, bytes);
 }
 
-/* Addresses are those that were recorded, also such as cross either end of the piece. offset: a multiple of 4. */
+/* Restores recorded addresses, also those that cross either end of the piece. offset: a multiple of 4. */
 static enum lap_status read_piece(struct answer *a, struct replay_device *dev, VkBuffer buffer,
                                   const struct replay_buffer *record, uint64_t offset, uint64_t bytes)
 {

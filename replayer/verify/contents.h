@@ -9,7 +9,7 @@
 #include "inspector/state/contents.h"
 #include "replayer/core/replay.h"
 
-/* What is wanted, and where it goes. */
+/* The list of contents, and the output. */
 struct replay_reading {
     struct contents list;
     int fd;
@@ -19,8 +19,8 @@ struct replay_reading {
 enum lap_status replay_reading_open(const char *list, const char *file, struct replay_reading *out) LAP_MUST_CHECK;
 void replay_reading_close(struct replay_reading *reading); /* also for a zeroed one */
 
-/* Answers each line of r->options.reading. What can't be read is answered so, with a warning. Fails where submitted
- * work waits for what the trace does later (LAP_ERROR_REPLAY), and with LAP_ERROR_IO. */
+/* Answers each line of r->options.reading. Contents that can't be read are answered so, with a warning. Fails where
+ * submitted work waits for later packets of the trace (LAP_ERROR_REPLAY), and with LAP_ERROR_IO. */
 enum lap_status replay_read_contents(struct replay *r) LAP_MUST_CHECK;
 
 #endif

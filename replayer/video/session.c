@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session: video sessions in a replay. What a session keeps, and in how much memory, is up to the driver, so a replay
- * asks its own device and gives the session memory of the replay's own, when it is created: vkBindVideoSessionMemoryKHR
- * of the trace is left out. Before that, the driver is asked for the profile: one that can't decode or encode it would
- * fail in some later command, or do anything at all.
+ * session: video sessions in a replay. The driver sets the memory requirements of a session. So a replay queries its
+ * own device and binds memory of its own when it creates the session: vkBindVideoSessionMemoryKHR of the trace is left
+ * out. Before that, it queries the support of the profile: a driver that can't decode or encode it would fail in some
+ * later command, or behave in an undefined way.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,9 +31,9 @@ struct session {
     struct replay_memory_place places[MOST_BINDS];
 };
 
-/* ---- what the driver can do ---- */
+/* ---- the driver's support ---- */
 
-/* An answer with a chain of what belongs to a codec. */
+/* An answer with the chain of a codec. */
 struct answer {
     VkVideoCapabilitiesKHR capabilities;
     VkVideoDecodeCapabilitiesKHR decode;
