@@ -16,9 +16,8 @@ int lap_new_file(const char *path)
     if (fd >= 0 || errno != EEXIST || lstat(path, &info) != 0)
         return fd;
     if (!S_ISREG(info.st_mode)) {
-        fd = open(path,
-                  flags | O_NONBLOCK |
-                      O_NOCTTY); /* does not wait for a pipe's reader to open it; later writes wait for a slow one */
+        /* Opens without waiting for a pipe's reader; later writes wait for a slow one. */
+        fd = open(path, flags | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0 && fcntl(fd, F_SETFL, 0) != 0) {
             close(fd);
             fd = -1;

@@ -36,8 +36,8 @@ static void add_lack(struct lap_sandbox *out, const char *what, int error)
              error ? strerror(error) : "");
 }
 
-/* Of root's capabilities keeps only those to read every file, and for queues of higher priority. A capability for
- * performance counters would allow reading every process, so it is not kept. */
+/* Of root's capabilities keeps only those for files of other owners (Landlock bounds them) and for queues of higher
+ * priority. A capability for performance counters would allow reading every process, so it is not kept. */
 static int drop_capabilities(void)
 {
     static const unsigned kept[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_NICE};

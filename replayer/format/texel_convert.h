@@ -3,8 +3,8 @@
  * texel_convert: converts texels of a recorded format to its substitute (format.h), and back.
  *
  * Every conversion is a function of one texel, on the host (this file) or on the device (gpu_convert.h, with
- * shaders/convert.comp, which uses the same numbers). A decoder of compressed formats would be a conversion whose texel
- * is a block.
+ * shaders/convert.comp, which uses the same numbers).
+ * block_format.h has the compressed formats.
  */
 #ifndef LAP_REPLAYER_FORMAT_TEXEL_CONVERT_H
 #define LAP_REPLAYER_FORMAT_TEXEL_CONVERT_H
