@@ -69,7 +69,7 @@ void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_san
     }
     capabilities = drop_capabilities();
     if (capabilities)
-        add_lack(out, "it can do what root can", capabilities);
+        add_lack(out, "it keeps the rights of root", capabilities);
     if (!alone)
         add_lack(out, "files can be written, for there are other threads already", 0);
     else if ((files = lap_sandbox_restrict_files(options)))

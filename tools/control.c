@@ -35,11 +35,11 @@ static const char help[] =
     "  keep               where the end of the run is kept: what there is stays, and others begin\n"
     "\n"
     "  --process N        only the program with this process number (default: all)\n"
-    "  --token-file FILE  the token of who listens there\n"
+    "  --token-file FILE  the listener's token\n"
     "  --json             one JSON object in a line for each program\n"
     "  --help             this text\n"
     "\n"
-    "Exit status: 0; 1 nobody listens there, no such program is there, or one could not do it or did not answer;\n"
+    "Exit status: 0; 1 there is no listener, no such program is there, or one could not do it or did not answer;\n"
     "2 wrong usage.\n";
 
 enum { OPTION_PROCESS = 256, OPTION_TOKEN, OPTION_JSON };

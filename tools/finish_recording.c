@@ -207,7 +207,7 @@ void lap_finish_recording(const char *program, const char *report, char *const a
     }
     free(traces.paths);
     if (traces.streamed && !quiet)
-        fprintf(stderr, "%s: %zu process%s streamed to whoever receives at %s\n", program, traces.streamed,
+        fprintf(stderr, "%s: %zu process%s streamed to the receiver at %s\n", program, traces.streamed,
                 traces.streamed == 1 ? "" : "es", getenv("LAPILLI_FILE"));
     if (traces.count || traces.failed || traces.streamed)
         return;

@@ -159,7 +159,7 @@ enum lap_receive_outcome lap_receive_trace(const struct lap_receive_job *job, in
                     in.from.process);
         lap_arrival_init(&in.arrival, file);
         if (lap_arrival_take(&in.arrival, fd) == LAP_OK && atomic_load(told_to_end))
-            snprintf(in.arrival.reason, sizeof in.arrival.reason, "the receiver was told to end");
+            snprintf(in.arrival.reason, sizeof in.arrival.reason, "a signal ended the receiver");
         outcome = finish(&in);
     }
     (void)shutdown(fd, SHUT_RDWR);

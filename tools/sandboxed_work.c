@@ -35,7 +35,7 @@ static int wait_for(const char *program, pid_t child)
 
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) {
-            fprintf(stderr, "%s: what became of the work is not known: %s\n", program, strerror(errno));
+            fprintf(stderr, "%s: the result of the work is not known: %s\n", program, strerror(errno));
             return LAP_TOOL_FAILED;
         }
     if (WIFEXITED(status))

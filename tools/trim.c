@@ -210,8 +210,7 @@ static void say_text(const struct work *work)
     const struct cut_result *result = &work->result;
 
     if (work->copied) {
-        printf("%s: a copy of %s: without what can be left out it would be no smaller\n", work->job->to,
-               work->job->from);
+        printf("%s: a copy of %s: leaving calls out would not make it smaller\n", work->job->to, work->job->from);
         return;
     }
     printf("%s: %" PRIu64 " of %" PRIu64 " bytes; of %" PRIu64 " packets before the part %" PRIu64

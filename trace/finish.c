@@ -93,7 +93,7 @@ static enum lap_status look_at_end(struct finish *f)
         return refuse(f, LAP_FINISH_RECORDING);
     if (source->tail_use == LAP_TAIL_UNUSABLE) {
         (void)lap_fail(LAP_ERROR_FORMAT,
-                       "%s, and may have what the trace lacks: without it (under another name) the trace "
+                       "%s, and may have calls that the trace lacks: without it (under another name) the trace "
                        "can be finished",
                        source->damage);
         return refuse(f, LAP_FINISH_REFUSED);
@@ -105,7 +105,7 @@ static enum lap_status look_at_end(struct finish *f)
         return status;
     (void)lap_fail(LAP_ERROR_FORMAT,
                    "%s. There are whole chunks behind it, from offset %" PRIu64
-                   " on, which would be lost; what can be read now lapilli compress -o NEW writes",
+                   " on, which would be lost; lapilli compress -o NEW writes the readable part",
                    source->damage, at);
     return refuse(f, LAP_FINISH_REFUSED);
 }

@@ -101,7 +101,7 @@ static enum lap_status refused(uint32_t verdict)
     case CANT_TELL:
         return lap_fail(LAP_ERROR_ARGUMENT, "the receiver can't check tokens");
     case NOT_HERE:
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "the receiver has nothing for this, or has what it waited for");
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the receiver takes no such connection, or has its trace already");
     default:
         return lap_fail(LAP_ERROR_FORMAT, "this is no receiver of traces");
     }

@@ -362,7 +362,7 @@ enum lap_status lap_source_scan(struct lap_source *source, bool fresh)
     source->in_file_count = source->chunk_count;
     if (status == LAP_OK && source->has_end && source->end.index_chunks)
         (void)snprintf(source->repaired, sizeof(source->repaired),
-                       "the index at offset %" PRIu64 " is damaged, what is in the file was found without",
+                       "the index at offset %" PRIu64 " is damaged, the file was read without it",
                        source->end.index_offset);
     return status;
 }

@@ -369,7 +369,7 @@ static bool is_cut(struct lap_output *output)
 
 static enum lap_status fail_of_other(struct lap_output *output, const char *deed)
 {
-    return lap_fail(LAP_ERROR_IO, "somebody else has %s %s", deed, output->path);
+    return lap_fail(LAP_ERROR_IO, "another process has %s %s", deed, output->path);
 }
 
 static void give_up(struct lap_output *output, enum lap_status status);
@@ -520,7 +520,7 @@ static enum lap_status write_oldest(struct lap_output *output)
         return LAP_ERROR_STOPPED;
     const struct lap_queued *oldest = lap_queue_oldest(&output->queue, output->payload, &payload);
     if (!oldest && output->queue.lost) {
-        enum lap_status status = lap_fail(LAP_ERROR_IO, "somebody else has changed %s", output->queue.file.own.path);
+        enum lap_status status = lap_fail(LAP_ERROR_IO, "another process has changed %s", output->queue.file.own.path);
         fail(output, status);
         return status;
     }

@@ -8,7 +8,7 @@
 
 static enum lap_status differ(const char *what, uint64_t number)
 {
-    return lap_fail(LAP_ERROR_FORMAT, "%s %" PRIu64 " is not what it was", what, number);
+    return lap_fail(LAP_ERROR_FORMAT, "%s %" PRIu64 " differs from the source", what, number);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -52,7 +52,7 @@ static enum lap_status compare_wholes(const struct lap_reader *a, const struct l
     else if (x->blobs != y->blobs || x->blob_bytes != y->blob_bytes ||
              memcmp(x->counters, y->counters, sizeof(x->counters)) != 0)
         what = "a total";
-    return what ? lap_fail(LAP_ERROR_FORMAT, "%s is not what it was", what) : LAP_OK;
+    return what ? lap_fail(LAP_ERROR_FORMAT, "%s differs from the source", what) : LAP_OK;
 }
 
 static enum lap_status compare_blob(struct lap_reader *a, struct lap_reader *b, uint64_t id)

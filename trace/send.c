@@ -92,13 +92,14 @@ static enum lap_status open_connection(const struct lap_send_options *options, c
         if (!error || !options->wait || !may_come(error))
             break;
         if (!said && *out_waited_ms >= SAY_AFTER_MS) {
-            lap_log(options->log, LAP_LOG_WARNING, "the program waits until somebody receives its trace at %s",
+            lap_log(options->log, LAP_LOG_WARNING, "the program waits for a receiver of its trace at %s",
                     options->address);
             said = true;
         }
         nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
     }
-    return error ? lap_fail(LAP_ERROR_IO, "nobody receives the trace at %s: %s", options->address, strerror(error))
+    return error ? lap_fail(LAP_ERROR_IO, "there is no receiver for the trace at %s: %s", options->address,
+                            strerror(error))
                  : LAP_OK;
 }
 

@@ -200,7 +200,7 @@ void lap_source_repair_mark(struct lap_source *source, const struct lap_chunk_re
     if (!source->repaired[0])
         (void)snprintf(source->repaired, sizeof(source->repaired),
                        "chunk at offset %" PRIu64 ": the mark of frame %" PRIu64
-                       " is damaged, the index has what it says",
+                       " is damaged, the index has the same facts",
                        chunk->offset, frame + 1);
 }
 

@@ -143,7 +143,7 @@ static enum lap_status walk(struct lap_source *source, uint64_t ring, uint64_t s
             status = is_fit(&entry.header, frames) ? lap_source_fetch(source, offset, &header, &stored)
                                                    : lap_fail(LAP_ERROR_FORMAT, "no chunk of a trace");
             if (status == LAP_OK && header.stored_bytes != entry.header.stored_bytes)
-                status = lap_fail(LAP_ERROR_FORMAT, "somebody writes to it");
+                status = lap_fail(LAP_ERROR_FORMAT, "another process writes to it");
             if (status == LAP_OK)
                 status = lap_chunk_check(&entry.header, stored);
             if (status == LAP_OK)

@@ -367,7 +367,7 @@ void lap_writer_frame(struct lap_writer *writer)
         lap_log(writer->log, LAP_LOG_INFO,
                 "frames wait until they are in the trace from now on, as %s can't be used: %s",
                 writer->output.queue.file.own.path,
-                writer->output.queue.file_error == ESTALE ? "somebody else has changed it"
+                writer->output.queue.file_error == ESTALE ? "another process has changed it"
                                                           : lap_file_error_text(writer->output.queue.file_error));
     }
     pthread_mutex_unlock(&writer->list_mutex);

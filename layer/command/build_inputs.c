@@ -39,7 +39,7 @@ static void add_piece(struct pieces *pieces, struct layer_device *dev, VkDeviceA
     if (pieces->fault)
         return;
     if (!lap_array_grow(&pieces->items, sizeof *pieces->items, &pieces->capacity, pieces->count + 1)) {
-        pieces->fault = "memory was short for what acceleration structures are built from";
+        pieces->fault = "there was no memory for the inputs of acceleration structures";
         return;
     }
     if (count) {
@@ -79,7 +79,7 @@ static void add_triangles(struct pieces *pieces, struct layer_device *dev,
     const uint64_t bytes = index_bytes(data->indexType);
 
     if (data->pNext || (!bytes && data->indexType != VK_INDEX_TYPE_NONE_KHR)) {
-        pieces->fault = "an acceleration structure was built from what an extension brings";
+        pieces->fault = "an acceleration structure was built from the input of an extension";
         return;
     }
     if (bytes) {
@@ -102,7 +102,7 @@ static void add_geometry(struct pieces *pieces, struct layer_device *dev, VkAcce
     VkAccelerationStructureGeometryInstancesDataKHR *instances = &geometry->geometry.instances;
 
     if (geometry->pNext) {
-        pieces->fault = "an acceleration structure was built from what an extension brings";
+        pieces->fault = "an acceleration structure was built from the input of an extension";
         return;
     }
     switch (geometry->geometryType) {
@@ -127,7 +127,7 @@ static void add_geometry(struct pieces *pieces, struct layer_device *dev, VkAcce
     default:
         break;
     }
-    pieces->fault = "an acceleration structure was built from what an extension brings";
+    pieces->fault = "an acceleration structure was built from the input of an extension";
 }
 
 /* ---- builds ---- */
@@ -192,14 +192,14 @@ static struct layer_build *describe(struct layer_device *dev, const VkAccelerati
     build->flags = info->flags;
     build->geometry_count = info->geometryCount;
     if (is_of_extension(info))
-        pieces->fault = "an acceleration structure was built from what an extension brings";
+        pieces->fault = "an acceleration structure was built from the input of an extension";
     for (uint32_t i = 0; i < info->geometryCount && !pieces->fault; i++) {
         build->geometries[i] = info->pGeometries ? info->pGeometries[i] : *info->ppGeometries[i];
         build->ranges[i] = ranges[i];
         add_geometry(pieces, dev, &build->geometries[i], &ranges[i]);
     }
     if (!pieces->fault && !layer_copies_take(dev, pieces->bytes ? pieces->bytes : 1, &build->copy))
-        pieces->fault = "the device has no memory for copies of what acceleration structures are built from";
+        pieces->fault = "the device has no memory for copies of the inputs of acceleration structures";
     build->fault = pieces->fault;
     if (!build->fault)
         place(build, pieces);

@@ -190,7 +190,7 @@ static bool obey_somebody(const struct lap_send_options *to)
     if (status != LAP_OK) { /* a receiver may take none */
         if (status != LAP_ERROR_UNSUPPORTED)
             lap_log(&layer.log, layer.options.control ? LAP_LOG_WARNING : LAP_LOG_DEBUG,
-                    "nobody can command the recording: %s", lap_error_message());
+                    "the recording takes no commands: %s", lap_error_message());
         return status == LAP_ERROR_IO;
     }
     lap_own_file_init(&obey.connection, fd, NULL);
@@ -231,7 +231,7 @@ void layer_control_start(const struct layer_recording_hooks *hooks)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits it: no handler of the program runs there */
     if (pthread_create(&thread, &attributes, run, NULL) != 0)
-        lap_log(&layer.log, LAP_LOG_DEBUG, "nobody can command the recording: there is no thread for it");
+        lap_log(&layer.log, LAP_LOG_DEBUG, "the recording takes no commands: there is no thread for it");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
 }

@@ -47,7 +47,7 @@ void layer_describe_end(struct layer_description *description, const char *what)
     if (text)
         layer_recording_info(text);
     else
-        lap_log(&layer.log, LAP_LOG_WARNING, "there is no memory for what the trace would say of %s", what);
+        lap_log(&layer.log, LAP_LOG_WARNING, "there is no memory for the trace's description of %s", what);
     cJSON_free(text);
     cJSON_Delete(description->info);
 }

@@ -165,7 +165,7 @@ static void on_capabilities(void *data, struct wl_seat *unused, uint32_t capabil
         seat->keyboard = wl.wl_proxy_marshal_constructor(seat->seat, WL_SEAT_GET_KEYBOARD, wl.keyboard, NULL);
         if (seat->keyboard) {
             listen_to(seat->keyboard, &keyboard_listener, seat);
-            lap_log(&layer.log, LAP_LOG_INFO, "%s begins a part: the Wayland compositor tells",
+            lap_log(&layer.log, LAP_LOG_INFO, "%s begins a part, as the Wayland compositor reports",
                     layer.options.parts.key->name);
         }
     }

@@ -248,7 +248,7 @@ static bool listen_to(struct key_server *key)
     find_keycodes(key);
     if (key->server.lost)
         return true;
-    lap_log(&layer.log, LAP_LOG_INFO, "%s begins a part: the X server tells", layer.options.parts.key->name);
+    lap_log(&layer.log, LAP_LOG_INFO, "%s begins a part, as the X server reports", layer.options.parts.key->name);
     while (!key->server.lost)
         if (key->mapping_changed)
             find_keycodes(key);

@@ -230,12 +230,12 @@ static bool write_part(void)
 
     parts.last.refusal = fault;
     if (fault) {
-        lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded of frame %" PRIu64 " and what follows: %s",
-                parts.frames + 1, fault);
+        lap_log(&layer.log, LAP_LOG_ERROR, "nothing is recorded from frame %" PRIu64 " on: %s", parts.frames + 1,
+                fault);
         return false;
     }
     if (!layer_recording_connect()) {
-        parts.last.refusal = "nobody receives another trace (the program's log says why)";
+        parts.last.refusal = "no receiver takes another trace (the program's log says why)";
         return false;
     }
     if (layer_turns_on() && atomic_load(&layer.writer))
@@ -252,7 +252,7 @@ static bool write_part(void)
     if (write_state() != LAP_OK) {
         parts.last.refusal = "what there is can't be written (the program's log says why)";
         lap_log(&layer.log, LAP_LOG_ERROR,
-                "nothing is recorded of frame %" PRIu64 " and what follows: what there is can't be written: %s",
+                "nothing is recorded from frame %" PRIu64 " on: the living objects can't be written: %s",
                 parts.frames + 1, lap_error_message());
         layer_recording_discard();
         return false;
@@ -318,8 +318,8 @@ static bool try_to_begin(void)
     lap_cancel_restore(cancel);
     if (begun == BEGUN) {
         lap_log(&layer.log, LAP_LOG_INFO,
-                "a part begins with frame %" PRIu64 "; what there is was written in %" PRIu64 " ms", parts.frames + 1,
-                milliseconds() - since);
+                "a part begins with frame %" PRIu64 "; the living objects were written in %" PRIu64 " ms",
+                parts.frames + 1, milliseconds() - since);
         parts.first_frame = parts.frames + 1;
         parts.postponed = 0;
     }

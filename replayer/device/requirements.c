@@ -101,10 +101,9 @@ static void drop_moot(struct match *m, enum replay_area area, const char *what, 
 static void drop_unseen(struct match *m, enum replay_area area, const char *what, const char *why)
 {
     add_name(&m->unseen, what);
-    replay_report_add(m->r->report, area, REPLAY_DROPPED, what,
-                      "the GPU does not have it; whether the trace uses it can't be seen (%s), so what comes out may "
-                      "differ",
-                      why);
+    replay_report_add(
+        m->r->report, area, REPLAY_DROPPED, what,
+        "the GPU does not have it; whether the trace uses it can't be seen (%s), so the result may differ", why);
 }
 
 /* Returns false if the trace can't be read again; m->status has the reason. */
@@ -130,7 +129,7 @@ static void say_dropped(const struct match *m)
                 m->idle.count, m->idle.text);
     if (m->unseen.count)
         lap_log(m->r->log, LAP_LOG_WARNING,
-                "%s lacks %s: whether the trace uses that can't be seen; it is left out, and what comes out may differ",
+                "%s lacks %s: whether the trace uses that can't be seen; it is left out, and the result may differ",
                 gpu, m->unseen.text);
 }
 
@@ -576,8 +575,8 @@ enum lap_status replay_requirements_match(struct replay *r, struct replay_instan
             lap_fail(LAP_ERROR_UNSUPPORTED,
                      "the trace enables features that are hidden from programs and never replayed: %s", m.hidden.text);
     else if (m.missing.count && !r->options.force)
-        status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks what the trace needs: %s", instance->properties.deviceName,
-                          m.missing.text);
+        status = lap_fail(LAP_ERROR_UNSUPPORTED, "%s lacks requirements of the trace: %s",
+                          instance->properties.deviceName, m.missing.text);
     if (status != LAP_OK) {
         if (!r->report)
             return status;
@@ -622,7 +621,7 @@ enum lap_status replay_requirements_commands(struct replay *r, const struct repl
     }
     if (status != LAP_OK || !missing.count)
         return status;
-    return lap_fail(LAP_ERROR_UNSUPPORTED, "%s has Vulkan %u.%u, which lacks what the trace needs: %s",
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "%s has Vulkan %u.%u, which lacks requirements of the trace: %s",
                     instance->properties.deviceName, VK_API_VERSION_MAJOR(instance->properties.apiVersion),
                     VK_API_VERSION_MINOR(instance->properties.apiVersion), missing.text);
 }

@@ -39,5 +39,5 @@ enum lap_status replay_video_profiles_check(struct replay *r, const void *chain)
 
     for (uint32_t i = 0; list && i < list->profileCount; i++)
         whole = whole && replay_video_profile_is_whole(&list->pProfiles[i]);
-    return whole ? LAP_OK : replay_invalid(r, "a video profile without what its codec needs");
+    return whole ? LAP_OK : replay_invalid(r, "a video profile without the structure of its codec");
 }

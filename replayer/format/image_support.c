@@ -165,6 +165,6 @@ void replay_format_image_warn(struct replay *r, struct replay_device *dev, uint6
                               const VkImageCreateInfo *info)
 {
     if (is_new_kind(dev, info) && replay_format_image_supported(r, dev, info) != LAP_OK)
-        lap_log(r->log, LAP_LOG_WARNING, "%s; VkImage:%" PRIu64 " is made all the same, and what comes out may differ",
+        lap_log(r->log, LAP_LOG_WARNING, "%s; VkImage:%" PRIu64 " is made all the same, and the result may differ",
                 lap_error_message(), index);
 }

@@ -254,7 +254,7 @@ static enum lap_status check_groups(struct replay *r, const struct gen_args_lapi
                                     const struct replay_ray_tracing_groups *groups)
 {
     if (!groups || groups->library || groups->pairs)
-        return replay_fail(r, "shader group handles of what is no ray-tracing pipeline, or has them already");
+        return replay_fail(r, "shader group handles of an object that is no ray-tracing pipeline, or has them already");
     if (args->handleSize == 0 || args->handleSize % 4 != 0 || args->handleSize > MOST_HANDLE_BYTES ||
         args->groupCount == 0 || args->groupCount > groups->made ||
         args->dataSize != (uint64_t)args->handleSize * args->groupCount || !args->pHandles)

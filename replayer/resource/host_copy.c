@@ -352,7 +352,7 @@ static enum lap_status transition(struct replay *r, struct replay_device *dev,
     if (range->baseMipLevel >= record->info.mipLevels || range->baseArrayLayer >= most ||
         (range->layerCount != VK_REMAINING_ARRAY_LAYERS && range->layerCount > most - range->baseArrayLayer) ||
         !range->levelCount || !range->layerCount)
-        return replay_fail(r, "the host gives a layout to what is not in VkImage:%" PRIu64, index);
+        return replay_fail(r, "the host gives a layout to texels that are not in VkImage:%" PRIu64, index);
     if (!replay_host_is_copy_layout(info->newLayout)) /* VUID-VkHostImageLayoutTransitionInfo-newLayout-09057 */
         return replay_fail(r, "the host gives VkImage:%" PRIu64 " layout %d, which no image can be given", index,
                            info->newLayout);

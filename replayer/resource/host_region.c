@@ -35,7 +35,7 @@ enum lap_status replay_host_region_examine(struct replay_host_region *region, bo
         !lap_texels_region_is_inside(&info, &region->block, &region->all) || info.samples != VK_SAMPLE_COUNT_1_BIT ||
         !replay_host_is_copy_layout(region->layout))
         return replay_fail(region->r,
-                           "the host copies what is not in VkImage:%" PRIu64 ": aspect %#x, level %u, layer %u",
+                           "the host copies texels that are not in VkImage:%" PRIu64 ": aspect %#x, level %u, layer %u",
                            region->index, region->all.aspect, region->all.level, region->all.layer);
     if (replay_blocks_are_decoded(record))
         return replay_refuse(region->r,

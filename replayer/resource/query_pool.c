@@ -43,7 +43,7 @@ static enum lap_status substitute(struct replay *r, const struct replay_device *
         return replay_refuse(r, "performance queries of another driver, and the GPU has no timestamps in their place");
     if (!dev->substitutes_queries)
         lap_log(r->log, LAP_LOG_WARNING,
-                "performance queries count what only the recorded driver has: they are played as timestamps");
+                "performance queries have counters of the recorded driver alone: they are played as timestamps");
     info->pNext = NULL;
     info->queryType = VK_QUERY_TYPE_TIMESTAMP;
     info->pipelineStatistics = 0;

@@ -67,7 +67,7 @@ static enum lap_status settle(struct replay *r, struct replay_device *dev)
     enum lap_status status;
 
     if (replay_submits_hold(dev) || replay_device_awaits_host(dev))
-        return replay_fail(r, "work that was submitted waits for what the trace does later");
+        return replay_fail(r, "submitted work waits for a later call of the trace");
     if (!dev->main_queue)
         return LAP_OK;
     status = replay_staging_flush(r, dev, dev->main_queue->live);

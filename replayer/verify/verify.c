@@ -280,8 +280,8 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     if (!record->place.memory && !replay_sparse_has_pages(record))
         return replay_fail(r, "a check of a buffer that has no memory");
     if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
-        return replay_fail(r, "a check of what is not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes", index,
-                           (uint64_t)record->bytes);
+        return replay_fail(r, "a check of bytes that are not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes",
+                           index, (uint64_t)record->bytes);
     if (replay_check_is_ignored(r, GEN_HANDLE_VkBuffer, index))
         return LAP_OK;
     if (replay_buffer_is_rounded(record, args->offset, args->size)) {

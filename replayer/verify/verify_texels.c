@@ -44,8 +44,8 @@ static enum lap_status examine(struct replay *r, const struct replay_device *dev
     info.format = record->recorded_format;
     if (!lap_texels_describe(&info, args->aspect, args->mipLevel, args->arrayLayer, out) ||
         info.samples != VK_SAMPLE_COUNT_1_BIT || !is_readable_layout(args->layout))
-        return replay_fail(r, "a check of what is not in VkImage:%" PRIu64 ": aspect %#x, level %u, layer %u", index,
-                           args->aspect, args->mipLevel, args->arrayLayer);
+        return replay_fail(r, "a check of texels that are not in VkImage:%" PRIu64 ": aspect %#x, level %u, layer %u",
+                           index, args->aspect, args->mipLevel, args->arrayLayer);
     if (!replay_queue_find(dev, args->queue))
         return replay_fail(r, "a queue that the device does not have");
     return LAP_OK;

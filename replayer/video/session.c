@@ -222,7 +222,7 @@ enum lap_status replay_video_session_supported(struct replay *r, const struct re
         return replay_refuse(r, "VkVideoSessionKHR:%" PRIu64 " is of a codec that this build does not know (%#x)",
                              index, (unsigned)profile->videoCodecOperation);
     if (!replay_video_profile_is_whole(profile))
-        return replay_invalid(r, "a video profile without what its codec needs");
+        return replay_invalid(r, "a video profile without the structure of its codec");
     status = check_family(r, dev, index, info, kind);
     if (status != LAP_OK)
         return status;

@@ -133,7 +133,7 @@ EXPECTED = SHAPED + [
     Expected("loops-samples", MESA, "swiftshader", "refused", "VK_EXT_multisampled_render_to_single_sampled", "it is used"),
     Expected("mesh", "backports", f"{LAVAPIPE}|swiftshader", "refused", "VK_EXT_mesh_shader", "it is used"),
     Expected("upkeep-.*", "backports", f"{LAVAPIPE}|swiftshader", "refused", "VK_KHR_maintenance", "it is used"),
-    Expected("opcodes-.*", "backports", f"{LAVAPIPE}|swiftshader", "refused", "lacks what the trace needs", "it is used"),
+    Expected("opcodes-.*", "backports", f"{LAVAPIPE}|swiftshader", "refused", "lacks requirements of the trace", "it is used"),
     Expected("rays.*", "backports", f"{LAVAPIPE}|swiftshader", "refused", "VK_KHR_ray_query", "it is used"),
     Expected("raypipe.*|raytrace", "backports", f"{LAVAPIPE}|swiftshader", "refused", "VK_KHR_ray_tracing_pipeline", "it is used"),
     Expected("descbuf.*", "backports", f"{LAVAPIPE}|swiftshader", "refused", "VK_EXT_descriptor_buffer", "it is used"),

@@ -99,7 +99,7 @@ def on_x(context: Context, *arguments: str, options: list[str] | None = None, ke
         keys = Commanded([str(context.build / "tests/bin/x-keys")], env)
         try:
             if server:
-                recorded.until(lambda: "the X server tells" in recorded.log(), "nobody listens")
+                recorded.until(lambda: "as the X server reports" in recorded.log(), "nobody listens")
             yield recorded, keys, keys("windows").split()
         finally:
             keys.close()
@@ -231,7 +231,7 @@ def a_child_leaves_the_connection_alone(context: Context) -> None:
 @case
 def a_connection_that_the_program_closes_is_made_again(context: Context) -> None:
     with on_x(context, "--close-foreign") as (recorded, keys, windows):
-        recorded.until(lambda: recorded.log().count("the X server tells") == 2, "there is no other connection")
+        recorded.until(lambda: recorded.log().count("as the X server reports") == 2, "there is no other connection")
         keys(f"focus {windows[0]}")
         for count in (1, 2):
             keys(f"press {F11}")
@@ -301,7 +301,7 @@ def on_wayland(context: Context, *arguments: str, options: list[str] | None = No
     with compositor(context) as (env, keys):
         recorded = Recorded(context, env, ["--window", "wayland", *arguments], options or [])
         try:
-            recorded.until(lambda: "the Wayland compositor tells" in recorded.log(), "nobody listens")
+            recorded.until(lambda: "as the Wayland compositor reports" in recorded.log(), "nobody listens")
             yield recorded, keys
         finally:
             recorded.process.kill()

@@ -154,7 +154,7 @@ def older_versions_are_refused_at_once(context: Context) -> None:
     check(context.info()["recorded_on"]["api_version"] >= "1.3", "the driver is older")
     environment = context.layer_env(SHAPE, LAPILLI_SHAPE="version=1,extensions=VK_KHR_dynamic_rendering+VK_KHR_copy_commands2")
     done = context.replay("out.lapilli", "--quiet", env=environment, expect=5)
-    check("has Vulkan 1.1, which lacks" in done.err or "lacks what the trace needs" in done.err, done.err)
+    check("has Vulkan 1.1, which lacks" in done.err or "lacks requirements of the trace" in done.err, done.err)
     found = report(context, environment, expect=1)
     refused = {finding["name"] for finding in found["findings"] if finding["outcome"] == "refused"}
     check("vkCmdBeginRendering" in refused or "dynamicRendering" in refused, f"{refused}")

@@ -142,7 +142,7 @@ def programs_survive_files_that_others_cut(context: Context) -> None:
         check(killed or not (context.folder / f"{trace}.tail").exists(), f"--what {what}: the tail file is left")
         if cuts_trace and deletes:
             check(not (context.folder / trace).exists(), f"--what {what}: the trace is back")
-            check(killed or "somebody else has deleted" in done.err, done.text)
+            check(killed or "another process has deleted" in done.err, done.text)
             continue
         if cuts_trace:
             # Half of a trace that has little but its dictionary, for the helper thread is slow, has none.
@@ -157,12 +157,12 @@ def programs_survive_files_that_others_cut(context: Context) -> None:
         elif cuts_trace:
             check(not info["complete"] and info["frames"] < frames, f"--what {what}: {info}")
             # Whichever is noticed first; a trace that was ended for the sake of the tail file may be cut after that.
-            said = ("somebody else has cut", "somebody else has changed", "damaged or cut") if cuts_tail else ("somebody else has cut",)
+            said = ("another process has cut", "another process has changed", "damaged or cut") if cuts_tail else ("another process has cut",)
             check(any(text in (info["stopped"] or "") for text in said), f"--what {what}: {info['stopped']}")
             check("recording has stopped" in done.err, done.text)
         else:
             # Chunks that were only in the tail file may be lost with it.
-            check(info["complete"] or "somebody else has changed" in info["stopped"], f"--what {what}: {info}")
+            check(info["complete"] or "another process has changed" in info["stopped"], f"--what {what}: {info}")
             check(info["frames"] == frames or not info["complete"], f"--what {what}: {info}")
         if info["frames"]:
             # What the host sees of a frame is checked in the next one.
@@ -181,7 +181,7 @@ def closes(what: int, driver: str | None, settings: dict[str, str]) -> Callable[
         check(killed or aborted or done.out.endswith("ok closes\n"), done.text)
         if deleted:
             check(not (context.folder / "out.lapilli").exists(), "the trace is back")
-            check(done.err.count("recording has stopped") == 1 and "somebody else has deleted" in done.err or
+            check(done.err.count("recording has stopped") == 1 and "another process has deleted" in done.err or
                   "the program has closed it" in done.err, done.text)
             return
         check(done.err == "", done.text)

@@ -131,11 +131,11 @@ def streamed_traces_are_received_by_hand_and_under_any_name(context: Context) ->
 def programs_wait_for_a_receiver(context: Context) -> None:
     """Until there is one, before their first call; told not to they run and are not recorded."""
     done = context.run(capturing(context, UNIX, *app(context, *TRIANGLE), options=("--no-wait",)))
-    check(done.err.count("nothing is recorded: nobody receives the trace") == 1, done.err)
+    check(done.err.count("nothing is recorded: there is no receiver for the trace") == 1, done.err)
     process = subprocess.Popen(capturing(context, UNIX, *app(context, *TRIANGLE)), cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     line = process.stderr.readline()
-    check(b"waits until somebody receives its trace" in line, line.decode())
+    check(b"waits for a receiver of its trace" in line, line.decode())
     check(process.poll() is None, "it did not wait")
     receiver = Receiver(context)
     done = finish(process)
@@ -156,7 +156,7 @@ def programs_outlive_their_receivers(context: Context) -> None:
             check("was ended: Killed" in receiver.err, receiver.err)
         else:
             [told] = receiver.end(4)
-            check_cut_off(context, told, "the receiver was told to end", 5)
+            check_cut_off(context, told, "a signal ended the receiver", 5)
         for _ in range(200):
             check(process.stdout.readline() == b"frame\n", "the program did not go on")
         os.kill(child_of(process), signal.SIGTERM)
@@ -573,7 +573,7 @@ def commands_are_for_those_with_the_token(context: Context) -> None:
     finish(process)
     check(receiver.end()[0]["complete"] is True, "it is not complete")
     done = context.run([context.program("lapilli"), "control", UNIX, "status"], expect=1)
-    check("nobody receives" in done.err, done.err)
+    check("there is no receiver" in done.err, done.err)
     for words in ((), (UNIX,), (UNIX, "begin"), (UNIX, "stop", "more"), (UNIX, "stop", "--process", "0")):
         context.run([context.program("lapilli"), "control", *words], expect=2)
 

@@ -187,7 +187,7 @@ def addresses_for_commands_are_checked(context: Context) -> None:
     done = context.run(app(context, *TRIANGLE), context.layer_env(LAPILLI_FILE="a.lapilli", LAPILLI_TRIGGER="control"))
     check("LAPILLI_TRIGGER=control is ignored" in done.err, done.err)
     done = context.run(app(context, *TRIANGLE), context.layer_env(LAPILLI_FILE="b.lapilli", LAPILLI_CONTROL="unix:nobody"))
-    check("nobody can command the recording" in done.err and context.info("b.lapilli")["complete"], done.err)
+    check("the recording takes no commands" in done.err and context.info("b.lapilli")["complete"], done.err)
     done = context.run(app(context, *TRIANGLE), context.layer_env(LAPILLI_FILE="c.lapilli", LAPILLI_CONTROL="nowhere"))
     check("LAPILLI_CONTROL=nowhere: this is not where commands come from" in done.err, done.err)
     for words in (("keep-last",), ("keep-last", "3"), ("keep-last", "0f"), ("keep-last", "5f", "6f"), ("keep", "5f")):
@@ -402,7 +402,7 @@ def who_takes_one_trace_gets_a_longer_one(context: Context) -> None:
     process = running(context, "--keep-last", "20f", output=UNIX)
     commanded(context)
     until(lambda: state(context, UNIX)["frames"] > 60, "a longer trace")
-    check("nobody receives another trace" in state(context, UNIX)["reason"], f"{state(context, UNIX)}")
+    check("no receiver takes another trace" in state(context, UNIX)["reason"], f"{state(context, UNIX)}")
     [stopped] = control(context, UNIX, "stop")
     check(stopped["frames"] > 60, f"{stopped}")
     done = replay.end()

@@ -62,7 +62,7 @@ def replay(context: Context, file: str, verified: bool, env: dict[str, str] | No
 SAMPLE = {*VALIDATED, *parts.ON_SWIFTSHADER, "again", "answers", "codeless", "feedback", "formats", "hostcopy", "multi", "queues", "sparse", "texels",
           "threads"}
 # A replay can't stop there: submitted work waits for what the program does later.
-WAITS_FOR_LATER = "work that was submitted waits for what the trace does later"
+WAITS_FOR_LATER = "submitted work waits for a later call of the trace"
 
 
 def buffers_of(submit: dict) -> list[str]:

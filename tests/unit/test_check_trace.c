@@ -327,7 +327,7 @@ UNIT_TEST(commands_of_later_versions_are_looked_for)
     options.file = p.s.path;
     CHECK_EQ_INT(replay_open(&r, &options, NULL), LAP_OK);
     CHECK_EQ_INT(replay_requirements_commands(&r, &dev), LAP_ERROR_UNSUPPORTED);
-    CHECK(strstr(lap_error_message(), "toy has Vulkan 1.1, which lacks what the trace needs: ") != NULL);
+    CHECK(strstr(lap_error_message(), "toy has Vulkan 1.1, which lacks requirements of the trace: ") != NULL);
     CHECK(strstr(lap_error_message(), "vkCmdBindDescriptorSets") != NULL);
     CHECK(strstr(lap_error_message(), "vkCreatePipelineLayout") != NULL);
     r.options.force = true;

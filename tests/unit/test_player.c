@@ -426,7 +426,7 @@ PLAYER_TEST(missing_features_are_named_or_forced_away)
     result = play(p, false);
     if (result.status == LAP_OK)
         SKIP("this GPU has sparseResidency16Samples");
-    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "lacks what the trace needs: sparseResidency16Samples");
+    CHECK_SAYS(result, LAP_ERROR_UNSUPPORTED, "lacks requirements of the trace: sparseResidency16Samples");
     CHECK(program_begin(p));
     put_with_feature(p);
     result = play(p, true);

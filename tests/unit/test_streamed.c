@@ -152,7 +152,7 @@ UNIT_TEST(who_comes_for_something_else_is_told)
     roles = 1u << LAP_ROLE_TRACE;
     greet("cube", "", "", &caller, &receiver);
     CHECK(caller.status == LAP_ERROR_UNSUPPORTED && receiver.status == LAP_ERROR_UNSUPPORTED);
-    CHECK_STR(caller.said, "the receiver has nothing for this, or has what it waited for");
+    CHECK_STR(caller.said, "the receiver takes no such connection, or has its trace already");
     roles |= 1u << LAP_ROLE_OBEY;
 }
 

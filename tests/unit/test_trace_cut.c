@@ -177,7 +177,7 @@ UNIT_TEST(a_cut_tail_with_payloads_keeps_what_was_written_before)
         unsigned lines = end();
         uint64_t packets = count_packets(false, stopped);
         CHECK(packets >= 2 * FRAME && packets < PACKETS);
-        CHECK(strstr(stopped, "somebody else has changed") && strstr(stopped, ".tail"));
+        CHECK(strstr(stopped, "another process has changed") && strstr(stopped, ".tail"));
         CHECK(lines == 1 && strstr(said, "recording has stopped"));
         CHECK(access(trace_tail_path, F_OK) != 0);
         least = packets < least ? packets : least;
@@ -202,7 +202,7 @@ UNIT_TEST(a_tail_with_a_hole_is_noticed)
     (void)end();
     uint64_t packets = count_packets(false, stopped);
     CHECK(packets >= FRAME && packets <= 4 * FRAME);
-    CHECK(strstr(stopped, "somebody else has changed"));
+    CHECK(strstr(stopped, "another process has changed"));
 }
 
 /* ---- the trace ---- */
@@ -230,9 +230,9 @@ static void cut_the_trace_everywhere(size_t queue_bytes)
             expected += FRAME;
         bool whole = (uint64_t)size == behind_mark[FRAMES - 1];
         unsigned lines = end();
-        CHECK(whole || (lines == 1 && strstr(said, "somebody else has cut")));
+        CHECK(whole || (lines == 1 && strstr(said, "another process has cut")));
         CHECK_EQ_U64(count_packets(whole, stopped), expected);
-        CHECK(whole || expected == 0 || strstr(stopped, "somebody else has cut"));
+        CHECK(whole || expected == 0 || strstr(stopped, "another process has cut"));
         found[expected != 0]++;
     }
     CHECK(found[0] > 2 && found[1] > 20);
@@ -266,9 +266,9 @@ UNIT_TEST(a_trace_with_a_hole_ends_with_its_last_whole_frame)
             expected += FRAME;
         if (!happened)
             break;
-        CHECK(lines == 1 && strstr(said, "somebody else has cut"));
+        CHECK(lines == 1 && strstr(said, "another process has cut"));
         CHECK_EQ_U64(count_packets(false, stopped), expected);
-        CHECK(expected == 0 || strstr(stopped, "somebody else has cut"));
+        CHECK(expected == 0 || strstr(stopped, "another process has cut"));
         found += expected != 0;
     }
     CHECK(found > 5);
@@ -289,10 +289,10 @@ UNIT_TEST(a_cut_while_the_end_is_written_is_noticed)
         writes_before_cut = number;
         lap_writer_finish(writer); /* the helper thread is at rest */
         CHECK_EQ_U64(end(), 1);
-        CHECK(cut_at_write < 0 && strstr(said, "somebody else has cut"));
+        CHECK(cut_at_write < 0 && strstr(said, "another process has cut"));
         cut_at_write = -1;
         CHECK_EQ_U64(count_packets(false, stopped), FRAMES / 2 * FRAME);
-        CHECK(strstr(stopped, "somebody else has cut"));
+        CHECK(strstr(stopped, "another process has cut"));
     }
 }
 
@@ -335,7 +335,7 @@ UNIT_TEST(deleted_files_do_not_come_back)
         CHECK(access(trace_tail_path, F_OK) != 0);
         if (what & 2) {
             CHECK(access(trace_path, F_OK) != 0);
-            CHECK(strstr(said, "somebody else has deleted") && strstr(said, "recording has stopped"));
+            CHECK(strstr(said, "another process has deleted") && strstr(said, "recording has stopped"));
         } else {
             CHECK(lines <= 1);
             CHECK_EQ_U64(count_packets(true, stopped), PACKETS);
